@@ -70,9 +70,9 @@ def collect_shard(
     stragglers_after_s: float | None = None,
 ) -> list[ClusterOutcome]:
     """Outcomes in the order of ``clusters``. ``cursors`` is by cluster name. ``committed`` gets the
-    outcomes of each group of clusters, in this thread, as soon as their rows are in the lake. With
-    ``stragglers_after_s``, who takes that long and twice as long as half of the shard has no
-    outcome, and files are waited for less long. Raises only where the lake cannot be written.
+    outcomes of each group of clusters, in this thread, as soon as their rows are in the lake.
+    ``stragglers_after_s``: a cluster that takes longer than this and than twice the shard's median
+    has no outcome, and reading files waits less. Raises only where the lake cannot be written.
     """
     shard = Shard(
         at, cycle_s, limits_per_cluster(total_requests, len(clusters), limits or RequestLimits())

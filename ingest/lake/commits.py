@@ -20,10 +20,10 @@ from ingest.records import Observed, Record
 def append(
     lake: LakeReader, observed: Iterable[Observed], tables: Mapping[str, Table]
 ) -> dict[str, int]:
-    """Write the readings, one commit per table that has rows; returns table name → version. The
-    same rows again are duplicates by the table's identity, which every reader folds. Raises the
-    storage's own error when a commit does not succeed in two minutes, and ``LakeDamaged`` if a
-    table cannot be written, once all others are.
+    """Write the readings, one commit per table that has rows; returns table name → version.
+    Repeated rows are duplicates by the table's identity, which readers fold. Raises the storage's
+    own error when a commit does not succeed in two minutes, and ``LakeDamaged`` if a table cannot
+    be written, once all others are.
     """
     versions: dict[str, int] = {}
     damage: LakeDamaged | None = None

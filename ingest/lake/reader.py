@@ -90,8 +90,8 @@ class LakeReader:
             )
 
     def commit_times(self, table: str, after: int) -> dict[int, int]:
-        """Commit → when it was made, in milliseconds since 1970, of those after ``after``; of old
-        ones it may not be known any more.
+        """Commit after ``after`` → its time in milliseconds since 1970; times of old commits may be
+        unknown.
         """
         delta = self.open_or_none(ALL_TABLES[table])
         later = delta.version() - after if delta else 0

@@ -157,10 +157,10 @@ def read_rows(
     bucket: str = "",
     has_no_header: bool = False,
 ) -> InventoryRows:
-    """``columns`` are those of a file without a header; ``has_no_header`` where that is certain.
+    """``columns`` are those of a file without a header; ``has_no_header`` if that is certain.
     ``bucket`` is that of the root, by which S3 Inventory is known.
 
-    Raises ``Refused``, here and while its batches are read, and what reading raises.
+    Raises ``Refused``, also while batches are read, and errors of the storage.
     """
     with fsspec.open(local_path(file), "rb") as stream:
         magic = stream.read(4)

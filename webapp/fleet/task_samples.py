@@ -12,12 +12,12 @@ from webapp.work.lake import lake, read_newest
 
 LOOK_BACK = timedelta(minutes=10)
 LARGEST_READ = 2_000_000
-"""Subtasks; where those of larger jobs run is not read for a page."""
+"""Subtasks; the placement of larger jobs is not read for a page."""
 MOST_VALUES = 2_000_000
 """Subtasks in all samples that are read."""
 MOST_TASKMANAGER_SAMPLES = 100_000
-_OF_VERTICES = ("vertex_id", "ts", "taskmanager_id", "task_state", "busy_ms_per_s")
-_OF_TASKMANAGERS = (
+_VERTEX_COLUMNS = ("vertex_id", "ts", "taskmanager_id", "task_state", "busy_ms_per_s")
+_TASKMANAGER_COLUMNS = (
     "taskmanager_id",
     "ts",
     "host",
@@ -69,7 +69,7 @@ def read_samples(cluster: str, job_id: str, tasks: int, at: datetime) -> Sampled
         {"cluster": cluster, "job_id": job_id},
         at - LOOK_BACK,
         at,
-        _OF_VERTICES,
+        _VERTEX_COLUMNS,
         most,
     )
     vertices = {
@@ -78,19 +78,19 @@ def read_samples(cluster: str, job_id: str, tasks: int, at: datetime) -> Sampled
         if row["taskmanager_id"]
     }
     used = {taskmanager for vertex in vertices.values() for taskmanager in vertex.taskmanagers}
-    of_cluster = lake().read(
+    cluster_rows = lake().read(
         "taskmanagers",
         where={"cluster": cluster},
         from_time=start,
         to_time=at,
-        columns=_OF_TASKMANAGERS,
+        columns=_TASKMANAGER_COLUMNS,
         limit=MOST_TASKMANAGER_SAMPLES,
     )
     sampled_at = max((vertex.at for vertex in vertices.values()), default=at)
     # Only while its tasks ran: later usage of a TaskManager says nothing of the job.
     then = [
         row
-        for row in of_cluster.to_pylist()
+        for row in cluster_rows.to_pylist()
         if row["taskmanager_id"] in used and row["ts"] <= sampled_at
     ]
     newest = {row["taskmanager_id"]: row for row in _oldest_first(then)}

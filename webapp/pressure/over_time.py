@@ -61,9 +61,7 @@ def over_time(
     start: datetime,
     end: datetime,
 ) -> OverTime | None:
-    """``None`` where nothing is known. One query; where windows may be gone already, one more for
-    what is kept by the hour.
-    """
+    """``None`` without data. One query; a second for hourly sums if windows may have been deleted."""
     wanted_s = (end - start).total_seconds() / MOST_SLICES
     width_s = max(int(-(-wanted_s // _WINDOW_S)), 1) * _WINDOW_S
     of_jobs = {"cluster": cluster, "job_id__in": job_ids}

@@ -22,14 +22,14 @@ FLINK, CORE = "/apis/flink.apache.org/v1beta1", "/api/v1"
 
 Kept = dict[str, Any]
 Reader = Callable[[dict[str, Any]], Kept | None]
-"""An object → what is kept of it, or None if it is none of ours."""
+"""An object → its needed fields, or None if it does not belong to Flink."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
     """``part`` is what ``read`` of a source names.
 
-    An ``optional`` one that may not be read, or is not there, is said and stops nothing.
+    An ``optional`` resource that is forbidden or missing is only reported.
     """
 
     part: str

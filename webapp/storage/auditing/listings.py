@@ -25,7 +25,7 @@ class RootListing:
     folder: str
     listed: Listed
     doubted: tuple[Unlisted, ...] = ()
-    """What the listings after it say of this root."""
+    """Doubts about this root from later listings."""
 
 
 def list_all(request: AuditRequest, run_dir: str, say: Callable[[str], None]) -> list[RootListing]:
