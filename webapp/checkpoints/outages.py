@@ -49,7 +49,7 @@ def outages(job: JobCurrent, start: datetime, end: datetime) -> tuple[Outage, ..
     restored = [
         (at, int(subject))
         for at, subject in restores[:MOST_RESTORES]
-        if subject.isascii() and subject.isdigit()
+        if subject.isascii() and subject.isdigit() and len(subject) < 19
     ]
     triggers = _triggers(job, {number for _, number in restored})
     following = [outage.at for outage in read_outages[1:]]

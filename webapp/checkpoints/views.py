@@ -78,7 +78,7 @@ def by_id(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: int) -
 def go(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     """The target of the job page's field for a checkpoint id."""
     text = request.GET.get("id", "").strip().removeprefix("chk-")
-    if not (text.isascii() and text.isdigit() and int(text) <= LARGEST):
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= LARGEST):
         raise Http404(f"{text[:40]!r} is no id of a checkpoint; give its number.")
     return by_id(request, cluster, job_id, int(text))
 

@@ -294,6 +294,13 @@ def expiry(client):
     return the_incident()
 
 
+@pytest.mark.parametrize("hours", ["00004" + "0" * 5_000, "0000499"])
+def test_of_a_number_whose_first_digits_may_be_chosen_an_hour_is_silent(client, expiry, hours):
+    client.post(reverse("incident-silence", args=[expiry.uid]), {"hours": hours, "reason": "known"})
+    silence = Silence.objects.get()
+    assert silence.ends_at - silence.starts_at == timedelta(hours=1)
+
+
 def test_the_page_has_the_cause_on_top_and_a_time_line_of_what_happened_and_was_done(
     client, expiry
 ):

@@ -21,3 +21,11 @@ def test_every_instant_is_found_by_its_rounded_address(viewer, microsecond: int)
     fact(of, 7, triggered)
     address = reverse("checkpoint", args=(of.cluster, of.job_id, 7, epoch_ms(triggered)))
     assert viewer.get(address).status_code == 200
+
+
+@pytest.mark.parametrize("digits", [20, 4_301, 60_000])
+def test_a_number_of_any_length_is_looked_up_or_not_found(viewer, digits: int) -> None:
+    """Python converts 4,300 digits at most."""
+    of = job(at=timezone.now())
+    address = reverse("checkpoint-go", args=(of.cluster, of.job_id))
+    assert viewer.get(address, {"id": "9" * digits}).status_code == 404

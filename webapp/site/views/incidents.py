@@ -233,11 +233,7 @@ def assign(request: HttpRequest, uid: str) -> HttpResponse:
 def silence(request: HttpRequest, uid: str) -> HttpResponse:
     shown = get_object_or_404(Incident, uid=uid)
     given = request.POST.get("hours", "")
-    hours = (
-        int(given)
-        if given.isascii() and given.isdigit() and int(given[:5]) in SILENCES_H
-        else SILENCES_H[0]
-    )
+    hours = next((hours for hours in SILENCES_H if given == str(hours)), SILENCES_H[0])
     with refusal_as_message(request):
         made = incident_actions.silence(
             shown,
