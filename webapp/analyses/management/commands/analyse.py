@@ -68,7 +68,7 @@ class Command(PreparedCommand):
         elif options["json"]:
             print_document(self.stdout, answered(*answer))
         else:
-            print_lines(self.stdout, _of_document(answer[-1]))
+            print_lines(self.stdout, of_document(answer[-1]))
 
 
 AnalysisT = TypeVar("AnalysisT", Analysis, FleetAnalysis, RootAnalysis)
@@ -126,7 +126,7 @@ def _parameters(analysis: Declaration[Any, Any], given: list[str]) -> ListFilter
     return parameters
 
 
-def _of_document(document: Document) -> Iterator[str]:
+def of_document(document: Document) -> Iterator[str]:
     yield f"{document.verdict.shape} {document.verdict.sentence}"
     for block in document.blocks:
         yield from _of_block(block)
