@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ingest.flink_rest.versions import named_release
-from ingest.messages import Message, list_text, message, plural
+from ingest.messages import Message, Value, list_text, message, plural
 from spark_jobs.diagnosis.known_bugs import BY_ISSUE, KNOWN_BUGS
 from spark_jobs.diagnosis.preflight.subjects import (
     SAVEPOINT_KEYED,
@@ -18,7 +18,10 @@ from spark_jobs.diagnosis.preflight.subjects import (
 Outcome = Literal["restores", "refused", "unknown"]
 Fate = Literal["matched", "new", "dropped", "unknown", "no_state"]
 
-_CODE = "https://github.com/apache/flink/blob/release-1.20/flink-runtime/src/main/java/org/apache/flink/runtime"
+_CODE = (
+    "https://github.com/apache/flink/blob/release-1.20/flink-runtime/src/main/java/org/apache/"
+    "flink/runtime"
+)
 _DOCS = "https://nightlies.apache.org/flink/flink-docs-stable/docs"
 POINTER = f"{_CODE}/checkpoint/Checkpoints.java"
 ASSIGNMENT = f"{_CODE}/checkpoint/StateAssignmentOperation.java"
@@ -165,7 +168,10 @@ def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
             FORMATS,
         )
         return
-    said = {"format": snapshot.format_version, "version": job.flink_version or "?"}
+    said: dict[str, Value] = {
+        "format": snapshot.format_version,
+        "version": job.flink_version or "?",
+    }
     if snapshot.format_version > newest:
         yield Reason(
             "refused",
@@ -266,7 +272,7 @@ def _parallelism(restored: Sequence[OperatorFate]) -> Iterator[Reason]:
         stored, planned = one.stored, one.planned
         if stored is None or planned is None:
             continue
-        said = {"name": _name(one), "max": stored.max_parallelism}
+        said: dict[str, Value] = {"name": _name(one), "max": stored.max_parallelism}
         if planned.parallelism is None or planned.max_parallelism is None:
             ok = False
             text = message("The parallelism of {name:name} is not known.", name=_name(one))
@@ -356,12 +362,16 @@ def _types(snapshot: Snapshot, job: Job, restored: Sequence[OperatorFate]) -> It
     if job.took_it or not any(one.stored and one.stored.has_state for one in restored):
         return
     if job.keeps_types:
-        text = message("Types and serializers of state are taken to be unchanged, as stated.")
+        text = message(
+            "Types, serializers, time-to-live and timers of state are taken to be unchanged, as "
+            "stated."
+        )
         yield Reason("restores", "types", text, SCHEMAS)
     else:
         text = message(
-            "Flink does not report the types and serializers of the job's state. If they are those "
-            "of the snapshot, say so (--types-unchanged, types=unchanged)."
+            "Flink does not report the types, serializers, time-to-live and timers of the job's "
+            "state. If they are those of the snapshot, say so (--types-unchanged, "
+            "types=unchanged)."
         )
         yield Reason("unknown", "types", text, SCHEMAS)
 

@@ -9,7 +9,7 @@ SAVEPOINT_KEYED = "KeyGroupsSavepointStateHandle"
 """Keyed state of a canonical savepoint, 1.13 and later."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class StoredOperator:
     """An operator in a ``_metadata``. ``kinds``: of its state, as ``ingest.metadata.pieces`` names
     them. ``keyed``: classes of its managed keyed state. ``has_state``: a subtask holds a handle.
@@ -22,13 +22,12 @@ class StoredOperator:
     uid: str | None
     parallelism: int
     max_parallelism: int
+    has_finished: bool = False
     state_bytes: int = 0
-    kinds: tuple[str, ...] = ()
-    keyed: frozenset[str] = frozenset()
+    kinds: set[str] = field(default_factory=set)
+    keyed: set[str] = field(default_factory=set)
     has_state: bool = False
     is_certain: bool = False
-    has_finished: bool = False
-    files: int = 0
     missing: int = 0
 
     @property
@@ -76,8 +75,8 @@ class PlannedOperator:
 class Job:
     """``vertices``: of its plan. ``operators``: all, from a ``_metadata`` of this run; None if none
     was read. ``took_it``: this run of the job wrote the snapshot. ``may_drop``: state without an
-    operator may be left behind. ``keeps_types``: somebody asserts that types and serializers of
-    state are those of the snapshot.
+    operator may be left behind. ``keeps_types``: somebody asserts that types, serializers,
+    time-to-live and timers of state are those of the snapshot.
     """
 
     flink_version: str | None

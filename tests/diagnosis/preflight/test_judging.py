@@ -26,12 +26,11 @@ COUNT = StoredOperator(
     None,
     4,
     128,
-    5_000,
-    ("shared", "private", "meta"),
-    frozenset({INCREMENTAL}),
+    state_bytes=5_000,
+    kinds={"shared", "private", "meta"},
+    keyed={INCREMENTAL},
     has_state=True,
     is_certain=True,
-    files=8,
 )
 SNAPSHOT = Snapshot("file:/c/chk-1/_metadata", 1, 4, (COUNT,), flink_version="1.20.5", files=8)
 COUNTS = PlannedOperator(COUNT.operator_id, "count", 4, 128)
@@ -55,8 +54,8 @@ def planned(**changes):
 
 OTHER = {"b" * 32: PlannedOperator("b" * 32, "sum", 4, 128)}
 RENAMED = replace(JOB, vertices=tuple(OTHER.values()), operators=OTHER)
-IN_FLIGHT = stored(kinds=("channel-input",), keyed=frozenset())
-CANONICAL = stored(keyed=frozenset({SAVEPOINT_KEYED}))
+IN_FLIGHT = stored(kinds={"channel-input"}, keyed=set())
+CANONICAL = stored(keyed={SAVEPOINT_KEYED})
 CASES = {
     "the same": (SNAPSHOT, JOB, "restores", None),
     "types may have changed": (SNAPSHOT, replace(JOB, keeps_types=False), "unknown", "types"),
@@ -76,7 +75,7 @@ CASES = {
         "operators",
     ),
     "gone, had no state": (
-        stored(has_state=False, is_certain=False, kinds=(), keyed=frozenset()),
+        stored(has_state=False, is_certain=False, kinds=set(), keyed=set()),
         RENAMED,
         "restores",
         None,
@@ -102,7 +101,7 @@ CASES = {
         "backend",
     ),
     "backend not known": (SNAPSHOT, replace(JOB, backend="Unknown"), "unknown", "backend"),
-    "full, of no known backend": (stored(keyed=frozenset({FULL})), JOB, "unknown", "backend"),
+    "full, of no known backend": (stored(keyed={FULL}), JOB, "unknown", "backend"),
     "incremental of 2.0, of no known backend": (
         replace(SNAPSHOT, format_version=5, flink_version="2.0.0"),
         replace(JOB, flink_version="2.0.0"),
@@ -167,7 +166,7 @@ CASES = {
     ),
     "files not looked for": (replace(SNAPSHOT, unchecked="No."), JOB, "unknown", "files"),
     "compressed operator state": (
-        replace(stored(kinds=("managed-op",), keyed=frozenset()), flink_version="1.18.0"),
+        replace(stored(kinds={"managed-op"}, keyed=set()), flink_version="1.18.0"),
         replace(JOB, flink_version="1.18.0"),
         "unknown",
         "known_bug",

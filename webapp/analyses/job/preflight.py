@@ -46,7 +46,8 @@ class PreflightFilters(ListFilters):
         about=_("checkpoint or savepoint as Flink names it; without it, the job's newest")
     )
     types = Choice(
-        ("unchanged",), about=_("types and serializers of state are those of the snapshot")
+        ("unchanged",),
+        about=_("types, serializers, time-to-live and timers of state are those of the snapshot"),
     )
     dropped = Choice(
         ("allowed",), about=_("state without an operator is left behind: allowNonRestoredState")
@@ -185,7 +186,7 @@ def _row(one: OperatorFate) -> tuple[Value, ...]:
         stored.operator_id if stored else planned and planned.operator_id,
         stored.uid if stored else None,
         stored.state_bytes if stored else None,
-        ", ".join(stored.kinds) if stored else None,
+        ", ".join(sorted(stored.kinds)) if stored else None,
         stored.parallelism if stored else None,
         planned.parallelism if planned else None,
         stored.max_parallelism if stored else None,

@@ -4,7 +4,7 @@ what is known of the job.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from time import monotonic
 
 from django.db.models import QuerySet
@@ -21,7 +21,7 @@ from ingest.metadata.pieces import (
     KeyedState,
     Operator,
     Piece,
-    Stream,
+    Properties,
     Subtask,
 )
 from ingest.storage.directories import Kind, directories
@@ -96,7 +96,7 @@ def preflight(
 
 
 def _completed(job: JobCurrent) -> QuerySet[CheckpointFact]:
-    """Snapshots of this run, newest first: a deployment may give its job the id of an earlier one."""
+    """Snapshots of this run, newest first: another deployment may have the same job id."""
     completed = CheckpointFact.objects.filter(
         cluster=job.cluster,
         job_id=job.job_id,
@@ -155,24 +155,14 @@ class _TooLarge(IngestError):
     pass
 
 
-@dataclass
-class _Found:
-    state_bytes: int = 0
-    kinds: dict[str, None] = field(default_factory=dict)
-    keyed: set[str] = field(default_factory=set)
-    has_state: bool = False
-    is_certain: bool = False
-    has_finished: bool = False
-    paths: dict[str, int] = field(default_factory=dict)
-    """Path → how long the file must be at least, in bytes."""
-
-
 class _Contents:
+    """``paths``: operator → path → how long that file must be at least, in bytes."""
+
     def __init__(self) -> None:
         self.header: Header | None = None
-        self.end: End | None = None
-        self.operators: dict[str, Operator] = {}
-        self.found: defaultdict[str, _Found] = defaultdict(_Found)
+        self.properties: Properties | None = None
+        self.operators: dict[str, StoredOperator] = {}
+        self.paths: defaultdict[str, dict[str, int]] = defaultdict(dict)
         self._handles = 0
 
     @property
@@ -181,51 +171,45 @@ class _Contents:
 
     def planned(self) -> dict[str, PlannedOperator]:
         return {
-            one.operator_id: PlannedOperator(
-                one.operator_id, one.name or one.operator_id, one.parallelism, one.max_parallelism
-            )
-            for one in self.operators.values()
+            key: PlannedOperator(key, one.name or key, one.parallelism, one.max_parallelism)
+            for key, one in self.operators.items()
         }
 
     def add(self, piece: Piece) -> None:
         if isinstance(piece, Header):
             self.header = piece
         elif isinstance(piece, End):
-            self.end = piece
+            self.properties = piece.properties
         elif isinstance(piece, Operator):
-            self.operators[piece.operator_id] = piece
-            self.found[piece.operator_id].has_finished = piece.fully_finished
-        elif isinstance(piece, Subtask):
-            self.found[piece.operator.operator_id].has_finished |= piece.finished
-        elif isinstance(piece, Handle | KeyedState):
-            found = self.found[piece.operator.operator_id]
-            if isinstance(piece, KeyedState):
-                found.has_state = found.is_certain = True
-                if not piece.raw:
-                    found.keyed.add(piece.keyed.state_class)
-            for handle in handles_of(piece):
-                self._handles += 1
-                if self._handles > MOST_HANDLES:
-                    raise _TooLarge(
-                        message("It has more than {most:count} handles.", most=MOST_HANDLES)
-                    )
-                self._add_handle(found, handle)
-
-    def _add_handle(self, found: _Found, handle: Handle) -> None:
-        found.has_state = True
-        is_empty = handle.state_class.startswith("Empty")
-        found.is_certain |= handle.kind != "coordinator" and not is_empty
-        found.state_bytes += handle.state_bytes
-        if not is_empty:
-            found.kinds[handle.kind] = None
-        if handle.stream and handle.stream.path:
-            found.paths[handle.stream.path] = max(
-                found.paths.get(handle.stream.path, 0), _length(handle.stream)
+            self.operators[piece.operator_id] = StoredOperator(
+                *piece[:5], has_finished=piece.fully_finished
             )
+        elif isinstance(piece, Subtask):
+            self.operators[piece.operator.operator_id].has_finished |= piece.finished
+        elif isinstance(piece, KeyedState):
+            operator = self.operators[piece.operator.operator_id]
+            operator.has_state = operator.is_certain = True
+            if not piece.raw:
+                operator.keyed.add(piece.keyed.state_class)
+        for handle in handles_of(piece):
+            self._handles += 1
+            if self._handles > MOST_HANDLES:
+                raise _TooLarge(
+                    message("It has more than {most:count} handles.", most=MOST_HANDLES)
+                )
+            self._add(handle)
 
-
-def _length(stream: Stream) -> int:
-    return (stream.offset or 0) + stream.bytes
+    def _add(self, handle: Handle) -> None:
+        operator, stream = self.operators[handle.operator.operator_id], handle.stream
+        operator.has_state = True
+        operator.state_bytes += handle.state_bytes
+        if not handle.state_class.startswith("Empty"):
+            operator.is_certain |= handle.kind != "coordinator"
+            operator.kinds.add(handle.kind)
+        if stream and stream.path:
+            paths = self.paths[operator.operator_id]
+            length = (stream.offset or 0) + stream.bytes
+            paths[stream.path] = max(paths.get(stream.path, 0), length)
 
 
 def _read(file: MetadataFile) -> _Contents:
@@ -240,47 +224,25 @@ def _read(file: MetadataFile) -> _Contents:
 
 def _with_files(contents: _Contents, file: MetadataFile) -> Snapshot:
     paths: dict[str, int] = {}
-    for found in contents.found.values():
-        for path, length in found.paths.items():
+    for needed in contents.paths.values():
+        for path, length in needed.items():
             paths[path] = max(paths.get(path, 0), length)
     missing, unchecked = _missing(paths)
-    own = owner_directory(file.directory)
+    for key, needed in contents.paths.items():
+        contents.operators[key].missing = len(missing & needed.keys())
+    own, header, properties = owner_directory(file.directory), contents.header, contents.properties
     foreign = {_parent(path) for path in paths if not is_below(_canonical(path), own)}
-    properties = contents.end.properties if contents.end else None
     return Snapshot(
         file.path,
         contents.checkpoint_id,
-        contents.header.dialect.version if contents.header else 0,
-        tuple(
-            _stored(operator, contents.found[operator.operator_id], missing)
-            for operator in contents.operators.values()
-        ),
+        header.dialect.version if header else 0,
+        tuple(contents.operators.values()),
         type_name=properties.name if properties else None,
         savepoint_format=properties.savepoint_format if properties else None,
-        master_states=tuple(one.name for one in contents.header.master_states)
-        if contents.header
-        else (),
+        master_states=tuple(one.name for one in header.master_states) if header else (),
         files=len(paths),
         unchecked=unchecked,
         foreign=tuple(sorted(foreign)),
-    )
-
-
-def _stored(operator: Operator, found: _Found, missing: set[str]) -> StoredOperator:
-    return StoredOperator(
-        operator.operator_id,
-        operator.name,
-        operator.uid,
-        operator.parallelism,
-        operator.max_parallelism,
-        found.state_bytes,
-        tuple(found.kinds),
-        frozenset(found.keyed),
-        found.has_state,
-        found.is_certain,
-        found.has_finished,
-        len(found.paths),
-        len(missing & found.paths.keys()),
     )
 
 

@@ -44,7 +44,7 @@ class Command(PreparedCommand):
         parser.add_argument(
             "--types-unchanged",
             action="store_true",
-            help="you know that types and serializers of state are those of the snapshot",
+            help="types, serializers, time-to-live and timers of state are those of the snapshot",
         )
         parser.add_argument(
             "--allow-non-restored-state",
