@@ -84,6 +84,11 @@ class OperatorFate:
     stored: StoredOperator | None
     planned: PlannedOperator | None
 
+    @property
+    def operator_id(self) -> str:
+        known = self.stored or self.planned
+        return known.operator_id if known else ""
+
 
 @dataclass(frozen=True)
 class Preflight:
@@ -472,4 +477,4 @@ def _name(one: OperatorFate) -> str:
         return one.stored.name
     if one.planned:
         return one.planned.name
-    return one.stored.operator_id if one.stored else "?"
+    return one.operator_id

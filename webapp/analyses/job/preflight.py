@@ -130,10 +130,10 @@ def _blocks(answer: Answer, snapshot: Snapshot, result: Preflight) -> Iterator[B
         yield Note(
             plural(
                 len(snapshot.foreign),
-                "It refers into {count:count} directory of others, which must stay: {names:text}.",
-                "It refers into {count:count} directories of others, which must stay: "
+                "It refers into {directories:count} directory of others, which must stay: {names:text}.",
+                "It refers into {directories:count} directories of others, which must stay: "
                 "{names:text}.",
-                count=len(snapshot.foreign),
+                directories=len(snapshot.foreign),
                 names=list_text(snapshot.foreign),
             )
         )
@@ -183,7 +183,7 @@ def _row(one: OperatorFate) -> tuple[Value, ...]:
     return (
         FATES[one.fate],
         name,
-        stored.operator_id if stored else planned and planned.operator_id,
+        one.operator_id,
         stored.uid if stored else None,
         stored.state_bytes if stored else None,
         ", ".join(sorted(stored.kinds)) if stored else None,

@@ -109,6 +109,8 @@ def test_files_of_a_root_that_is_gone_are_not_called_missing(played, tmp_path):
 def test_directories_of_other_jobs_that_it_needs_are_named(played):
     path = f"{played.uri}/ckpt/0e0a9226e66450b804703de8c16027eb/chk-11"
     assert preflight(named("lab-H-claim-3"), path).snapshot.foreign
+    code, said = command(path, "--against", "lab", "lab-H-claim-3")
+    assert (code, "which must stay" in said) == (1, True)
 
 
 def test_an_operator_that_was_removed_is_dropped_only_if_all_operators_are_known(played):
