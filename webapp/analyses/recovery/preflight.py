@@ -151,8 +151,8 @@ def _vertices(
         yield PlannedOperator(vertex_id, name, vertex.get("parallelism"), most)
 
 
-class _TooLarge(IngestError):
-    pass
+class _NotCompared(IngestError):
+    """Too large, or not what Flink writes."""
 
 
 class _Contents:
@@ -181,6 +181,8 @@ class _Contents:
         elif isinstance(piece, End):
             self.properties = piece.properties
         elif isinstance(piece, Operator):
+            if piece.operator_id in self.operators:
+                raise _NotCompared(message("It names an operator twice."))
             self.operators[piece.operator_id] = StoredOperator(
                 *piece[:5], has_finished=piece.fully_finished
             )
@@ -194,7 +196,7 @@ class _Contents:
         for handle in handles_of(piece):
             self._handles += 1
             if self._handles > MOST_HANDLES:
-                raise _TooLarge(
+                raise _NotCompared(
                     message("It has more than {most:count} handles.", most=MOST_HANDLES)
                 )
             self._add(handle)
@@ -215,11 +217,16 @@ class _Contents:
 def _read(file: MetadataFile) -> _Contents:
     """Raises ``MetadataError`` and ``OSError``."""
     if file.size is not None and file.size > MOST_BYTES:
-        raise _TooLarge(message("Its _metadata has {size:bytes}.", size=file.size))
+        raise _NotCompared(message("Its _metadata has {size:bytes}.", size=file.size))
     contents = _Contents()
     for piece in file.pieces():
         contents.add(piece)
     return contents
+
+
+def snapshot_in(file: MetadataFile) -> Snapshot:
+    """Raises ``MetadataError`` and ``OSError``."""
+    return _with_files(_read(file), file)
 
 
 def _with_files(contents: _Contents, file: MetadataFile) -> Snapshot:
