@@ -133,7 +133,8 @@ JOB_CURRENT = ServingTable(
             "graph",
             "json",
             (
-                '{"vertices": [{vertex_id, name, parallelism, status, slot_sharing_group_id}], '
+                '{"vertices": [{vertex_id, name, parallelism, max_parallelism, status, '
+                'slot_sharing_group_id}], '
                 '"edges": [{source, target, ship_strategy}]}'
             ),
         ),

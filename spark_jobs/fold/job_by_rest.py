@@ -125,6 +125,8 @@ def _graph(plan: dict[str, Any]) -> dict[str, Any] | None:
         "vertices": [
             {
                 **{name: vertex[name] for name in ("vertex_id", "name", "parallelism", "status")},
+                # Rows that an earlier version remembered lack it.
+                "max_parallelism": vertex.get("max_parallelism"),
                 "slot_sharing_group_id": groups.get(vertex["vertex_id"]),
             }
             for vertex in plan["vertices"]

@@ -69,6 +69,7 @@ def test_what_the_newest_sight_lacks_is_carried_from_the_newest_that_had_it() ->
             "name": "map",
             "parallelism": 4,
             "status": None,
+            "max_parallelism": None,
             "slot_sharing_group_id": None,
         }
     ]

@@ -68,7 +68,7 @@ class Command(PreparedCommand):
         elif options["json"]:
             print_document(self.stdout, answered(*answer))
         else:
-            print_lines(self.stdout, _document_lines(answer[-1]))
+            print_lines(self.stdout, document_lines(answer[-1]))
 
 
 AnalysisT = TypeVar("AnalysisT", Analysis, FleetAnalysis, RootAnalysis)
@@ -128,7 +128,7 @@ def _parameters(analysis: Declaration[Any, Any], given: list[str]) -> ListFilter
     return parameters
 
 
-def _document_lines(document: Document) -> Iterator[str]:
+def document_lines(document: Document) -> Iterator[str]:
     yield f"{document.verdict.shape} {document.verdict.sentence}"
     for block in document.blocks:
         yield from _block_lines(block)

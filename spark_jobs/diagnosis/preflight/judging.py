@@ -1,0 +1,480 @@
+"""The verdict: what happens to each operator, and every reason with its source."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from ingest.flink_rest.versions import named_release
+from ingest.messages import Message, Value, list_text, message, plural
+from spark_jobs.diagnosis.known_bugs import BY_ISSUE, KNOWN_BUGS
+from spark_jobs.diagnosis.preflight.subjects import (
+    SAVEPOINT_KEYED,
+    Job,
+    PlannedOperator,
+    Snapshot,
+    StoredOperator,
+)
+
+Outcome = Literal["restores", "refused", "unknown"]
+Fate = Literal["matched", "new", "dropped", "unknown", "no_state"]
+
+_CODE = (
+    "https://github.com/apache/flink/blob/release-1.20/flink-runtime/src/main/java/org/apache/"
+    "flink/runtime"
+)
+_DOCS = "https://nightlies.apache.org/flink/flink-docs-stable/docs"
+POINTER = f"{_CODE}/checkpoint/Checkpoints.java"
+ASSIGNMENT = f"{_CODE}/checkpoint/StateAssignmentOperation.java"
+FORMATS = f"{_CODE}/checkpoint/metadata/MetadataSerializers.java"
+HEAP = f"{_CODE}/state/heap/HeapRestoreOperation.java"
+HOOKS = f"{_CODE}/checkpoint/hooks/MasterHooks.java"
+FINISHED = f"{_CODE}/checkpoint/VertexFinishedStateChecker.java"
+COMPARED = f"{_DOCS}/ops/state/checkpoints_vs_savepoints/"
+BACKENDS = f"{_DOCS}/ops/state/state_backends/"
+UPGRADING = f"{_DOCS}/ops/upgrading/"
+SCHEMAS = f"{_DOCS}/dev/datastream/fault-tolerance/serialization/schema_evolution/"
+NOTES_2_0 = "https://nightlies.apache.org/flink/flink-docs-release-2.0/release-notes/flink-2.0/"
+REST = f"{_DOCS}/ops/rest_api/"
+
+NEWEST_FORMAT = (
+    ((1, 3), (1, 10), 2),
+    ((1, 11), (1, 15), 3),
+    ((1, 16), (1, 20), 4),
+    ((2, 0), (2, 0), 5),
+    ((2, 1), (2, 3), 6),
+)
+"""First and last minor release → the ``_metadata`` version that they write, and the newest that
+they read.
+"""
+_READ_SINCE = (1, 8)
+"""Newer releases promise to read savepoints of these, and drop older ones one by one."""
+_CHANGELOG_REPORTED = (1, 16)
+_CHANGELOG_SINCE = (1, 15)
+
+_IN_FLIGHT, _IN_FLIGHT_RESCALED, _OF_OPERATORS = "in_flight", "rescaled", "operator_state"
+_DECIDING = {
+    "FLINK-22686": _IN_FLIGHT_RESCALED,
+    "FLINK-31963": _IN_FLIGHT_RESCALED,
+    "FLINK-35351": _IN_FLIGHT_RESCALED,
+    "FLINK-38267": _IN_FLIGHT_RESCALED,
+    "FLINK-38483": _IN_FLIGHT,
+    "FLINK-33863": _OF_OPERATORS,
+    "FLINK-34063": _OF_OPERATORS,
+}
+"""Known bugs that make a start from a snapshot fail or lose state, and what the snapshot must hold
+for that.
+"""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """``source``: an address where it can be read."""
+
+    outcome: Outcome
+    check: str
+    text: Message
+    source: str
+
+
+@dataclass(frozen=True)
+class OperatorFate:
+    """Either side is None where the operator is not there, or not known to be."""
+
+    fate: Fate
+    stored: StoredOperator | None
+    planned: PlannedOperator | None
+
+    @property
+    def operator_id(self) -> str:
+        known = self.stored or self.planned
+        return known.operator_id if known else ""
+
+
+@dataclass(frozen=True)
+class Preflight:
+    """``reasons``: those that decide first. ``can_hit``: known bugs of the release that can hit the
+    job, whether or not at a restore.
+    """
+
+    outcome: Outcome
+    reasons: tuple[Reason, ...]
+    operators: tuple[OperatorFate, ...]
+    can_hit: tuple[str, ...]
+
+    @property
+    def lost_bytes(self) -> int:
+        return sum(
+            one.stored.state_bytes for one in self.operators if one.stored and one.fate == "dropped"
+        )
+
+
+def judge(snapshot: Snapshot, job: Job) -> Preflight:
+    fates = tuple(_fates(snapshot, job))
+    restored = [one for one in fates if one.fate == "matched" and one.stored]
+    reasons = [
+        *_version(snapshot, job),
+        *_mapping(fates, job),
+        *_parallelism(restored),
+        *_backend(snapshot, job, [one.stored for one in restored if one.stored]),
+        *_types(snapshot, job, restored),
+        *_in_flight(snapshot, job),
+        *_program(snapshot, job),
+        *_files(snapshot, fates),
+        *_bugs(snapshot, job, restored),
+    ]
+    found = {reason.outcome for reason in reasons}
+    order: tuple[Outcome, ...] = ("refused", "unknown", "restores")
+    return Preflight(
+        next((outcome for outcome in order if outcome in found), "unknown"),
+        tuple(sorted(reasons, key=lambda reason: order.index(reason.outcome))),
+        fates,
+        tuple(bug.issue for bug in KNOWN_BUGS if bug.exposure(job.facts) == "can_hit"),
+    )
+
+
+def _fates(snapshot: Snapshot, job: Job) -> Iterator[OperatorFate]:
+    planned = {**(job.operators or {}), **{one.operator_id: one for one in job.vertices}}
+    for stored in snapshot.operators:
+        mate = planned.pop(stored.operator_id, None)
+        fate: Fate = "unknown"
+        if mate:
+            fate = "matched"
+        elif not stored.has_state:
+            fate = "no_state"
+        elif job.operators is not None:
+            fate = "dropped"
+        yield OperatorFate(fate, stored, mate)
+    yield from (OperatorFate("new", None, one) for one in planned.values())
+
+
+def _minor(version: str | None) -> tuple[int, ...] | None:
+    """None also for a vendor's release, which may read and write what it likes."""
+    named = named_release(version)
+    return named[0][:2] if named and not named[1] else None
+
+
+def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
+    if job.took_it:
+        yield Reason("restores", "version", message("This run of the job wrote it."), FORMATS)
+        return
+    target = _minor(job.flink_version)
+    newest = next(
+        (form for first, last, form in NEWEST_FORMAT if target and first <= target <= last), None
+    )
+    if target is None or newest is None:
+        yield Reason(
+            "unknown",
+            "version",
+            message(
+                "Which snapshots Flink {version:name} reads is not known: it is not a release of "
+                "Apache Flink that was looked at.",
+                version=job.flink_version or "?",
+            ),
+            FORMATS,
+        )
+        return
+    said: dict[str, Value] = {
+        "format": snapshot.format_version,
+        "version": job.flink_version or "?",
+    }
+    if snapshot.format_version > newest:
+        yield Reason(
+            "refused",
+            "version",
+            message(
+                "Its _metadata has format {format:number}; Flink {version:name} reads formats up "
+                "to {newest:number}.",
+                newest=newest,
+                **said,
+            ),
+            FORMATS,
+        )
+        return
+    writer = _minor(snapshot.flink_version)
+    oldest, latest = _writers(snapshot.format_version)
+    if (writer or latest) > target:
+        text = message(
+            "It may be of a later release than Flink {version:name}, which does not promise to "
+            "read it (format {format:number}).",
+            **said,
+        )
+        yield Reason("unknown", "version", text, UPGRADING)
+    elif (writer or oldest) < _READ_SINCE:
+        text = message(
+            "It may be of a release before 1.8, whose snapshots Flink {version:name} does not "
+            "promise to read (format {format:number}).",
+            **said,
+        )
+        yield Reason("unknown", "version", text, UPGRADING)
+    elif oldest[0] < target[0] and any(operator.has_state for operator in snapshot.operators):
+        text = message(
+            "Flink does not guarantee that state of 1.x can be read by 2.x: Kryo 5 does not read "
+            "what Kryo 2 wrote, and collections within POJOs have other serializers. Which "
+            "serializers its state has is not known."
+        )
+        yield Reason("unknown", "version", text, NOTES_2_0)
+    else:
+        text = message("Flink {version:name} reads _metadata of format {format:number}.", **said)
+        yield Reason("restores", "version", text, FORMATS)
+
+
+def _writers(form: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """First and last minor release that write this version."""
+    return next(
+        ((first, last) for first, last, known in NEWEST_FORMAT if known == form), ((0, 0), (99, 0))
+    )
+
+
+def _mapping(fates: Sequence[OperatorFate], job: Job) -> Iterator[Reason]:
+    if not job.vertices:
+        text = message("The plan of the job is not known.")
+        yield Reason("unknown", "operators", text, REST)
+    unknown = [one for one in fates if one.fate == "unknown"]
+    if unknown:
+        yield Reason(
+            "unknown",
+            "operators",
+            message(
+                "State of {names:message} belongs to no vertex of the plan. It may be of an "
+                "operator within a chain, whose ids Flink does not report: let the job complete a "
+                "checkpoint that Weir can read, which names all its operators.",
+                names=_named(unknown),
+            ),
+            REST,
+        )
+    dropped = [one for one in fates if one.fate == "dropped"]
+    in_doubt = [one for one in dropped if one.stored and not one.stored.is_certain]
+    certain = [one for one in dropped if one.stored and one.stored.is_certain]
+    if certain:
+        text = message(
+            "The job has no operator for the state of {names:message}.", names=_named(certain)
+        )
+        if job.may_drop:
+            left = message("{text:message} It is left behind, as allowed.", text=text)
+            yield Reason("restores", "operators", left, POINTER)
+        else:
+            refused = message(
+                "{text:message} Flink refuses that unless it is started with "
+                "allowNonRestoredState, and then loses it.",
+                text=text,
+            )
+            yield Reason("refused", "operators", refused, POINTER)
+    if in_doubt and not job.may_drop:
+        text = message(
+            "The job has no operator for {names:message}, of which only a coordinator or empty "
+            "files have state: whether Flink refuses that depends on the release.",
+            names=_named(in_doubt),
+        )
+        yield Reason("unknown", "operators", text, POINTER)
+    if job.vertices and not unknown and not dropped:
+        text = message("Every operator with state is in the job.")
+        yield Reason("restores", "operators", text, POINTER)
+
+
+def _parallelism(restored: Sequence[OperatorFate]) -> Iterator[Reason]:
+    ok = True
+    for one in restored:
+        stored, planned = one.stored, one.planned
+        if stored is None or planned is None:
+            continue
+        said: dict[str, Value] = {"name": _name(one), "max": stored.max_parallelism}
+        if planned.parallelism is None or planned.max_parallelism is None:
+            ok = False
+            text = message("The parallelism of {name:name} is not known.", name=_name(one))
+            yield Reason("unknown", "parallelism", text, REST)
+        elif planned.parallelism > stored.max_parallelism:
+            ok = False
+            text = message(
+                "{name:name} has parallelism {parallelism:number}; the maximum parallelism of its "
+                "state is {max:number}.",
+                parallelism=planned.parallelism,
+                **said,
+            )
+            outcome: Outcome = "refused" if stored.has_state else "unknown"
+            yield Reason(outcome, "parallelism", text, ASSIGNMENT)
+        elif planned.max_parallelism != stored.max_parallelism:
+            ok = False
+            text = message(
+                "{name:name} has maximum parallelism {planned:number}, its state {max:number}. "
+                "Flink takes over that of the state unless the job sets its own, and then refuses; "
+                "whether it does is not reported.",
+                planned=planned.max_parallelism,
+                **said,
+            )
+            yield Reason("unknown", "parallelism", text, POINTER)
+    if ok and restored:
+        text = message("The maximum parallelism of each operator is that of its state.")
+        yield Reason("restores", "parallelism", text, ASSIGNMENT)
+
+
+def _backend(snapshot: Snapshot, job: Job, restored: Sequence[StoredOperator]) -> Iterator[Reason]:
+    keyed = {name for operator in restored for name in operator.keyed}
+    if not keyed or job.took_it:
+        return
+    if keyed == {SAVEPOINT_KEYED}:
+        text = message("It is a canonical savepoint, which every state backend reads.")
+        yield Reason("restores", "backend", text, BACKENDS)
+        return
+    mine, its = _family(job.backend), _family(snapshot.backend)
+    incremental = any(name.startswith("Incremental") for name in keyed)
+    if incremental and its is None and snapshot.format_version < 5:
+        its = "RocksDB"  # ForSt came with 2.0
+    said = {"mine": mine or "?", "its": its or "?"}
+    minor = _minor(job.flink_version) or (99, 0)
+    changelog = job.changelog
+    if changelog is None and minor < _CHANGELOG_SINCE:
+        changelog = False
+    plain = {"IncrementalRemoteKeyedStateHandle", "KeyGroupsStateHandle", SAVEPOINT_KEYED}
+    if incremental and mine == "HashMap":
+        text = message(
+            "Its keyed state is of incremental checkpoints; the HashMap state backend of the job "
+            "does not read that. A canonical savepoint can change the backend."
+        )
+        yield Reason("refused", "backend", text, HEAP)
+    elif mine is None or its is None or mine != its:
+        text = message(
+            "Its keyed state is in the form of a backend ({its:name}), and the job has {mine:name}. "
+            "Only a canonical savepoint is sure to be read by another backend.",
+            **said,
+        )
+        yield Reason("unknown", "backend", text, COMPARED)
+    elif changelog is not False or not keyed <= plain:
+        text = message(
+            "The changelog of state is on, or may be, in the job or in the snapshot: whether one "
+            "reads the other is not known."
+        )
+        yield Reason("unknown", "backend", text, BACKENDS)
+    else:
+        text = message("Snapshot and job have the same state backend, {mine:name}.", mine=mine)
+        yield Reason("restores", "backend", text, COMPARED)
+
+
+def _family(backend: str | None) -> str | None:
+    named = (backend or "").lower()
+    for word, family in (
+        ("rocksdb", "RocksDB"),
+        ("forst", "ForSt"),
+        ("hashmap", "HashMap"),
+        ("fsstatebackend", "HashMap"),
+        ("memorystatebackend", "HashMap"),
+    ):
+        if word in named:
+            return family
+    return None
+
+
+def _types(snapshot: Snapshot, job: Job, restored: Sequence[OperatorFate]) -> Iterator[Reason]:
+    if job.took_it or not any(one.stored and one.stored.has_state for one in restored):
+        return
+    if job.keeps_types:
+        text = message(
+            "Types, serializers, time-to-live and timers of state are taken to be unchanged, as "
+            "stated."
+        )
+        yield Reason("restores", "types", text, SCHEMAS)
+    else:
+        text = message(
+            "Flink does not report the types, serializers, time-to-live and timers of the job's "
+            "state. If they are those of the snapshot, say so (--types-unchanged, "
+            "types=unchanged)."
+        )
+        yield Reason("unknown", "types", text, SCHEMAS)
+
+
+def _in_flight(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
+    if job.took_it or not any(operator.holds_in_flight for operator in snapshot.operators):
+        return
+    text = message(
+        "It is an unaligned checkpoint with records in flight: Flink supports it only for the same "
+        "job graph and record types, and the same minor release."
+    )
+    yield Reason("unknown", "in_flight", text, COMPARED)
+
+
+def _program(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
+    """What another program may not have, and REST does not report."""
+    if job.took_it:
+        return
+    if any(operator.has_finished for operator in snapshot.operators):
+        text = message(
+            "Tasks had finished when it was taken. Flink refuses that for a changed graph, and "
+            "whether the graph within chains is the same is not known."
+        )
+        yield Reason("unknown", "finished", text, FINISHED)
+    if snapshot.master_states:
+        text = message(
+            "It holds state of hooks of the JobManager ({names:names}); whether the job has them "
+            "is not reported.",
+            names=list(snapshot.master_states),
+        )
+        yield Reason("unknown", "hooks", text, HOOKS)
+
+
+def _files(snapshot: Snapshot, fates: Sequence[OperatorFate]) -> Iterator[Reason]:
+    needed = [one.stored for one in fates if one.stored and one.fate != "dropped"]
+    missing = sum(operator.missing for operator in needed)
+    if missing:
+        text = plural(
+            missing,
+            "{missing:count} file of its state is missing or too short.",
+            "{missing:count} files of its state are missing or too short.",
+            missing=missing,
+        )
+        yield Reason("refused", "files", text, COMPARED)
+    if snapshot.unchecked:
+        text = message(
+            "Whether all files of its state are there is not known: {why:text}",
+            why=snapshot.unchecked,
+        )
+        yield Reason("unknown", "files", text, COMPARED)
+    elif not missing:
+        text = plural(
+            snapshot.files,
+            "The {files:count} file that it refers to is there.",
+            "All {files:count} files that it refers to are there.",
+            files=snapshot.files,
+        )
+        yield Reason("restores", "files", text, COMPARED)
+
+
+def _bugs(snapshot: Snapshot, job: Job, restored: Sequence[OperatorFate]) -> Iterator[Reason]:
+    in_flight = any(operator.holds_in_flight for operator in snapshot.operators)
+    rescaled = any(
+        one.stored and one.planned and one.stored.parallelism != one.planned.parallelism
+        for one in restored
+    )
+    of_operators = any(
+        kind.endswith("-op") for one in restored if one.stored for kind in one.stored.kinds
+    )
+    holds = {
+        _IN_FLIGHT: in_flight,
+        _IN_FLIGHT_RESCALED: in_flight and rescaled,
+        _OF_OPERATORS: of_operators,
+    }
+    # The snapshot decides, not how the job takes its own.
+    checkpointing = {**(job.facts.checkpointing or {}), "unaligned": in_flight}
+    facts = replace(job.facts, flink_version=job.flink_version, checkpointing=checkpointing)
+    for issue, need in _DECIDING.items():
+        bug = BY_ISSUE[issue]
+        if holds[need] and bug.exposure(facts) != "no":
+            text = message(
+                "Flink {version:name} has {issue:name}, or may have it. {effect:message} "
+                "{way_out:message}",
+                version=job.flink_version or "?",
+                issue=issue,
+                effect=bug.effect,
+                way_out=bug.way_out,
+            )
+            yield Reason("unknown", "known_bug", text, bug.address)
+
+
+def _named(fates: Sequence[OperatorFate]) -> Message:
+    return list_text([_name(one) for one in fates], 3)
+
+
+def _name(one: OperatorFate) -> str:
+    if one.stored and one.stored.name:
+        return one.stored.name
+    if one.planned:
+        return one.planned.name
+    return one.operator_id

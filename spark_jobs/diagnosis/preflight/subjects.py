@@ -1,0 +1,90 @@
+"""The two things that are compared."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from spark_jobs.diagnosis.known_bugs.conditions import JobFacts
+
+SAVEPOINT_KEYED = "KeyGroupsSavepointStateHandle"
+"""Keyed state of a canonical savepoint, 1.13 and later."""
+
+
+@dataclass
+class StoredOperator:
+    """An operator in a ``_metadata``. ``kinds``: of its state, as ``ingest.metadata.pieces`` names
+    them. ``keyed``: classes of its managed keyed state. ``has_state``: a subtask holds a handle.
+    ``is_certain``: Flink takes that for state in every release; not so for a coordinator's state
+    alone, and for empty merged files. ``missing``: files that are not there, or too short.
+    """
+
+    operator_id: str
+    name: str | None
+    uid: str | None
+    parallelism: int
+    max_parallelism: int
+    has_finished: bool = False
+    state_bytes: int = 0
+    kinds: set[str] = field(default_factory=set)
+    keyed: set[str] = field(default_factory=set)
+    has_state: bool = False
+    is_certain: bool = False
+    missing: int = 0
+
+    @property
+    def holds_in_flight(self) -> bool:
+        return any(kind.startswith("channel-") for kind in self.kinds)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """``flink_version`` and ``backend``: of the run that took it, None if no run is known to have.
+    ``type_name`` and ``savepoint_format``: from 1.16 on. ``unchecked``: why files were not looked
+    for, "" if all were. ``foreign``: directories of others that it refers into.
+    """
+
+    path: str
+    checkpoint_id: int
+    format_version: int
+    operators: tuple[StoredOperator, ...]
+    flink_version: str | None = None
+    backend: str | None = None
+    type_name: str | None = None
+    savepoint_format: str | None = None
+    master_states: tuple[str, ...] = ()
+    files: int = 0
+    unchecked: str = ""
+    foreign: tuple[str, ...] = ()
+
+    @property
+    def is_canonical(self) -> bool:
+        keyed = {name for operator in self.operators for name in operator.keyed}
+        return self.savepoint_format == "CANONICAL" or keyed == {SAVEPOINT_KEYED}
+
+
+@dataclass(frozen=True)
+class PlannedOperator:
+    """An operator of the job, None where that is unknown."""
+
+    operator_id: str
+    name: str
+    parallelism: int | None
+    max_parallelism: int | None
+
+
+@dataclass(frozen=True)
+class Job:
+    """``vertices``: of its plan. ``operators``: all, from a ``_metadata`` of this run; None if none
+    was read. ``took_it``: this run of the job wrote the snapshot. ``may_drop``: state without an
+    operator may be left behind. ``keeps_types``: somebody asserts that types, serializers,
+    time-to-live and timers of state are those of the snapshot.
+    """
+
+    flink_version: str | None
+    vertices: tuple[PlannedOperator, ...]
+    operators: Mapping[str, PlannedOperator] | None = None
+    backend: str | None = None
+    changelog: bool | None = None
+    took_it: bool = False
+    may_drop: bool = False
+    keeps_types: bool = False
+    facts: JobFacts = field(default_factory=JobFacts)

@@ -1,0 +1,195 @@
+"""Will the job restore from a snapshot? What decides, operator by operator."""
+
+from collections.abc import Iterator
+
+from ingest.messages import join_messages, list_text, message, plural
+from spark_jobs.diagnosis.preflight.judging import OperatorFate, Preflight
+from spark_jobs.diagnosis.preflight.subjects import Snapshot
+from webapp.analyses.declaration import analysis
+from webapp.analyses.document import (
+    Asked,
+    Block,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Note,
+    Table,
+    Value,
+    Verdict,
+)
+from webapp.analyses.recovery.preflight import Answer
+from webapp.analyses.recovery.preflight import preflight as answered
+from webapp.fleet.models import JobCurrent
+from webapp.lib.filter_sets import ListFilters
+from webapp.lib.query_parameters import Choice, LongText
+from webapp.lib.translations import gettext_lazy as _
+
+RESTORES = {
+    "restores": message("fine"),
+    "refused": message("does not restore"),
+    "unknown": message("not known"),
+}
+FATES = {
+    "matched": message("restored"),
+    "new": message("new, starts empty"),
+    "dropped": message("dropped"),
+    "unknown": message("not known"),
+    "no_state": message("gone, had no state"),
+}
+_ORDER = tuple(FATES)[::-1]
+SHOWN = 1_000
+
+
+class PreflightFilters(ListFilters):
+    snapshot = LongText(
+        about=_("checkpoint or savepoint as Flink names it; without it, the job's newest")
+    )
+    types = Choice(
+        ("unchanged",),
+        about=_("types, serializers, time-to-live and timers of state are those of the snapshot"),
+    )
+    dropped = Choice(
+        ("allowed",), about=_("state without an operator is left behind: allowNonRestoredState")
+    )
+
+
+@analysis(
+    "preflight",
+    title=message("Will it restore?"),
+    summary=message(
+        "whether the job would restore from a snapshot, what would be lost, and what is not known"
+    ),
+    tab="state",
+    parameters=PreflightFilters,
+    in_report=True,
+    is_slow=True,
+)
+def preflight(job: JobCurrent, asked: Asked) -> Document:
+    given = asked.parameters.values
+    return document(
+        answered(
+            job,
+            given.get("snapshot") or "",
+            may_drop=given.get("dropped") == "allowed",
+            keeps_types=given.get("types") == "unchanged",
+        )
+    )
+
+
+def document(answer: Answer) -> Document:
+    if answer.snapshot is None or answer.result is None:
+        return Document(Verdict("unknown", answer.why))
+    return Document(_verdict(answer.result), tuple(_blocks(answer, answer.snapshot, answer.result)))
+
+
+def _verdict(result: Preflight) -> Verdict:
+    deciding = [reason for reason in result.reasons if reason.outcome == result.outcome]
+    if result.outcome == "restores":
+        lost = result.lost_bytes
+        if lost:
+            text = message("It restores, and leaves {lost:bytes} of state behind.", lost=lost)
+            return Verdict("warn", text)
+        return Verdict("ok", message("It restores."))
+    why = join_messages((reason.text for reason in deciding), " ")
+    if result.outcome == "refused":
+        return Verdict("crit", message("It does not restore. {why:message}", why=why))
+    return Verdict("unknown", message("Whether it restores is not known. {why:message}", why=why))
+
+
+def _blocks(answer: Answer, snapshot: Snapshot, result: Preflight) -> Iterator[Block]:
+    yield Table(
+        "reasons",
+        message("What decides"),
+        (
+            Column("outcome", message("Outcome")),
+            Column("check", message("Check"), "mono"),
+            Column("reason", message("Reason")),
+            Column("source", message("Source"), "mono"),
+        ),
+        tuple(
+            (RESTORES[reason.outcome], reason.check, reason.text, reason.source)
+            for reason in result.reasons
+        ),
+    )
+    yield _operators(result)
+    yield Facts(
+        (
+            Fact("outcome", message("Outcome"), RESTORES[result.outcome]),
+            Fact("path", message("Snapshot"), snapshot.path, "mono"),
+            Fact("checkpoint_id", message("Checkpoint"), snapshot.checkpoint_id, "number"),
+            Fact("type", message("Kind"), _kind(snapshot)),
+            Fact("format_version", message("Format"), snapshot.format_version, "number"),
+            Fact("written_by", message("Written by Flink"), snapshot.flink_version),
+            Fact("took_it", message("Taken by this run of the job"), answer.took_it, "flag"),
+            Fact("files", message("Files"), snapshot.files, "count"),
+            Fact("lost_bytes", message("State that would be lost"), result.lost_bytes, "bytes"),
+        )
+    )
+    if snapshot.foreign:
+        yield Note(
+            plural(
+                len(snapshot.foreign),
+                "It refers into {directories:count} directory of others, which must stay: {names:text}.",
+                "It refers into {directories:count} directories of others, which must stay: "
+                "{names:text}.",
+                directories=len(snapshot.foreign),
+                names=list_text(snapshot.foreign),
+            )
+        )
+    if result.can_hit:
+        yield Note(
+            message(
+                "Known bugs of this release that can hit the job: {issues:names}.",
+                issues=list(result.can_hit),
+            )
+        )
+
+
+def _kind(snapshot: Snapshot) -> Value:
+    if snapshot.type_name is None:
+        return message("canonical savepoint") if snapshot.is_canonical else None
+    if snapshot.savepoint_format is None:
+        return snapshot.type_name
+    return f"{snapshot.type_name}, {snapshot.savepoint_format}"
+
+
+def _operators(result: Preflight) -> Table:
+    ordered = sorted(result.operators, key=lambda one: _ORDER.index(one.fate))
+    return Table(
+        "operators",
+        message("Operators"),
+        (
+            Column("fate", message("State")),
+            Column("name", message("Operator")),
+            Column("operator_id", message("Id"), "mono"),
+            Column("uid", message("uid"), "mono", message("since 2.0, where the job sets one")),
+            Column("state_bytes", message("Size"), "bytes"),
+            Column("kinds", message("Kinds of state"), "mono"),
+            Column("parallelism", message("Parallelism"), "count", message("in the snapshot")),
+            Column("planned", message("of the job"), "count", message("parallelism of the job")),
+            Column("max_parallelism", message("Maximum"), "count", message("in the snapshot")),
+            Column("planned_max", message("of the job"), "count", message("maximum of the job")),
+            Column("missing", message("Files missing"), "count"),
+        ),
+        tuple(_row(one) for one in ordered[:SHOWN]),
+        total=len(ordered),
+    )
+
+
+def _row(one: OperatorFate) -> tuple[Value, ...]:
+    stored, planned = one.stored, one.planned
+    name = (stored.name if stored else None) or (planned.name if planned else None)
+    return (
+        FATES[one.fate],
+        name,
+        one.operator_id,
+        stored.uid if stored else None,
+        stored.state_bytes if stored else None,
+        ", ".join(sorted(stored.kinds)) if stored else None,
+        stored.parallelism if stored else None,
+        planned.parallelism if planned else None,
+        stored.max_parallelism if stored else None,
+        planned.max_parallelism if planned else None,
+        stored.missing if stored else None,
+    )

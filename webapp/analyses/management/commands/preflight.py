@@ -1,0 +1,74 @@
+"""Say whether a job would restore from a snapshot, for a gate before a deployment."""
+
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from webapp.analyses.api import answered
+from webapp.analyses.asking import asked_of_job
+from webapp.analyses.job.preflight import PreflightFilters
+from webapp.analyses.job.preflight import preflight as analysis
+from webapp.analyses.management.commands.analyse import document_lines
+from webapp.config.preparation import PreparedCommand
+from webapp.fleet.rows_command import job_named
+from webapp.lib.filter_sets import WrongParameters
+from webapp.lib.printing import print_document, print_lines
+
+EXIT_CODES = {"ok": 0, "warn": 0, "crit": 1}
+CANNOT_TELL = 2
+
+
+class Command(PreparedCommand):
+    help = (
+        "Say whether JOB would restore from SNAPSHOT: compare its _metadata and files with what is "
+        "known of the job. Exit code 0 if it restores, 1 if it does not, 2 if that cannot be told, "
+        "or if the job or an option is unknown. SNAPSHOT must lie below a storage root that is "
+        "registered."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "snapshot",
+            metavar="SNAPSHOT",
+            help="directory of a checkpoint or savepoint, or its _metadata, as Flink names it",
+        )
+        parser.add_argument(
+            "--against",
+            nargs=2,
+            required=True,
+            metavar=("CLUSTER", "JOB"),
+            help="the job that would restore: its id, or its name if that is unique",
+        )
+        parser.add_argument(
+            "--types-unchanged",
+            action="store_true",
+            help="types, serializers, time-to-live and timers of state are those of the snapshot",
+        )
+        parser.add_argument(
+            "--allow-non-restored-state",
+            action="store_true",
+            help="the job is started with allowNonRestoredState",
+        )
+        parser.add_argument("--json", action="store_true", help="one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        job = job_named(*options["against"])
+        given = {"snapshot": options["snapshot"]}
+        if options["types_unchanged"]:
+            given["types"] = "unchanged"
+        if options["allow_non_restored_state"]:
+            given["dropped"] = "allowed"
+        parameters = PreflightFilters(given)
+        try:
+            parameters.check()
+        except WrongParameters as wrong:
+            raise CommandError(str(wrong), returncode=CANNOT_TELL) from wrong
+        asked = asked_of_job(job, parameters)
+        document = analysis.answer(job, asked)
+        if options["json"]:
+            print_document(self.stdout, answered(analysis, asked, document))
+        else:
+            print_lines(self.stdout, document_lines(document))
+        sys.exit(EXIT_CODES.get(document.verdict.tone, CANNOT_TELL))

@@ -1,0 +1,317 @@
+"""Whether a job restores from a snapshot: reads the ``_metadata``, looks for its files, and gathers
+what is known of the job.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from time import monotonic
+
+from django.db.models import QuerySet
+
+from ingest.errors import IngestError
+from ingest.messages import message
+from ingest.metadata.files import MetadataFile
+from ingest.metadata.handles import handles_of
+from ingest.metadata.owners import job_id_of, owner_directory
+from ingest.metadata.pieces import (
+    End,
+    Handle,
+    Header,
+    KeyedState,
+    Operator,
+    Piece,
+    Properties,
+    Subtask,
+)
+from ingest.storage.directories import Kind, directories
+from ingest.uris import BadUri, canonical, is_below
+from spark_jobs.diagnosis.preflight.judging import Preflight, judge
+from spark_jobs.diagnosis.preflight.subjects import Job, PlannedOperator, Snapshot, StoredOperator
+from webapp.checkpoints.models import CheckpointFact
+from webapp.findings.known_bugs import facts_of
+from webapp.fleet.models import JobCurrent
+from webapp.storage.auditing.audit_request import spellings
+from webapp.storage.xray.location import NotLocated, located, metadata_path, root_of
+
+MOST_BYTES = 100_000_000
+MOST_HANDLES = 300_000
+MOST_ENTRIES = 500_000
+"""Of all directories with files of the snapshot."""
+MOST_LISTING_S = 30
+MOST_RUNS = 20
+"""Jobs with an id like that of the snapshot."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """``why``: if nothing was compared, what is missing and what to do."""
+
+    path: str | None
+    snapshot: Snapshot | None = None
+    result: Preflight | None = None
+    why: str = ""
+    took_it: bool = False
+
+
+def preflight(
+    job: JobCurrent, written: str = "", *, may_drop: bool = False, keeps_types: bool = False
+) -> Answer:
+    """``written``: the snapshot or its ``_metadata``, "" for the newest retained one of the job.
+
+    No storage or file makes it raise.
+    """
+    if not written:
+        newest = _completed(job).exclude(discarded=True).first()
+        if newest is None:
+            return Answer(None, why=message("No retained snapshot of this job is known: name one."))
+        written = newest.external_path or ""
+    try:
+        file = located(written)
+        contents = _read(file)
+    except FileNotFoundError:
+        return Answer(written, why=message("{path:text} is not there.", path=written))
+    except (NotLocated, IngestError, OSError) as error:
+        return Answer(written, why=str(error))
+    took = _run_that_took(file, contents.checkpoint_id)
+    stored = _with_files(contents, file)
+    if took:
+        backend = (took.checkpoint_config or {}).get("state_backend")
+        stored = replace(stored, flink_version=took.flink_version, backend=backend)
+    took_it = took is not None and took.pk == job.pk
+    operators = contents.planned() if took_it else _own_operators(job)
+    config = job.checkpoint_config or {}
+    asked = Job(
+        job.flink_version,
+        tuple(_vertices(job, operators or {})),
+        operators,
+        config.get("state_backend"),
+        config.get("changelog_enabled"),
+        took_it,
+        may_drop,
+        keeps_types,
+        facts_of(job),
+    )
+    return Answer(stored.path, stored, judge(stored, asked), took_it=took_it)
+
+
+def _completed(job: JobCurrent) -> QuerySet[CheckpointFact]:
+    """Snapshots of this run, newest first: another deployment may have the same job id."""
+    completed = CheckpointFact.objects.filter(
+        cluster=job.cluster,
+        job_id=job.job_id,
+        outcome="completed",
+        external_path__isnull=False,
+    ).exclude(external_path="")
+    if job.start_time:
+        completed = completed.filter(trigger_time__gte=job.start_time)
+    return completed.order_by("-trigger_time")
+
+
+def _run_that_took(file: MetadataFile, checkpoint_id: int) -> JobCurrent | None:
+    """By what Flink reported of that checkpoint: a directory alone may be of an earlier run."""
+    job_id = job_id_of(owner_directory(file.directory))
+    name = file.directory.rpartition("/")[2].split("-")
+    begins = job_id or (name[1] if name[0] == "savepoint" and len(name) > 1 else "")
+    if not begins:
+        return None
+    for job in JobCurrent.objects.filter(job_id__startswith=begins).order_by("-pk")[:MOST_RUNS]:
+        facts = _completed(job).filter(checkpoint_id=checkpoint_id) if job.start_time else ()
+        for fact in facts:
+            try:
+                if metadata_path(fact.external_path or "") == file.path:
+                    return job
+            except NotLocated:
+                continue
+    return None
+
+
+def _own_operators(job: JobCurrent) -> Mapping[str, PlannedOperator] | None:
+    """All operators, from the newest snapshot of this run that can be read."""
+    newest = _completed(job).exclude(discarded=True).first() if job.start_time else None
+    if newest is None:
+        return None
+    try:
+        return _read(located(newest.external_path or "")).planned()
+    except (NotLocated, IngestError, OSError):
+        return None
+
+
+def _vertices(
+    job: JobCurrent, operators: Mapping[str, PlannedOperator]
+) -> Iterator[PlannedOperator]:
+    for vertex in (job.graph or {}).get("vertices") or ():
+        vertex_id = vertex.get("vertex_id")
+        if not vertex_id:
+            continue
+        most = vertex.get("max_parallelism")
+        if most is None and vertex_id in operators:
+            most = operators[vertex_id].max_parallelism
+        name = vertex.get("name") or vertex_id
+        yield PlannedOperator(vertex_id, name, vertex.get("parallelism"), most)
+
+
+class _NotCompared(IngestError):
+    """Too large, or not what Flink writes."""
+
+
+class _Contents:
+    """``paths``: operator → path → how long that file must be at least, in bytes."""
+
+    def __init__(self) -> None:
+        self.header: Header | None = None
+        self.properties: Properties | None = None
+        self.operators: dict[str, StoredOperator] = {}
+        self.paths: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        self._handles = 0
+
+    @property
+    def checkpoint_id(self) -> int:
+        return self.header.checkpoint_id if self.header else -1
+
+    def planned(self) -> dict[str, PlannedOperator]:
+        return {
+            key: PlannedOperator(key, one.name or key, one.parallelism, one.max_parallelism)
+            for key, one in self.operators.items()
+        }
+
+    def add(self, piece: Piece) -> None:
+        if isinstance(piece, Header):
+            self.header = piece
+        elif isinstance(piece, End):
+            self.properties = piece.properties
+        elif isinstance(piece, Operator):
+            if piece.operator_id in self.operators:
+                raise _NotCompared(message("It names an operator twice."))
+            self.operators[piece.operator_id] = StoredOperator(
+                *piece[:5], has_finished=piece.fully_finished
+            )
+        elif isinstance(piece, Subtask):
+            self.operators[piece.operator.operator_id].has_finished |= piece.finished
+        elif isinstance(piece, KeyedState):
+            operator = self.operators[piece.operator.operator_id]
+            operator.has_state = operator.is_certain = True
+            if not piece.raw:
+                operator.keyed.add(piece.keyed.state_class)
+        for handle in handles_of(piece):
+            self._handles += 1
+            if self._handles > MOST_HANDLES:
+                raise _NotCompared(
+                    message("It has more than {most:count} handles.", most=MOST_HANDLES)
+                )
+            self._add(handle)
+
+    def _add(self, handle: Handle) -> None:
+        operator, stream = self.operators[handle.operator.operator_id], handle.stream
+        operator.has_state = True
+        operator.state_bytes += handle.state_bytes
+        if not handle.state_class.startswith("Empty"):
+            operator.is_certain |= handle.kind != "coordinator"
+            operator.kinds.add(handle.kind)
+        if stream and stream.path:
+            paths = self.paths[operator.operator_id]
+            length = (stream.offset or 0) + stream.bytes
+            paths[stream.path] = max(paths.get(stream.path, 0), length)
+
+
+def _read(file: MetadataFile) -> _Contents:
+    """Raises ``MetadataError`` and ``OSError``."""
+    if file.size is not None and file.size > MOST_BYTES:
+        raise _NotCompared(message("Its _metadata has {size:bytes}.", size=file.size))
+    contents = _Contents()
+    for piece in file.pieces():
+        contents.add(piece)
+    return contents
+
+
+def snapshot_in(file: MetadataFile) -> Snapshot:
+    """Raises ``MetadataError`` and ``OSError``."""
+    return _with_files(_read(file), file)
+
+
+def _with_files(contents: _Contents, file: MetadataFile) -> Snapshot:
+    paths: dict[str, int] = {}
+    for needed in contents.paths.values():
+        for path, length in needed.items():
+            paths[path] = max(paths.get(path, 0), length)
+    missing, unchecked = _missing(paths)
+    for key, needed in contents.paths.items():
+        contents.operators[key].missing = len(missing & needed.keys())
+    own, header, properties = owner_directory(file.directory), contents.header, contents.properties
+    foreign = {_parent(path) for path in paths if not is_below(_canonical(path), own)}
+    return Snapshot(
+        file.path,
+        contents.checkpoint_id,
+        header.dialect.version if header else 0,
+        tuple(contents.operators.values()),
+        type_name=properties.name if properties else None,
+        savepoint_format=properties.savepoint_format if properties else None,
+        master_states=tuple(one.name for one in header.master_states) if header else (),
+        files=len(paths),
+        unchecked=unchecked,
+        foreign=tuple(sorted(foreign)),
+    )
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _canonical(path: str) -> str:
+    try:
+        return canonical(path, spellings())
+    except BadUri:
+        return path
+
+
+def _missing(paths: Mapping[str, int]) -> tuple[set[str], str]:
+    """Paths that are not there or too short, and why others were not looked for, "" for none. Each
+    directory is listed once.
+    """
+    by_directory: defaultdict[str, list[str]] = defaultdict(list)
+    for path in paths:
+        by_directory[_parent(_canonical(path))].append(path)
+    missing: set[str] = set()
+    unchecked, ends, entries = "", monotonic() + MOST_LISTING_S, 0
+    for directory, within in sorted(by_directory.items()):
+        wanted = {path.rpartition("/")[2]: path for path in within}
+        lengths: dict[str, int] = {}
+        try:
+            for name, length in _listed(directory):
+                entries += 1
+                if entries > MOST_ENTRIES or monotonic() > ends:
+                    return missing, message(
+                        "Its directories have too many files to be listed here."
+                    )
+                if name in wanted:
+                    lengths[name] = length
+        except (NotLocated, IngestError, OSError, ValueError, ImportError) as error:
+            unchecked = str(error) or type(error).__name__
+            continue
+        missing |= {path for name, path in wanted.items() if lengths.get(name, -1) < paths[path]}
+    return missing, unchecked
+
+
+def _listed(directory: str) -> Iterable[tuple[str, int]]:
+    """Names and sizes of files; none if the directory is gone while its root is there."""
+    row = root_of(directory)
+    if row is None:
+        raise NotLocated(
+            message(
+                "{path:text} lies below no registered storage root; add one to have it read.",
+                path=directory,
+            )
+        )
+    root = row.place
+    tree = directories(root.reading)
+    below = root.readable(directory)[len(root.reading.rstrip("/")) :]
+    try:
+        for entry in tree.entries(below):
+            if entry.kind is Kind.LINK:
+                raise NotLocated(message("{path:text} has links.", path=directory))
+            if entry.kind is Kind.FILE:
+                yield entry.name, entry.bytes
+    except FileNotFoundError:
+        # Raises where the root itself is out of reach: then nothing is known of its files.
+        if next(iter(tree.entries("")), None) is None:
+            raise
