@@ -134,7 +134,7 @@ JOB_CURRENT = ServingTable(
             "json",
             (
                 '{"vertices": [{vertex_id, name, parallelism, max_parallelism, status, '
-                'slot_sharing_group_id}], '
+                "slot_sharing_group_id}], "
                 '"edges": [{source, target, ship_strategy}]}'
             ),
         ),

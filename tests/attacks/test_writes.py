@@ -23,6 +23,7 @@ SCOPES = tuple(ApiToken.Scope)
 REFUSED = {401, 403, 405}
 ANSWERED = {200, 302, 403, 405}
 NOTHING_BEHIND = {
+    "mcp",
     "/api/v1/%(rest)s",
     "documentation",
     "/docs/%(rest)s",

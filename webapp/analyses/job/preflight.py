@@ -7,12 +7,12 @@ from spark_jobs.diagnosis.preflight.judging import OperatorFate, Preflight
 from spark_jobs.diagnosis.preflight.subjects import Snapshot
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
-    Asked,
     Block,
     Column,
     Document,
     Fact,
     Facts,
+    Inputs,
     Note,
     Table,
     Value,
@@ -65,8 +65,8 @@ class PreflightFilters(ListFilters):
     in_report=True,
     is_slow=True,
 )
-def preflight(job: JobCurrent, asked: Asked) -> Document:
-    given = asked.parameters.values
+def preflight(job: JobCurrent, inputs: Inputs) -> Document:
+    given = inputs.parameters.values
     return document(
         answered(
             job,

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase
+from drf_spectacular.utils import extend_schema
 from rest_framework import exceptions
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
@@ -64,6 +65,7 @@ class McpView(APIView):
     permission_classes = [ReadsByPost]
     parser_classes: list[Any] = []
 
+    @extend_schema(exclude=True)
     def post(self, request: Request) -> HttpResponseBase:
         try:
             from webapp.site.agents.protocol import answer_http

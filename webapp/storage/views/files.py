@@ -25,7 +25,7 @@ from webapp.storage.verdict_files import (
     read,
 )
 
-FILES_A_PAGE = 50
+FILES_A_PAGE = 40
 
 
 @require_GET

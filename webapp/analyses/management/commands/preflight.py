@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from webapp.analyses.api import answered
-from webapp.analyses.asking import asked_of_job
+from webapp.analyses.inputs import inputs_for_job
 from webapp.analyses.job.preflight import PreflightFilters
 from webapp.analyses.job.preflight import preflight as analysis
 from webapp.analyses.management.commands.analyse import document_lines
@@ -65,7 +65,7 @@ class Command(PreparedCommand):
             parameters.check()
         except WrongParameters as wrong:
             raise CommandError(str(wrong), returncode=CANNOT_TELL) from wrong
-        asked = asked_of_job(job, parameters)
+        asked = inputs_for_job(job, parameters)
         document = analysis.answer(job, asked)
         if options["json"]:
             print_document(self.stdout, answered(analysis, asked, document))
