@@ -71,18 +71,21 @@ def before_after(job: JobCurrent, inputs: Inputs) -> Document:
         return Document(choose, (_events(job, marks_of(job, inputs.since, inputs.until), window),))
     at = values["at"]
     change = job_change(job, at, LENGTHS[window], inputs.now)
-    blocks: list[Block] = [_events(job, (*change.marks, *change.others), window)]
-    if change.windows:
-        tables = list(_measures(change))
-        blocks += [
-            _configuration(change),
-            *tables,
-            *([Note(SCATTER)] if tables else []),
-            _tallies(change),
-            _facts(job, change, change.windows),
-        ]
-    blocks += [NotKnown(reason) for reason in change.unknown]
-    return Document(_verdict(change), tuple(blocks))
+    events = _events(job, (*change.marks, *change.others), window)
+    unknown = [NotKnown(reason) for reason in change.unknown]
+    if change.windows is None:
+        return Document(_verdict(change), (*unknown, events))
+    tables = list(_measures(change))
+    blocks: tuple[Block, ...] = (
+        events,
+        _configuration(change),
+        *tables,
+        *([Note(SCATTER)] if tables else []),
+        _tallies(change),
+        _facts(job, change, change.windows),
+        *unknown,
+    )
+    return Document(_verdict(change), blocks)
 
 
 def _verdict(change: JobChange) -> Verdict:
