@@ -169,7 +169,7 @@ def test_files_that_are_not_live_are_listed_with_their_reason(viewer, tmp_path):
     path = write_run(
         tmp_path,
         "storage-1",
-        {"storage_file": [[file_row(f"{ROOT}/{JOB}/shared/{n:03d}") for n in range(150)]]},
+        {"storage_file": [[file_row(f"{ROOT}/{JOB}/shared/{n:03d}") for n in range(60)]]},
     )
     root_figures(audit(files_kept=True, manifest_path=path, run_dir=str(tmp_path)))
     first = viewer.get(reverse("storage-files"), {"uri": ROOT})
@@ -177,7 +177,7 @@ def test_files_that_are_not_live_are_listed_with_their_reason(viewer, tmp_path):
     second = viewer.get(
         reverse("storage-files"), {"uri": ROOT, "after": first.context["found"].after}
     )
-    assert len(first.context["rows"]) + len(second.context["rows"]) == 150
+    assert len(first.context["rows"]) + len(second.context["rows"]) == 60
     wrong = viewer.get(reverse("storage-files"), {"uri": ROOT, "verdict": "live"})
     assert (
         wrong.context["rows"] == []
