@@ -32,7 +32,7 @@ def found_without_logs(bundle):
         ("r04c-backoff", {"STATE_INCOMPATIBLE"}),
         ("r16-no-slots", {"NO_RESOURCE_AVAILABLE"}),
         # Why its TaskManagers are lost is in the log alone.
-        ("r02-oomkilled", {"UNKNOWN"}),
+        ("r02-oomkilled", {"TASKMANAGERS_DISCONNECTED"}),
     ],
 )
 def test_a_loop_and_its_root_cause_are_found(name, causes):
