@@ -173,16 +173,3 @@ def test_stages_by_hand_write_for_themselves_alone(tmp_path: Path) -> None:
     run("-m", "spark_jobs", *words, home=tmp_path / "home")
     assert (tmp_path / "runs/one/manifest.json").exists()
     assert open_ones(tmp_path / "runs") == []
-    tree = tmp_path / "tree"
-    tree.mkdir()
-    (tree / "file").touch()
-    run(
-        "-m",
-        "ingest",
-        "listing",
-        str(tree),
-        "--out",
-        str(tmp_path / "listed"),
-        home=tmp_path / "home",
-    )
-    assert open_ones(tmp_path / "listed") == []
