@@ -1,7 +1,7 @@
 """One pass over one job: new rows and remembered ones → its facts, current row, findings, and next
 state. Rows are dicts by column name, with instants as epoch milliseconds; they may come repeatedly
 and in any order. If more rows are needed, the fold returns a ``Lookup``, and the job is folded
-again. When the shape of the state changes, its snapshot gets another name (``JOB_STATE`` in
+again. Whoever changes the fields of the state must rename its files (``JOB_STATE`` in
 ``run_files``).
 """
 
@@ -56,8 +56,8 @@ from spark_jobs.fold.windows import job_windows, judged_starts
 @dataclass(frozen=True)
 class JobResult:
     """Rows of serving tables without cluster and job, JSON columns as values; ``judgement`` is None
-    if no window was judged. ``retracted``: keys of facts that got another key. ``known``: all facts
-    in memory. ``new_…``: rows that differ from earlier results.
+    if no window was judged. ``retracted``: former keys of facts whose key changed. ``known``: all
+    facts in memory, not only the changed ones. ``new_…``: rows that differ from earlier results.
     """
 
     facts: list[dict[str, Any]]
@@ -312,7 +312,7 @@ def _to_judge(
     known = [at for at in instants if at is not None]
     ended_ms = current["end_time"] if current["state"] in OVER_STATES else None
     if current["state"] == NOT_LISTED:
-        # Lines and samples may be later than its last listing: then their minute is the last one.
+        # Log lines and samples may be newer than the last listing. Their minute is then its last.
         ended_ms = largest(ended_ms, before.judged_start)
     return judged_starts(known, before.judged_start, ended_ms), largest(
         *known, before.judged_to

@@ -10,7 +10,7 @@ LEAST_RANK = SEVERITY_RANK[Severity.WARNING]
 
 
 class AlertState(models.TextChoices):
-    """``PENDING``: seen, but not yet for its hold time."""
+    """``PENDING``: its finding is open, but not yet for as long as the hold time."""
 
     PENDING = "pending", _("pending")
     FIRING = "firing", _("firing")
@@ -37,6 +37,8 @@ class Mute(models.TextChoices):
 
 
 class Happened(models.TextChoices):
+    """What an entry of an alert's story says."""
+
     PENDING = "pending", _("seen")
     FIRED = "fired", _("fired")
     FIRED_AGAIN = "fired_again", _("fired again")

@@ -17,9 +17,9 @@ from webapp.lib.outage import Outage
 
 MOST_RESTARTS, MOST_RESTORES = 500, 1_000
 RESTORED_WITHIN = timedelta(minutes=10)
-"""A restart whose end nobody reported: a restore later than this belongs to another."""
+"""If nobody reported when a restart ended, a restore later than this belongs to another restart."""
 DATED_WITHIN = timedelta(seconds=1)
-"""A mark and a start date the beginning of one restart apart."""
+"""The annotation and the start of one restart may differ by this much in when it began."""
 _MS = timedelta(milliseconds=1)
 
 
@@ -60,8 +60,8 @@ def outages(job: JobCurrent, start: datetime, end: datetime) -> tuple[Outage, ..
 
 
 def outage_totals(job: JobCurrent, start: datetime, end: datetime) -> OutageTotals:
-    """Totals of all outages that began in the range. One query; if some annotations lack the end,
-    and they are not too many, as :func:`outages`.
+    """Totals of all outages that began in the range. One query. If some annotations lack
+    the end and are not too many, the queries of :func:`outages` are made as well.
     """
     begun = _begun(
         JobAnnotation.objects.filter(
@@ -79,7 +79,7 @@ def outage_totals(job: JobCurrent, start: datetime, end: datetime) -> OutageTota
 
 
 def _begun(marks: QuerySet[JobAnnotation]) -> QuerySet[JobAnnotation]:
-    """Begins of outages: without restarts before all tasks ran again."""
+    """The restarts that began an outage; restarts before all tasks ran again belong to the outage."""
     return marks.filter(kind="restart").exclude(detail__has_key="outage_began_at")
 
 

@@ -45,13 +45,17 @@ FOLLOWED = (
     "prometheus_tenant",
 )
 REPORTED = frozenset({"operator", "operator_state"})
-"""Fields that change by themselves, and are no change of what the source lists."""
+"""Fields that a source reports anew with each listing. A change of them alone is not reported as a
+changed cluster.
+"""
 UNREAD = ("cursor", "sees", "misses")
+"""Large columns that are not needed here."""
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Names that appeared or returned, that changed, and that left; ``refused`` names are taken."""
+    """Names that appeared or returned, that changed, and that left; ``refused``: another
+    cluster has the name already."""
 
     came: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -142,6 +146,7 @@ def _put(
 
 
 def _settle(row: Cluster, source: DiscoverySource, cluster: FoundCluster) -> set[str]:
+    """Give the row what the source lists; returns the names of the fields that changed."""
     wanted: dict[str, Any] = {
         "url": cluster.url,
         "labels": dict(cluster.labels),
@@ -158,7 +163,7 @@ def _settle(row: Cluster, source: DiscoverySource, cluster: FoundCluster) -> set
         wanted |= {"auth_scheme": source.auth.scheme, "auth_user": source.auth.user}
         wanted["auth_secret_encrypted"] = _encrypt(source.auth.secret, row.auth_secret_encrypted)
     elif row.url != cluster.url and row.auth_secret_encrypted:
-        # It was entered for the address listed then.
+        # The secret was entered for the former address: it must not be sent to another.
         wanted["auth_secret_encrypted"] = ""
     if tls := source.tls:
         wanted |= {"ca_file": tls.ca_file, "verify_tls": tls.verify}

@@ -24,6 +24,7 @@ from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.choices import StatementKind
 from webapp.storage.models import AuditDoubt, RootFigures, StorageAudit, VerdictFigures
 
+# Found here by the extractor of translations; `words` shows them.
 CODE_WORDS = (
     _("live"),
     _("retained waste"),
@@ -112,6 +113,7 @@ MISSING = "missing"
 PLACES_SHOWN = 5
 _NAMES_OTHERS = (TWO_NAMES, "restored_from_gone")
 """Doubts whose detail names a place or a job that need not be of their root."""
+# Fields of a statement that the address of its form contains.
 _OF_FORM = ("kind", "subject", "cluster", "job_id")
 MISSING_MEANS = _(
     "Referred to by a checkpoint, and not there: whatever needs it cannot be restored."
@@ -226,7 +228,9 @@ def why_not_cleanable(codes: Sequence[str], withheld: str) -> list[str]:
 
 @dataclass(frozen=True)
 class ShownDoubt:
-    """``actions``: sentences about what ends it; ``statements``: forms of statements that end it."""
+    """``actions``: what somebody can do about it; ``statements``: addresses of forms for statements
+    that end it → their names.
+    """
 
     row: AuditDoubt
     means: str
@@ -286,7 +290,7 @@ SHOWN = 2
 
 
 def text_of(audit: StorageAudit, root: str) -> list[str]:
-    """The first sentences; none if the audit found no second name."""
+    """Up to two sentences; none if the audit found no second name for this root."""
     rows = AuditDoubt.objects.filter(audit=audit, root=root, reason=TWO_NAMES).order_by("subject")[
         :SHOWN
     ]

@@ -35,7 +35,7 @@ class ApiFault(Skipped):
 class Api:
     """Use as ``async with Api(server) as api``.
 
-    Its errors hold no secret, and of the server's answer only the status.
+    Errors contain no secret, and nothing of the server's answer but its status.
     """
 
     def __init__(self, server: ApiServer) -> None:

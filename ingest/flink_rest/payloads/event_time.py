@@ -1,7 +1,7 @@
 """Selects the metrics that show how event time passes to a vertex with several inputs.
 
-Up to 1.20 Flink reports the watermark of each input of an operator with two
-(``currentInput1Watermark``), from 2.0 on only of operators made for any number of inputs
+Up to 1.20, Flink reports a watermark for each input of operators with two inputs
+(``currentInput1Watermark``). From 2.0 on, only operators for any number of inputs have that metric
 (FLINK-36355). The vertex that feeds an input still reports it, as ``currentOutputWatermark`` of its
 chain's last operator.
 """
@@ -14,7 +14,7 @@ from ingest.records import Edge
 RECEIVED, SENT = "currentInputWatermark", "currentOutputWatermark"
 MOST_FEEDERS = 8
 MOST_OPERATOR_CHARS = 80
-"""To which Flink cuts the name of an operator in metrics."""
+"""Flink cuts the names of operators in metrics to this length."""
 _ARROW = " -> "
 _REPLACED = re.compile(r"[ .:,]")
 """Characters that Flink makes underscores of in the names of metrics."""
@@ -54,8 +54,8 @@ def is_of_event_time(name: str) -> bool:
 
 
 def last_of(name: str, operators: Collection[str]) -> str | None:
-    """The last operator of the chain, as metrics call it; None if there are several, or two of that
-    name.
+    """The last operator of the chain, as metrics call it. None if several operators may be meant: by
+    several names, or by one name that two operators have.
     """
     return _at_end(name.split(_ARROW), operators, first=False)
 
@@ -66,8 +66,8 @@ def first_of(name: str, operators: Collection[str]) -> str | None:
 
 
 def _at_end(parts: list[str], operators: Collection[str], first: bool) -> str | None:
-    # An arrow may be part of an operator's own name: every cut that gives the name of an operator
-    # counts.
+    # An arrow may be part of an operator's own name, so cuts at every arrow are compared with the
+    # names of operators.
     cuts = (parts[:at] if first else parts[-at:] for at in range(1, len(parts) + 1))
     names = {spelled for cut in cuts if (spelled := _in_metrics(_ARROW.join(cut))) in operators}
     if len(names) != 1:

@@ -1,4 +1,4 @@
-"""Causes: a snapshot that a job cannot be restored from, or cannot be written."""
+"""Causes of failed restores, failed snapshots, and failed starts of tasks."""
 
 from ingest.messages import message
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause

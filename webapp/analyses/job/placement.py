@@ -35,8 +35,8 @@ LABELS = {
     BALANCED: message("Balanced tasks"),
 }
 EVEN = 1.1
-"""The largest load over the mean of an even placement; also how much better another must be to
-justify a restart.
+"""A placement is even up to this ratio of its largest load to the mean. Another placement justifies
+a restart if the ratio falls by this factor.
 """
 NO_PLAN = message("The plan of this job is not known")
 READ_FIRST = message("It is read with the first answer of its cluster.")
@@ -149,7 +149,7 @@ def _is_worth_balancing(job_placement: JobPlacement) -> bool:
 
 
 def _advice(job_placement: JobPlacement) -> Iterator[Block]:
-    """None if the verdict is good."""
+    """No block if the verdict is good."""
     short = [taskmanager for taskmanager in job_placement.taskmanagers if taskmanager.short_by]
     lines: list[str] = []
     if short:

@@ -14,7 +14,9 @@ from ingest.json_bounds import values_in
 LARGEST_BODY_BYTES = 2_500_000
 DEEPEST = 64
 MAX_VALUES = 300_000
-"""As counted by ``values_in``; each is checked. The largest form has some thousands."""
+"""Most values of a body, as ``values_in`` counts them; the largest body of our own has some
+thousands.
+"""
 
 
 class TooLarge(APIException):
@@ -54,8 +56,8 @@ class BoundedJson(BaseParser):
 
 
 class BoundedList(serializers.ListField):
-    """Refused where it is longer than its ``max_length`` before any of it is read; REST framework
-    reads all of it first, 0.2 ms each.
+    """A list longer than ``max_length`` is refused before its items are read. REST framework reads all
+    items first, at 0.2 ms each.
     """
 
     def to_internal_value(self, data: Any) -> Any:
