@@ -12,7 +12,7 @@ from webapp.storage.models import RootFigures
 
 
 def inputs_for_job(job: JobCurrent, parameters: ListFilters) -> Inputs:
-    """The whole life of the job."""
+    """From shortly before the job began to when it was last seen; pages give their chosen range."""
     at = job.last_seen_at or job.as_of
     return Inputs(whole_life(job, at).from_time, at, timezone.now(), parameters)
 
