@@ -41,6 +41,10 @@ _ORDER = tuple(FATES)[::-1]
 SHOWN = 1_000
 
 
+CHOICES = (_("unchanged"), _("allowed"))
+"""Values of the parameters, for the catalogues."""
+
+
 class PreflightFilters(ListFilters):
     snapshot = LongText(
         about=_("checkpoint or savepoint as Flink names it; without it, the job's newest")
@@ -50,7 +54,8 @@ class PreflightFilters(ListFilters):
         about=_("types, serializers, time-to-live and timers of state are those of the snapshot"),
     )
     dropped = Choice(
-        ("allowed",), about=_("state without an operator is left behind: allowNonRestoredState")
+        ("allowed",),
+        about=_("state without an operator is left behind (allowNonRestoredState=true)"),
     )
 
 
