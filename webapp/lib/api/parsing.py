@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 from rest_framework import serializers
-from rest_framework.exceptions import APIException, ParseError
+from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
 from ingest.json_bounds import values_in
+from webapp.lib.api.exceptions import BodyTooLarge
 
 LARGEST_BODY_BYTES = 2_500_000
 DEEPEST = 64
@@ -17,12 +18,6 @@ MAX_VALUES = 300_000
 """Most values of a body, as ``values_in`` counts them; the largest body of our own has some
 thousands.
 """
-
-
-class TooLarge(APIException):
-    status_code = 413
-    default_code = "too_large"
-    default_detail = f"Send at most {LARGEST_BODY_BYTES:,} bytes."
 
 
 class BoundedJson(BaseParser):
@@ -36,15 +31,17 @@ class BoundedJson(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
-        """Raises :class:`ParseError` or :class:`TooLarge`."""
+        """Raises :class:`ParseError` or :class:`BodyTooLarge`."""
         try:
             body = stream.read(LARGEST_BODY_BYTES + 1)
         except OSError as error:
             raise ParseError("The body ended before its length.") from error
         if len(body) > LARGEST_BODY_BYTES:
-            raise TooLarge
+            raise BodyTooLarge(f"Send at most {LARGEST_BODY_BYTES:,} bytes.")
         if (values := values_in(body)) > MAX_VALUES:
-            raise TooLarge(f"The body holds up to {values:,} values; send at most {MAX_VALUES:,}.")
+            raise BodyTooLarge(
+                f"The body holds up to {values:,} values; send at most {MAX_VALUES:,}."
+            )
         try:
             document = json.loads(body.decode(), parse_float=_finite, parse_constant=_no_number)
         except RecursionError as error:

@@ -18,6 +18,7 @@ from ingest.pushed.bodies import UnknownEncoding
 from ingest.pushed.bounds import TooLarge
 from ingest.pushed.spool import Behind
 from webapp.lib.api.errors import ErrorAnswer
+from webapp.lib.api.exceptions import BodyTooLarge, NotInstalled
 from webapp.lib.api.lists import ERRORS
 from webapp.push.authentication import FromShipper, PushTokenAuthentication
 from webapp.push.models import PushToken
@@ -30,19 +31,9 @@ RETRY_AFTER_S = 30
 PROTOBUF = "application/x-protobuf"
 
 
-class BodyTooLarge(exceptions.APIException):
-    status_code = 413
-    default_code = "too_large"
-
-
 class Unpackable(exceptions.APIException):
     status_code = 415
     default_code = "unsupported_encoding"
-
-
-class LibraryMissing(exceptions.APIException):
-    status_code = 501
-    default_code = "not_installed"
 
 
 class ReceivedSerializer(serializers.Serializer[Received]):
@@ -128,7 +119,7 @@ def _extra_otlp() -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         lacks = f"The web server lacks {error.name}, which reads OTLP"
-        raise LibraryMissing(f"{lacks}: pip install 'weir[otlp]' where it runs.") from error
+        raise NotInstalled(f"{lacks}: pip install 'weir[otlp]' where it runs.") from error
 
 
 def _answer_of(message: "Message", *, in_protobuf: bool) -> HttpResponse:

@@ -1,0 +1,18 @@
+"""Refusals of the API that REST framework lacks.
+
+Apart from :mod:`webapp.lib.api.errors`, since parsers raise them, which REST framework loads first.
+"""
+
+from rest_framework import exceptions, status
+
+
+class BodyTooLarge(exceptions.APIException):
+    status_code = status.HTTP_413_REQUEST_ENTITY_TOO_LARGE
+    default_code = "too_large"
+
+
+class NotInstalled(exceptions.APIException):
+    """An extra of Weir is missing where it runs."""
+
+    status_code = status.HTTP_501_NOT_IMPLEMENTED
+    default_code = "not_installed"
