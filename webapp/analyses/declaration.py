@@ -17,7 +17,7 @@ One of a root of checkpoint storage is declared by a module of ``webapp.analyses
 ``root_analysis`` and gets the newest audit instead of the job: ``(figures: RootFigures, inputs)``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
@@ -50,6 +50,12 @@ class Declaration(Generic[AnswerT, DrawT]):
     parameters: type[ListFilters] = ListFilters
     is_slow: bool = False
     charts: dict[str, DrawT] = field(default_factory=dict)
+
+    def checked(self, values: Mapping[str, str]) -> ListFilters:
+        """Its parameters with these values. Raises ``WrongParameters``."""
+        parameters = self.parameters(values)
+        parameters.check()
+        return parameters
 
     def draws(self, key: str) -> Callable[[DrawT], DrawT]:
         """The chart of this key in its document."""

@@ -22,9 +22,7 @@ def job_named(cluster: str, job: str) -> JobCurrent:
 
     Raises ``CommandError`` if there is none, or several.
     """
-    of_cluster = JobCurrent.objects.filter(cluster=cluster)
-    newest = of_cluster.newest_attempts()
-    jobs = list(of_cluster.filter(job_id=job) or newest.filter(name=job)[:2])
+    jobs = JobCurrent.objects.called(cluster, job)
     if not jobs:
         raise CommandError(
             f"There is no job {job} on a cluster called {cluster}.", returncode=REFUSED

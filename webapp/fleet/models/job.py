@@ -29,6 +29,12 @@ class JobCurrentQuerySet(models.QuerySet["JobCurrent"]):
         """One row a job: its newest attempt."""
         return self.filter(is_newest_attempt=True)
 
+    def called(self, cluster: str, job: str) -> "list[JobCurrent]":
+        """The job of a cluster with this id, else those with this name, two at most."""
+        of_cluster = self.filter(cluster=cluster)
+        by_id = list(of_cluster.filter(job_id=job))
+        return by_id or list(of_cluster.newest_attempts().filter(name=job)[:2])
+
     def with_status(
         self, now: datetime
     ) -> Any:  # a queryset of jobs; the type plugin does not let one filter by annotations

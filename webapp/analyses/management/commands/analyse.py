@@ -120,12 +120,14 @@ def _parameters(analysis: Declaration[Any, Any], given: list[str]) -> ListFilter
             f"{', '.join(known) or 'none'}.",
             returncode=2,
         )
-    parameters = analysis.parameters(values)
+    return checked_parameters(analysis, values)
+
+
+def checked_parameters(analysis: Declaration[Any, Any], values: Mapping[str, str]) -> ListFilters:
     try:
-        parameters.check()
+        return analysis.checked(values)
     except WrongParameters as wrong:
         raise CommandError(str(wrong), returncode=2) from None
-    return parameters
 
 
 def document_lines(document: Document) -> Iterator[str]:

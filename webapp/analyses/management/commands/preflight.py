@@ -4,16 +4,12 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import CommandError
-
 from webapp.analyses.api import answered
 from webapp.analyses.inputs import inputs_for_job
-from webapp.analyses.job.preflight import PreflightFilters
 from webapp.analyses.job.preflight import preflight as analysis
-from webapp.analyses.management.commands.analyse import document_lines
+from webapp.analyses.management.commands.analyse import checked_parameters, document_lines
 from webapp.config.preparation import PreparedCommand
 from webapp.fleet.rows_command import job_named
-from webapp.lib.filter_sets import WrongParameters
 from webapp.lib.printing import print_document, print_lines
 
 EXIT_CODES = {"ok": 0, "warn": 0, "crit": 1}
@@ -60,12 +56,7 @@ class Command(PreparedCommand):
             given["types"] = "unchanged"
         if options["allow_non_restored_state"]:
             given["dropped"] = "allowed"
-        parameters = PreflightFilters(given)
-        try:
-            parameters.check()
-        except WrongParameters as wrong:
-            raise CommandError(str(wrong), returncode=CANNOT_TELL) from wrong
-        asked = inputs_for_job(job, parameters)
+        asked = inputs_for_job(job, checked_parameters(analysis, given))
         document = analysis.answer(job, asked)
         if options["json"]:
             print_document(self.stdout, answered(analysis, asked, document))
