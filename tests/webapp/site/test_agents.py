@@ -17,6 +17,7 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from tests.webapp.builders import cluster, expired, fact, finding, job, person, window
 from webapp.accounts.models import ApiToken, AuditEntry
 from webapp.config.environment import PROJECT_DIR
+from webapp.findings.models import Finding
 from webapp.lib.grants import as_json
 from webapp.lib.matchers import matcher
 from webapp.site.agents.answers import TOOLS
@@ -104,7 +105,7 @@ def test_each_tool_answers_within_bounds_about_a_sick_job(site, name):
     arguments = {
         argument: wanted[argument]
         for argument in TOOLS[name].arguments
-        if argument in wanted and (argument not in TOOLS[name].optional or argument in OF_JOB)
+        if argument in wanted and (argument in TOOLS[name].required or argument in OF_JOB)
     }
     [(is_error, answer)] = ask(site, key, (name, arguments))
     assert not is_error, answer
@@ -241,3 +242,14 @@ def test_the_same_tools_answer_over_standard_streams(tmp_path):
     fleet_answer, wrong = anyio.run(exchange)
     assert fleet_answer.structured_content["jobs"] == []
     assert wrong.is_error and "pressure.root" in wrong.structured_content["error"]
+
+
+def test_texts_of_evidence_and_of_comparisons_are_quoted(site):
+    key = fleet()
+    sick = Finding.objects.get(cluster="prod-eu")
+    Finding.objects.filter(pk=sick.pk).update(
+        evidence=[{"name": "root exception", "value": INJECTION, "unit": ""}]
+    )
+    answers = ask(site, key, ("evidence", {"finding": str(sick.pk)}), ("what_changed", OF_JOB))
+    assert answers[0][1]["figures"][0]["value"] == {"quoted": INJECTION}
+    assert answers[1][1]["comparison"].keys() == {"quoted"}

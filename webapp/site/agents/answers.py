@@ -1,15 +1,16 @@
 """The tools. Each reads what its page shows, within the scope of who asks."""
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
+from urllib.parse import urlencode
 
-from django.db.models import F, Q
+from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import strip_tags
 
-from spark_jobs.diagnosis.known_bugs import KNOWN_BUGS
+from spark_jobs.diagnosis.known_bugs import BY_ISSUE
 from spark_jobs.diagnosis.registry import all_rules
 from webapp.analyses.fleet.known_bugs import bugs_of_job
 from webapp.analyses.inputs import inputs_for_job
@@ -18,8 +19,10 @@ from webapp.analyses.registry import all_analyses
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.known_bugs import bugs_beside
 from webapp.findings.models import Finding
+from webapp.findings.reasons import reasons
 from webapp.findings.runbooks import runbook as sections_of
 from webapp.fleet.models import OVER, JobCurrent
+from webapp.fleet.sorting import worst_first
 from webapp.incidents.models import Incident
 from webapp.lib.filter_sets import WrongParameters
 from webapp.lib.messages.rendering import localised
@@ -33,27 +36,31 @@ from webapp.storage.newest_audits import of_job as storage_of_job
 __all__ = ["TOOLS"]
 
 MOST_JOBS, MOST_CHECKPOINTS, MOST_FINDINGS, MOST_INCIDENTS = 20, 12, 12, 12
+MOST_FIGURES = 5
+"""Of a finding among others."""
 OF_JOB = {
     "cluster": "name of the cluster, as in sick_jobs",
     "job": "name or id of the job, as in sick_jobs",
 }
 CHECKPOINT_MS = ("end_to_end_ms", "start_delay_ms", "alignment_ms", "sync_ms", "async_ms")
-STORED = ("files", "live", "retained_waste", "orphan", "recent", "missing")
+STORED = (
+    "live_bytes",
+    "retained_waste_bytes",
+    "orphan_bytes",
+    "recent_bytes",
+    "missing_bytes",
+)
 
 
 def _job(cluster: str, job: str) -> JobCurrent:
-    of_cluster = JobCurrent.objects.with_status(timezone.now()).filter(cluster=cluster)
-    found: list[JobCurrent] = list(
-        of_cluster.filter(job_id=job) or of_cluster.newest_attempts().filter(name=job)[:2]
-    )
+    found: list[JobCurrent] = JobCurrent.objects.with_status(timezone.now()).called(cluster, job)
     if len(found) != 1:
         raise Unanswerable(
             "Several jobs have this name: give the id of one."
             if found
             else "There is no such job on such a cluster, or you do not see it. sick_jobs lists jobs."
         )
-    [known] = found
-    return known
+    return found[0]
 
 
 def _about(job: JobCurrent) -> dict[str, Any]:
@@ -70,15 +77,22 @@ def _about(job: JobCurrent) -> dict[str, Any]:
 
 def _figures(evidence: Any) -> list[dict[str, Any]]:
     wanted = ("name", "value", "unit", "threshold", "comparison", "at")
-    return [
+    figures = [
         {name: row[name] for name in wanted if row.get(name) is not None}
         for row in evidence or ()
         if isinstance(row, Mapping)
     ]
+    # A figure that is a text, such as a root exception, is of the job.
+    return [
+        {**figure, "value": quoted(value)}
+        if isinstance(value := figure.get("value"), str)
+        else figure
+        for figure in figures
+    ]
 
 
-def _finding(row: Finding, *, whole: bool = False) -> dict[str, Any]:
-    said = {
+def _finding(row: Finding) -> dict[str, Any]:
+    return {
         "finding": row.pk,
         "rule": row.rule,
         "severity": row.severity,
@@ -87,13 +101,11 @@ def _finding(row: Finding, *, whole: bool = False) -> dict[str, Any]:
         "title": quoted(localised(row.title)),
         "cause": quoted(localised(row.cause)),
         "next_step": localised(row.next_step),
-        "figures": _figures(row.evidence)[: None if whole else 5],
-        "subject": quoted(row.subject),
+        "figures": _figures(row.evidence)[:MOST_FIGURES],
         "first_seen": row.first_seen,
         "last_seen": row.last_seen,
         "page": link(reverse("finding", args=(row.pk,))),
     }
-    return said if whole else {name: value for name, value in said.items() if name != "subject"}
 
 
 def _bugs(rows: Iterable[Finding]) -> dict[int, list[dict[str, str]]]:
@@ -113,28 +125,23 @@ def _bugs(rows: Iterable[Finding]) -> dict[int, list[dict[str, str]]]:
     {
         "cluster": "only of this cluster",
     },
-    optional=frozenset({"cluster"}),
 )
 def sick_jobs(cluster: str = "") -> dict[str, Any]:
     living = JobCurrent.objects.with_status(timezone.now()).newest_attempts()
     living = living.exclude(OVER)
     rows = living.filter(cluster=cluster) if cluster else living
     in_trouble = rows.filter(Q(health__lt=100) | Q(health=None))
-    worst = list(
-        in_trouble.order_by(F("health").asc(nulls_last=True), "-trouble", "id")[:MOST_JOBS]
-    )
-    found: dict[tuple[str, str], Finding] = {}
-    ids = {job.first_attempt_id or job.job_id for job in worst}
-    for row in Finding.objects.open().filter(first_attempt_id__in=ids).worst_first():
-        found.setdefault((row.cluster, row.first_attempt_id), row)
+    worst = list(in_trouble.order_by(worst_first(), "id")[:MOST_JOBS])
+    why_sick = reasons(worst)
+    findings = Finding.objects.in_bulk([reason.pk for reason in why_sick.values()])
     return {
         "jobs_that_run": rows.count(),
         "in_trouble_or_unknown": in_trouble.count(),
         "jobs": [
             {
                 **_about(job),
-                "worst_finding": _finding(known)
-                if (known := found.get((job.cluster, job.first_attempt_id or job.job_id)))
+                "worst_finding": _finding(findings[reason.pk])
+                if (reason := why_sick.get((job.cluster, job.job_id)))
                 else None,
             }
             for job in worst
@@ -186,14 +193,14 @@ def evidence(finding: str) -> dict[str, Any]:
         for one in row.related or ()
         if isinstance(one, Mapping)
     ]
-    return {**_finding(row, whole=True), "concerns": related, "known_bugs": _bugs([row])}
+    whole = {"figures": _figures(row.evidence), "subject": quoted(row.subject)}
+    return {**_finding(row), **whole, "concerns": related, "known_bugs": _bugs([row])}
 
 
 def _analysis(name: str, job: JobCurrent, values: Mapping[str, str]) -> dict[str, Any]:
     analysis = all_analyses()[name]
-    parameters = analysis.parameters(values)
     try:
-        parameters.check()
+        parameters = analysis.checked(values)
     except WrongParameters as wrong:
         raise Unanswerable(str(wrong)) from None
     answered: dict[str, Any] = plain(analysis.answer(job, inputs_for_job(job, parameters)))
@@ -209,7 +216,6 @@ def _analysis(name: str, job: JobCurrent, values: Mapping[str, str]) -> dict[str
         "at": "an ISO 8601 instant; without it, when its worst open finding began",
         "window": "how much before and after, such as 1h",
     },
-    optional=frozenset({"at", "window"}),
 )
 def what_changed(cluster: str, job: str, at: str = "", window: str = "") -> dict[str, Any]:
     about = _job(cluster, job)
@@ -217,9 +223,10 @@ def what_changed(cluster: str, job: str, at: str = "", window: str = "") -> dict
         worst = Finding.objects.of_job(about.cluster, about.job_id).open().worst_first().first()
         if worst is None:
             raise Unanswerable("Nothing is wrong with this job now: give `at`.")
-        at = worst.first_seen.isoformat().replace("+00:00", "Z")
+        at = plain(worst.first_seen)
     values = {"at": at, **({"window": window} if window else {})}
-    return {**_about(about), "at": at, **_analysis("before-after", about, values)}
+    compared = _analysis("before-after", about, values)
+    return {**_about(about), "at": at, "comparison": {"quoted": compared}}
 
 
 @tool(
@@ -293,12 +300,7 @@ def pressure(cluster: str, job: str) -> dict[str, Any]:
 
 
 def _stored(row: JobStorage | RootFigures) -> dict[str, Any]:
-    return {
-        f"{name}_bytes".replace("files_bytes", "all_bytes"): getattr(
-            row, "bytes" if name == "files" else f"{name}_bytes"
-        )
-        for name in STORED
-    }
+    return {"all_bytes": row.bytes, **{name: getattr(row, name) for name in STORED}}
 
 
 @tool(
@@ -310,7 +312,6 @@ def _stored(row: JobStorage | RootFigures) -> dict[str, Any]:
         **OF_JOB,
         "root": "URI of a root of checkpoints, instead of a job",
     },
-    optional=frozenset({"cluster", "job", "root"}),
 )
 def storage(cluster: str = "", job: str = "", root: str = "") -> dict[str, Any]:
     if root:
@@ -324,8 +325,8 @@ def storage(cluster: str = "", job: str = "", root: str = "") -> dict[str, Any]:
             "may_be_cleaned": figures.cleanable,
             "because": figures.not_cleanable,
             **_stored(figures),
-            "missing": [row.path for row in missing[:5]],
-            "page": f"{link(reverse('storage-root'))}?uri={root}",
+            "missing": [quoted(row.path) for row in missing[:5]],
+            "page": f"{link(reverse('storage-root'))}?{urlencode({'uri': root})}",
         }
     if not (cluster and job):
         raise Unanswerable("Give cluster and job, or a root.")
@@ -365,7 +366,6 @@ def _incident(row: Incident) -> dict[str, Any]:
         **OF_JOB,
         "rule": "instead of that of the worst finding",
     },
-    optional=frozenset({"rule"}),
 )
 def similar_incidents(cluster: str, job: str, rule: str = "") -> dict[str, Any]:
     about = _job(cluster, job)
@@ -378,12 +378,8 @@ def similar_incidents(cluster: str, job: str, rule: str = "") -> dict[str, Any]:
         "incidents": [_incident(row) for row in rows[:MOST_INCIDENTS]],
         "known": rows.count(),
         "of_this_job": rows.filter(cluster=about.cluster, job_name=about.name).count(),
-        "in_30_days": rows.filter(began_at__gte=_days_ago(30)).count(),
+        "in_30_days": rows.filter(began_at__gte=timezone.now() - timedelta(days=30)).count(),
     }
-
-
-def _days_ago(days: int) -> datetime:
-    return timezone.now() - timedelta(days=days)
 
 
 @tool(
@@ -418,15 +414,14 @@ def runbook(rule: str) -> dict[str, Any]:
 def known_bugs(cluster: str, job: str) -> dict[str, Any]:
     about = _job(cluster, job)
     of_job = bugs_of_job(about)
-    known = {bug.issue: bug for bug in KNOWN_BUGS}
 
     def described(issues: Iterable[str]) -> list[dict[str, Any]]:
         return [
             {
                 "issue": issue,
-                "effect": localised(known[issue].effect),
-                "way_out": localised(known[issue].way_out),
-                "link": known[issue].address,
+                "effect": localised(BY_ISSUE[issue].effect),
+                "way_out": localised(BY_ISSUE[issue].way_out),
+                "link": BY_ISSUE[issue].address,
             }
             for issue in sorted(issues)
         ]

@@ -8,10 +8,13 @@ that nobody takes them for instructions.
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
+from inspect import Parameter, signature
 from typing import Any
 
 from django.conf import settings
+
+from webapp.analyses.presentation import plain
 
 MOST_CHARACTERS = 12_000
 MOST_TEXT = 600
@@ -25,14 +28,18 @@ class Unanswerable(Exception):
 
 @dataclass(frozen=True)
 class Tool:
-    """``arguments``: name → what it is; those with a default are in ``optional``."""
+    """``arguments``: name → what it is; those for which ``answer`` has a default are optional."""
 
     name: str
     title: str
     about: str
     arguments: Mapping[str, str]
-    optional: frozenset[str]
     answer: Callable[..., dict[str, Any]]
+
+    @property
+    def required(self) -> list[str]:
+        known = signature(self.answer).parameters
+        return [name for name in self.arguments if known[name].default is Parameter.empty]
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -43,7 +50,7 @@ class Tool:
                 name: {"type": "string", "description": about, "maxLength": LONGEST_ARGUMENT}
                 for name, about in self.arguments.items()
             },
-            "required": [name for name in self.arguments if name not in self.optional],
+            "required": self.required,
             "additionalProperties": False,
         }
 
@@ -52,14 +59,10 @@ TOOLS: dict[str, Tool] = {}
 
 
 def tool(
-    name: str,
-    title: str,
-    about: str,
-    arguments: Mapping[str, str],
-    optional: frozenset[str] = frozenset(),
+    name: str, title: str, about: str, arguments: Mapping[str, str]
 ) -> Callable[[Callable[..., dict[str, Any]]], Callable[..., dict[str, Any]]]:
     def declare(answer: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-        TOOLS[name] = Tool(name, title, about, arguments, optional, answer)
+        TOOLS[name] = Tool(name, title, about, arguments, answer)
         return answer
 
     return declare
@@ -75,12 +78,11 @@ def call(tools: Mapping[str, Tool], name: object, arguments: object) -> dict[str
         isinstance(value, str) and len(value) <= LONGEST_ARGUMENT for value in given.values()
     ):
         raise Unanswerable("Arguments are an object of texts.")
-    missing = [name for name in known.schema["required"] if not given.get(name)]
-    unknown = sorted(given.keys() - known.arguments.keys())
-    if missing or unknown:
+    needed = known.required
+    if not all(given.get(name) for name in needed) or given.keys() - known.arguments.keys():
         raise Unanswerable(
-            f"{known.name} needs {', '.join(known.schema['required']) or 'no argument'} and takes "
-            f"{', '.join(sorted(known.optional)) or 'nothing else'}."
+            f"{known.name} needs {', '.join(needed) or 'no argument'} and takes "
+            f"{', '.join(sorted(known.arguments.keys() - set(needed))) or 'nothing else'}."
         )
     texts = {name: value.replace("\x00", "") for name, value in given.items() if value}
     return bounded(known.answer(**texts))
@@ -92,7 +94,7 @@ def quoted(text: str | None) -> dict[str, str] | None:
 
 
 def link(path: str) -> str:
-    return f"{str(settings.WEIR.public_url).rstrip('/')}{path}"
+    return f"{settings.WEIR.public_url}{path}"
 
 
 def bounded(answer: dict[str, Any]) -> dict[str, Any]:
@@ -110,7 +112,7 @@ def bounded(answer: dict[str, Any]) -> dict[str, Any]:
 def _cut(value: Any, rows: int, path: str, left_out: list[str]) -> Any:
     match value:
         case datetime():
-            return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+            return plain(value)
         case Mapping():
             return {
                 str(name): _cut(inner, rows, f"{path}.{name}".lstrip("."), left_out)

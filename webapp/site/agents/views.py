@@ -5,21 +5,21 @@ from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase
 from drf_spectacular.utils import extend_schema
-from rest_framework import exceptions
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from ingest.errors import Refused
 from ingest.json_bounds import values_in
 from webapp.accounts.authentication import TokenAuthentication
 from webapp.accounts.permissions import keep_to_limit
 from webapp.accounts.roles import role_of
+from webapp.lib.api.exceptions import BodyTooLarge, NotInstalled
 from webapp.site.agents.answers import TOOLS
 from webapp.site.agents.tools import Unanswerable, call
 
 MOST_BYTES = 64 * 1024
 MOST_VALUES = 2_000
+MISSING_EXTRA = "This Weir was installed without the extra mcp: pip install 'weir[mcp]'."
 PASSED_ON = (
     "accept",
     "content-type",
@@ -28,18 +28,6 @@ PASSED_ON = (
     "mcp-method",
     "mcp-name",
 )
-
-
-class NotInstalled(exceptions.APIException):
-    status_code = 501
-    default_code = "not_installed"
-    default_detail = "This Weir was installed without the extra mcp: pip install 'weir[mcp]'."
-
-
-class BodyTooLarge(exceptions.APIException):
-    status_code = 413
-    default_code = "too_large"
-    default_detail = "A question has 64 KiB and 2,000 values at most."
 
 
 class ReadsByPost(BasePermission):
@@ -70,11 +58,11 @@ class McpView(APIView):
         try:
             from webapp.site.agents.protocol import answer_http
         except ModuleNotFoundError as missing:
-            raise NotInstalled from missing
+            raise NotInstalled(MISSING_EXTRA) from missing
         body = request._request.read(MOST_BYTES + 1)
         if len(body) > MOST_BYTES or values_in(body) > MOST_VALUES:
-            raise BodyTooLarge
-        outcome = _worked_out(body)
+            raise BodyTooLarge("A question has 64 KiB and 2,000 values at most.")
+        outcome = _answer_call(body)
         passed = {name: request.headers[name] for name in PASSED_ON if name in request.headers}
         made = answer_http(body, passed, lambda name, arguments: outcome)
         response = HttpResponse(made.body, status=made.status)
@@ -84,11 +72,11 @@ class McpView(APIView):
         return response
 
 
-def _worked_out(body: bytes) -> tuple[dict[str, Any], bool]:
+def _answer_call(body: bytes) -> tuple[dict[str, Any], bool]:
     """The answer to a call of a tool; whatever else is asked needs none."""
     try:
         asked = json.loads(body)
-    except (ValueError, RecursionError, Refused):
+    except (ValueError, RecursionError):
         return {}, True
     if not isinstance(asked, dict) or asked.get("method") != "tools/call":
         return {}, True

@@ -10,7 +10,7 @@ from webapp.accounts.models import User
 from webapp.accounts.viewers import scope_of
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.lib import scopes
-from webapp.site.agents.views import answered
+from webapp.site.agents.views import MISSING_EXTRA, answered
 
 
 class Command(PreparedCommand):
@@ -26,9 +26,7 @@ class Command(PreparedCommand):
         try:
             from webapp.site.agents.protocol import serve_stdio
         except ModuleNotFoundError:
-            raise CommandError(
-                "Install the extra mcp: pip install 'weir[mcp]'.", returncode=REFUSED
-            ) from None
+            raise CommandError(MISSING_EXTRA, returncode=REFUSED) from None
         user = User.objects.filter(username=options["user"], is_active=True).first()
         if user is None:
             raise CommandError(f"There is no user {options['user']}.", returncode=REFUSED)
