@@ -80,7 +80,7 @@ def collect_shard(
     shard.runs = [
         ClusterRun(cluster, dict(cursors.get(cluster.name) or {}), shard) for cluster in clusters
     ]
-    files_within_s = FILES_S if stragglers_after_s is None else FILES_S / 6
+    files_within_s = FILES_S if stragglers_after_s is None else FILES_OF_SHARD_S
     outcomes: dict[str, ClusterOutcome] = {}
     with ShardReading(shard.runs, _read_endpoints, stragglers_after_s) as reading:
         for group in reading.groups():
@@ -116,8 +116,10 @@ async def _read_endpoints(run: ClusterRun, stall: Stall) -> None:
 
 FILES_S = 120.0
 """For the logs and snapshots of one cluster: most take a second, and a large backlog on a busy
-machine half a minute. Less where others wait.
+machine half a minute.
 """
+FILES_OF_SHARD_S = 20.0
+"""The same where others wait."""
 _reading: dict[str, threading.Thread] = {}
 """By cluster, what a store that hangs still holds: nobody can end a thread."""
 

@@ -2,6 +2,7 @@
 the rules that judge them of jobs, as findings of the cluster.
 """
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from django.db.models import Q, QuerySet
@@ -22,22 +23,26 @@ RULES = ("jobmanager.error", "jobmanager.crash_loop")
 LOOK_BACK = timedelta(minutes=30)
 MOST_EVENTS = 500
 _READ = {kind for rule in RULES for kind in registry.all_rules()[rule].reads}
-_TOLD = Q(job_id=None, kind__in=_READ)
+_WITHOUT_JOB = Q(job_id=None, kind__in=_READ)
 
 
 def watch(now: datetime) -> None:
     """Of live clusters."""
-    told = LogEvent.objects.filter(_TOLD, ts__gte=now - LOOK_BACK, ts__lte=now)
-    names = {*told.values_list("cluster", flat=True), *_open().values_list("cluster", flat=True)}
+    recent = LogEvent.objects.filter(_WITHOUT_JOB, ts__gte=now - LOOK_BACK, ts__lte=now)
+    names = {
+        *recent.order_by().values_list("cluster", flat=True).distinct(),
+        *_open().values_list("cluster", flat=True),
+    }
     for name in Cluster.objects.collected().filter(name__in=names).values_list("name", flat=True):
         _judge(name, now)
 
 
-def watch_recordings() -> None:
-    """Each as it was at its end."""
-    for name in Cluster.objects.filter(kind=ClusterKind.RECORDING).values_list("name", flat=True):
+def watch_recordings(loaded: Collection[str]) -> None:
+    """Recordings among ``loaded``, the clusters with new log events: each as it was at its end."""
+    recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING, name__in=loaded)
+    for name in recordings.values_list("name", flat=True):
         events = LogEvent.objects.filter(cluster=name)
-        if events.filter(_TOLD).exists():
+        if events.filter(_WITHOUT_JOB).exists():
             _judge(name, events.latest("ts").ts)
 
 
@@ -47,7 +52,7 @@ def _open() -> "QuerySet[Finding]":
 
 def _judge(cluster: str, at: datetime) -> None:
     rows = LogEvent.objects.filter(
-        _TOLD | Q(kind="job_state"), cluster=cluster, ts__gt=at - LOOK_BACK, ts__lte=at
+        _WITHOUT_JOB | Q(kind="job_state"), cluster=cluster, ts__gt=at - LOOK_BACK, ts__lte=at
     ).order_by("-ts", "-id")[:MOST_EVENTS]
     events = tuple(
         Event(

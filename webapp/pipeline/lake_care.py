@@ -39,5 +39,5 @@ def care(record: RunRecord) -> None:
 def _forget(opened: Lake) -> int:
     recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING).values_list("name", flat=True)
     return opened.forget(
-        CHECKPOINT_FACTS.name, (retention.advance(timezone.now()) - sums()).date(), list(recordings)
+        CHECKPOINT_FACTS.name, (retention.as_of(timezone.now()) - sums()).date(), list(recordings)
     )

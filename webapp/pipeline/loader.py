@@ -79,6 +79,7 @@ def accept(manifest: RunManifest, path: str, run: PipelineRun | None, lease: Lea
 
 def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[str, int]:
     changed: dict[str, int] = {}
+    with_events: set[str] = set()
     for name in manifest.retracted:
         for keys in retracted_keys(manifest, name):
             with lease.writing():
@@ -95,7 +96,10 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
         changed[name] = 0
         for rows in batches(manifest, name):
             with lease.writing():
-                Cluster.objects.register_recordings({batch_row["cluster"] for batch_row in rows})
+                clusters = {batch_row["cluster"] for batch_row in rows}
+                Cluster.objects.register_recordings(clusters)
+                if name == "log_event":
+                    with_events |= clusters
                 findings.before(name, rows)
                 of_checkpoints.before(name, rows)
                 changed[name] += upsert(served.table, served.model, rows, served.derived)
@@ -109,7 +113,7 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
         batches(manifest, "job_judgement") if "job_judgement" in manifest.tables else ()
     )
     with lease.writing():
-        cluster_errors.watch_recordings()
+        cluster_errors.watch_recordings(with_events)
         row.state, row.loaded_at, row.changed = Manifest.State.LOADED, timezone.now(), changed
         row.save(update_fields=["state", "loaded_at", "changed"])
         findings_changed.send(sender=None)

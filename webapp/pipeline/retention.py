@@ -157,13 +157,18 @@ RULES_OF_WEIR = (
 )
 
 
-def advance(now: datetime) -> datetime:
-    """As of when rows are old: ``now``, but a day after the last time at most. A clock that is far
-    ahead for some hours takes little that is not old; where Weir was stopped for months, rows go
-    within days.
+def as_of(now: datetime) -> datetime:
+    """The instant by which rows are old: ``now``, but at most a day after the last one that
+    :func:`advance` noted. While a clock is far ahead for some hours, few rows go too early; if Weir
+    was stopped for months, rows go within days.
     """
     last = Heartbeat.objects.filter(name=NAME).values_list("at", flat=True).first()
-    at = min(now, last + timedelta(days=1)) if last else now
+    return min(now, last + timedelta(days=1)) if last else now
+
+
+def advance(now: datetime) -> datetime:
+    """:func:`as_of`, which is noted as the last one."""
+    at = as_of(now)
     Heartbeat.objects.update_or_create(name=NAME, defaults={"at": at})
     return at
 

@@ -91,6 +91,6 @@ def test_a_recording_is_judged_as_it_was_at_its_end():
     Cluster.objects.update(kind=ClusterKind.RECORDING)
     failed(NOW - timedelta(days=90))
     for _ in range(2):
-        cluster_errors.watch_recordings()
+        cluster_errors.watch_recordings({"prod-eu"})
         cluster_errors.watch(NOW)
     assert found() == [("jobmanager.error", "open", "critical", "")]

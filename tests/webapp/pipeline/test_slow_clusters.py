@@ -108,6 +108,7 @@ def test_logs_that_are_not_handed_out_delay_nobody_else(
 ) -> None:
     """A mount or a bucket that hangs, for minutes and hours."""
     monkeypatch.setattr("ingest.shard_collector.FILES_S", 3.0)
+    monkeypatch.setattr("ingest.shard_collector.FILES_OF_SHARD_S", 0.5)
     with fleet(*[recorded("1.20.5/B")] * 3), serving(held(threading.Event())) as (store,):
         Cluster.objects.filter(name=SLOW).update(log_globs=[f"{store.url}/taskmanager.log"])
         assert collect() < 9
