@@ -26,8 +26,9 @@ class Incident:
     started again after ``killed_for_s``. ``storage_gone_after``: completed checkpoints, after which
     a file is where the job's checkpoint directory was. ``begun_afresh_after``: completed
     checkpoints, after which the job is cancelled and submitted again without any. ``rescaled_after``:
-    completed checkpoints, after which every vertex of parallelism 4 is asked to run with 2. ``restored_from``: a checkpoint below the root,
-    from which the job is started once more beside itself. ``reports_metrics``: each process answers
+    completed checkpoints, after which every vertex of parallelism 4 is asked to run with 2.
+    ``restored_from``: a checkpoint below the root, from which the job is started once more beside
+    itself. ``reports_metrics``: each process answers
     Prometheus, see :attr:`tests.lab.configuration.Layout.metrics_ports`. ``prints_json``: each
     process prints its log as JSON besides, which is kept as a container runtime would.
     ``counts_calls``: its storage is HDFS as Flink sees it, and each call to the NameNode is written

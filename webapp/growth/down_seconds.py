@@ -26,10 +26,10 @@ def down_seconds(since_min: int) -> Mapping[tuple[str, str], Mapping[int, int]]:
     for cluster, job_id, began, running in values.iterator():
         if began:
             spans[cluster, job_id].append((epoch_ms(began), epoch_ms(running)))
-    # Where no task told when it ran, the mark of a restart tells how long it took at least.
+    # If no task reported when it ran, the annotation of a restart has how long it took at least.
     marks = JobAnnotation.objects.filter(kind="restart", at__gt=since - LONGEST_START)
-    for cluster, job_id, at, told in marks.values_list("cluster", "job_id", "at", "detail"):
-        detail = told or {}
+    for cluster, job_id, at, noted in marks.values_list("cluster", "job_id", "at", "detail"):
+        detail = noted or {}
         lasted_ms = detail.get("downtime_ms") or detail.get("downtime_at_least_ms")
         if lasted_ms:
             begun = datetime.fromisoformat(detail["began_at"]) if "began_at" in detail else at
