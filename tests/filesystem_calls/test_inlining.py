@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_jobs.filesystem_calls.checkpoint_files import checkpoint_files
+from spark_jobs.filesystem_calls.checkpoint_files import KEPT, checkpoint_streams
 from spark_jobs.filesystem_calls.inlining import (
     Inlined,
     inlined,
@@ -55,13 +55,10 @@ def rows_of(streams, threshold):
 @settings(max_examples=60, deadline=None)
 @given(STREAMS, st.integers(0, 1 << 20), st.integers(1, 5))
 def test_every_threshold_comes_to_what_a_job_with_that_threshold_writes(streams, now, retained):
-    overhead = 500
-    inline_now = sum(size for _kind, _subtask, size in streams if size <= now)
-    files = checkpoint_files(rows_of(streams, now), "hdfs://nn/c/job/chk-7", overhead + inline_now)
+    files = checkpoint_streams(rows_of(streams, now), "hdfs://nn/c/job/chk-7")
     for one in (*inlined(files, retained), inlined_at(files, retained, 12_345)):
         inline = [size for _kind, _subtask, size in streams if size <= one.threshold_bytes]
         assert one.files == len(streams) - len(inline)
-        assert one.metadata_bytes == overhead + sum(inline)
         assert one.heap_bytes == sum(inline) * (retained + 1)
 
 
@@ -69,7 +66,7 @@ def test_every_threshold_comes_to_what_a_job_with_that_threshold_writes(streams,
 def test_the_knee_is_the_point_farthest_from_the_line_between_both_ends(points):
     heap, count = sorted(one[0] for one in points), sorted((one[1] for one in points), reverse=True)
     curve = [
-        Inlined(at, files, 0, bytes_)
+        Inlined(at, files, bytes_)
         for at, (files, bytes_) in enumerate(zip(count, heap, strict=True))
     ]
     found = knee(curve)
@@ -102,9 +99,10 @@ def test_with_a_threshold_of_zero_every_state_of_a_task_is_in_a_file_and_20_kb_w
     larger, by the rows themselves.
     """
     for file, rows in metadata_rows("1.20.5/counted-small", tmp_path).values():
-        files = checkpoint_files(rows, file.directory, file.size or 0)
+        files = checkpoint_streams(rows, file.directory)
         curve = inlined(files, 6)
-        assert curve[0].files == len(files.written_file_bytes(unknown=True))
+        written = files["written"] != KEPT
+        assert curve[0].files == int((files["in_file"] & written).sum())
         larger = {row["path"] for row in rows if row["path"] and row["size_bytes"] > 20_480}
         at_default = inlined_at(files, 6, 20_480)
         assert at_default.files <= len(larger) < curve[0].files
@@ -113,5 +111,5 @@ def test_with_a_threshold_of_zero_every_state_of_a_task_is_in_a_file_and_20_kb_w
 
 def test_where_files_are_merged_there_is_no_threshold(tmp_path):
     for file, rows in metadata_rows("2.3.0/counted-merged", tmp_path).values():
-        files = checkpoint_files(rows, file.directory, file.size or 0)
+        files = checkpoint_streams(rows, file.directory)
         assert inlined(files, 6) == []

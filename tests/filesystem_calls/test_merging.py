@@ -2,14 +2,14 @@
 
 import pytest
 
-from spark_jobs.filesystem_calls.checkpoint_files import checkpoint_files
+from spark_jobs.filesystem_calls.checkpoint_files import checkpoint_streams
 from spark_jobs.filesystem_calls.inlining import most_merged_files
 from tests.played_calls import calls_by_checkpoint, metadata_rows
 
 
 def of(name, folder):
     return [
-        checkpoint_files(rows, file.directory, file.size or 0)
+        checkpoint_streams(rows, file.directory)
         for file, rows in metadata_rows(name, folder).values()
     ]
 

@@ -13,7 +13,7 @@ from ingest.flink_rest.versions import release
 from ingest.lake.derived import with_same_rows
 from ingest.lake.tables import REFERENCES
 from ingest.metadata.owners import owner_directory
-from spark_jobs.filesystem_calls.checkpoint_files import COLUMNS, CheckpointFiles, checkpoint_files
+from spark_jobs.filesystem_calls.checkpoint_files import COLUMNS, Streams, checkpoint_streams
 from spark_jobs.filesystem_calls.inlining import (
     DEFAULT_BYTES,
     LARGEST_FILE_BYTES,
@@ -37,7 +37,6 @@ _OF_FILE = (
     "cluster",
     "observed_at",
     "metadata_path",
-    "metadata_bytes",
     "metadata_modified",
     "checkpoint_id",
     "checkpoint_type",
@@ -47,13 +46,13 @@ _OF_FILE = (
 
 @dataclass(frozen=True)
 class ReadMetadata:
-    """``files`` is None if it has more handles than a page reads."""
+    """``streams`` is None if it has more handles than a page reads."""
 
     path: str
     checkpoint_id: int | None
     modified: datetime | None
     handles: int
-    files: CheckpointFiles | None
+    streams: Streams | None
 
 
 def newest_metadata(cluster: str, job_id: str, at: datetime) -> ReadMetadata | None:
@@ -105,7 +104,7 @@ def _files(
 
 def _read(row: dict[str, Any], table: str) -> ReadMetadata:
     path, handles = row["metadata_path"], row["handles"] or 0
-    files = None
+    streams = None
     if handles <= MOST_HANDLES:
         at = row["observed_at"]
         rows = lake().read(
@@ -117,8 +116,8 @@ def _read(row: dict[str, Any], table: str) -> ReadMetadata:
             limit=MOST_HANDLES + 1,
         )
         of_state = (step for step in rows.to_pylist() if step["ordinal"])
-        files = checkpoint_files(of_state, path.rpartition("/")[0], row["metadata_bytes"] or 0)
-    return ReadMetadata(path, row["checkpoint_id"], row["metadata_modified"], handles, files)
+        streams = checkpoint_streams(of_state, path.rpartition("/")[0])
+    return ReadMetadata(path, row["checkpoint_id"], row["metadata_modified"], handles, streams)
 
 
 _LARGEST_FILE = "execution.checkpointing.file-merging.max-file-size"
@@ -179,15 +178,15 @@ def fewer_files(job: JobCurrent, now: datetime) -> FewerFiles:
             "References of %s on %s could not be read from the lake", job.job_id, job.cluster
         )
         return FewerFiles()
-    if read is None or read.files is None:
+    if read is None or read.streams is None:
         return FewerFiles()
-    files, settings = read.files, file_settings(job.flink_version, job.configuration)
-    best, most = knee(inlined(files, settings.retained)), most_if_merged(files, settings)
+    streams, settings = read.streams, file_settings(job.flink_version, job.configuration)
+    best, most = knee(inlined(streams, settings.retained)), most_if_merged(streams, settings)
     return FewerFiles(most, best.files if best else None, best.threshold_bytes if best else None)
 
 
-def most_if_merged(files: CheckpointFiles, settings: FileSettings) -> int | None:
+def most_if_merged(streams: Streams, settings: FileSettings) -> int | None:
     """None if its version cannot merge files, or already does."""
-    if not settings.can_merge or files.merged.any():
+    if not settings.can_merge or streams["merged"].any():
         return None
-    return most_merged_files(files, settings.threads, settings.largest_file_bytes)
+    return most_merged_files(streams, settings.threads, settings.largest_file_bytes)
