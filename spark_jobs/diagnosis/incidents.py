@@ -174,10 +174,6 @@ def in_order_of_cause(members: Collection[IncidentFinding]) -> list[IncidentFind
     )
 
 
-def surviving(ids: Iterable[int]) -> int:
-    return min(ids)
-
-
 class _Groups:
     def __init__(self, keys: Sequence[int]) -> None:
         self._parent = {key: key for key in keys}

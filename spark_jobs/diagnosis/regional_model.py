@@ -2,9 +2,10 @@
 if more than ``allowed`` parts fail, or one that was already reused ``reuse`` times in a row.
 """
 
-from collections.abc import Iterable
-from math import exp, expm1, inf, lgamma, log, log1p, sqrt
+from math import exp, log, log1p, sqrt
 from typing import NamedTuple
+
+from spark_jobs.diagnosis.statistics import log_probability
 
 PROPOSED_LIMITS = (0.3, 2)
 """Of FLIP-600: the share of regions that may fail, and how often in a row one may be reused."""
@@ -21,34 +22,16 @@ class Tried(NamedTuple):
     tasks: int
 
 
-def task_success(history: Iterable[Tried]) -> float | None:
-    """The most likely success rate of a task for this history; for one job, completed share ** (1 /
-    tasks). None without checkpoints.
-    """
-    known = [tried for tried in history if tried.tasks > 0 and tried.completed + tried.failed > 0]
-    if not known:
-        return None
-    if not any(tried.failed for tried in known) or not any(tried.completed for tried in known):
-        return 1.0 if any(tried.completed for tried in known) else 0.0
-    low, high = 1e-15, 50.0
-    for _ in range(200):
-        rate = sqrt(low * high)
-        pull = sum(
-            tried.failed * tried.tasks / expm1(min(rate * tried.tasks, 700))
-            - tried.completed * tried.tasks
-            for tried in known
-        )
-        low, high = (rate, high) if pull > 0 else (low, rate)
-    return exp(-low)
+def task_success(tried: Tried) -> float:
+    """The most likely success rate of a task. ``tried``: at least one checkpoint."""
+    return float((tried.completed / (tried.completed + tried.failed)) ** (1 / tried.tasks))
 
 
-def at_least(tried: Tried) -> float | None:
+def at_least(tried: Tried) -> float:
     """The lower bound of a task's success rate, with 95 % confidence: at a lower rate, so few
-    failures would occur in one of twenty histories. None without checkpoints.
+    failures would occur in one of twenty histories. ``tried``: at least one checkpoint.
     """
     checkpoints = tried.completed + tried.failed
-    if tried.tasks <= 0 or not checkpoints:
-        return None
     low, high = tried.failed / checkpoints, 1.0
     for _ in range(60):
         failure = (low + high) / 2
@@ -79,7 +62,7 @@ def regional_share(part_failure: float, parts: int, allowed: int, reuse: int) ->
         if not completes:
             return 0.0
         term = (
-            _log_probability(parts, count, at_limit) - count * log1p(-part_failure) - log(completes)
+            log_probability(parts, count, at_limit) - count * log1p(-part_failure) - log(completes)
         )
         if term > 700:
             return 0.0
@@ -98,19 +81,10 @@ def at_most(parts: int, allowed: int, failure: float) -> float:
     least = max(0, parts - _most(parts, 1 - failure))
     return min(
         1.0,
-        sum(exp(_log_probability(parts, count, failure)) for count in range(least, allowed + 1)),
+        sum(exp(log_probability(parts, count, failure)) for count in range(least, allowed + 1)),
     )
 
 
 def _most(parts: int, chance: float) -> int:
     mean = parts * chance
     return min(parts, int(mean + _SPREAD * sqrt(mean * (1 - chance)) + _SPREAD) + 1)
-
-
-def _log_probability(parts: int, count: int, chance: float) -> float:
-    if chance <= 0:
-        return 0.0 if not count else -inf
-    if chance >= 1:
-        return 0.0 if count == parts else -inf
-    ways = lgamma(parts + 1) - lgamma(count + 1) - lgamma(parts - count + 1)
-    return ways + count * log(chance) + (parts - count) * log1p(-chance)

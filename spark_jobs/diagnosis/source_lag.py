@@ -5,9 +5,10 @@ pairs of points; bounds are the 10th and 90th percentile.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
+from statistics import median
 
 from spark_jobs.diagnosis.samples import JobWindow
-from spark_jobs.diagnosis.statistics import median, quantile
+from spark_jobs.diagnosis.statistics import quantile
 
 Point = tuple[int, float]
 LEAST_POINTS, LEAST_SPAN_MS = 3, 90_000

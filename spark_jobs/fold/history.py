@@ -1,9 +1,8 @@
 """The history for rules: rows of one job as samples, in order of time."""
 
 import json
-import sys
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import groupby
@@ -17,7 +16,6 @@ from spark_jobs.diagnosis.window_contents import DETAIL_CHARS, MESSAGE_CHARS, PA
 from spark_jobs.fold.rows import Row, iso, rank
 from spark_jobs.serving import CHECKPOINT_FACT, LOG_EVENT_FIELDS
 
-HISTORY_PER_RUN = 5000
 PAST_MS = 2 * 3600 * 1000
 
 SampleT = TypeVar("SampleT")
@@ -56,10 +54,8 @@ _COLUMN_OF: dict[tuple[type, str], str] = {
 
 @dataclass(frozen=True)
 class History:
-    """Samples by instant.
-
-    ``states``: states of the job and when it entered them; ``restarts``: instants.
-    ``vertex_states``: the newest of each ten minutes.
+    """Samples by instant. ``states``: of the job, and when it entered them. ``vertex_states``: the
+    newest of each ten minutes.
     """
 
     checkpoints: Timed
@@ -76,37 +72,17 @@ class History:
 
 
 def timed(part: type[SampleT], rows: Iterable[Row], at: str) -> Timed:
-    """``rows`` of a serving table as samples, by the instant in column ``at``; rows without one are
-    left out.
-    """
-    known: tuple[str, ...] | None = None
-    dated = []
-    for row in rows:
-        if row[at] is None:
-            continue
-        names = tuple(row)
-        if names != known:  # rows of one kind are nearly all of one shape
-            known, values = names, _values(cast(Hashable, part), names)
-        dated.append((row[at], part(*values(row))))
-    return in_order(dated)
+    """``rows`` as samples, by the instant in column ``at``; rows without one are left out."""
+    return in_order([(row[at], sample(part, row)) for row in rows if row[at] is not None])
 
 
-def in_order(dated: list[tuple[int, Any]], most: int = HISTORY_PER_RUN) -> Timed:
-    """The newest samples of one kind in order of time, then of content. All past windows are kept."""
-    sorted_dated = sorted(dated, key=itemgetter(0))
-    if len({at_ms for at_ms, _ in dated}) < len(dated):
-        # Content is only compared if instants tie.
-        sorted_dated = [
-            pair
-            for _, tied in groupby(sorted_dated, key=itemgetter(0))
-            for pair in _by_content(list(tied))
-        ]
-    kept = (
-        sorted_dated
-        if dated and isinstance(dated[0][1], samples.VertexPast)
-        else sorted_dated[-most:]
-    )
-    return [at_ms for at_ms, _ in kept], [row for _, row in kept]
+def in_order(dated: list[tuple[int, Any]]) -> Timed:
+    """Samples of one kind in order of time, then of content, which is only compared in a tie."""
+    dated.sort(key=itemgetter(0))
+    ordered = [
+        pair for _, tied in groupby(dated, key=itemgetter(0)) for pair in _by_content(list(tied))
+    ]
+    return [at_ms for at_ms, _ in ordered], [row for _, row in ordered]
 
 
 def _by_content(tied: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
@@ -126,16 +102,19 @@ def sample(part: type[SampleT], row: Row) -> SampleT:
     return part(*_values(cast(Hashable, part), tuple(row))(row))
 
 
-def columns_read(part: Any, known: Collection[str]) -> list[str | None]:
-    columns = (
-        (_COLUMN_OF.get((part, name), name), name.removesuffix("_ms")) for name in _NAMES[part]
-    )
-    return [next((name for name in names if name in known), None) for names in columns]
-
-
 @lru_cache(maxsize=256)
 def _values(part: Any, known: tuple[str, ...]) -> Callable[[Row], Sequence[Any]]:
-    columns = columns_read(part, known)
+    columns = [
+        next(
+            (
+                column
+                for column in (_COLUMN_OF.get((part, name), name), name.removesuffix("_ms"))
+                if column in known
+            ),
+            None,
+        )
+        for name in _NAMES[part]
+    ]
     documents = [
         (place, _DOCUMENTS[name]) for place, name in enumerate(_NAMES[part]) if name in _DOCUMENTS
     ]
@@ -159,11 +138,8 @@ def log_event(event: Row) -> samples.LogEvent:
         state for state in (event["from_state"], event["to_state"]) if state is not None
     )
     same = ("kind", "checkpoint_id", "vertex_id", "subtask", "attempt", "host", "container")
-    # Events that an older release remembered lack the newest fields.
-    read = {
-        name: iso(event[name]) if name == "trigger_time" else event.get(name)
-        for name in LOG_EVENT_FIELDS
-    }
+    read = {name: event[name] for name in LOG_EVENT_FIELDS}
+    read["trigger_time"] = iso(read["trigger_time"])
     return samples.LogEvent(
         at_ms=min(event["ts"], event["observed_at"]),
         **{name: event[name] for name in same},
@@ -177,10 +153,7 @@ def log_event(event: Row) -> samples.LogEvent:
 
 def read_by_rules(events: Iterable[Row]) -> Timed:
     read = (log_event(event) for event in events)
-    return in_order(
-        [(event.at_ms, event) for event in read if event.rule_kind in events_read()],
-        most=sys.maxsize,
-    )
+    return in_order([(event.at_ms, event) for event in read if event.rule_kind in events_read()])
 
 
 def vertex_window(row: Row) -> samples.VertexWindow:
@@ -230,8 +203,6 @@ def _document(value: Any) -> Any:
 
 
 def _per_subtask(values: Sequence[Any]) -> tuple[Any, ...]:
-    if values and values[0] is not None:
-        return tuple(values)
     return () if values.count(None) == len(values) else tuple(values)
 
 

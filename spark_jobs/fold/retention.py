@@ -1,6 +1,5 @@
 """Bounds the rows of a job that are remembered for the next run. Each function takes remembered and
-new rows in one list, and returns the last ones by the job's own time, independent of their order of
-arrival.
+new rows together, and returns the last ones by the job's own time, in any order of arrival.
 """
 
 import json
@@ -10,7 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from spark_jobs.diagnosis.registry import events_read
-from spark_jobs.diagnosis.samples import VertexGauges
+from spark_jobs.diagnosis.samples import VertexGauges, rule_kind
 from spark_jobs.diagnosis.stack_traces import condensed
 from spark_jobs.diagnosis.window_contents import (
     BRIEFLY_MS,
@@ -22,22 +21,21 @@ from spark_jobs.diagnosis.window_contents import (
     UPLOADS,
     Span,
 )
-from spark_jobs.fold.record_counters import MOST_SPAN_MS
-from spark_jobs.fold.rows import LINE, Row, grouped, newest_by, rank
+from spark_jobs.fold.rows import LINE, Row, grouped, newest_by, ordered, rank
 
 EVENTS_KEPT = 500
 JUDGED_AGAIN_MS = 600_000
 """A window of ten minutes ago may be judged again."""
 OF_OUTAGES = ("task_state CANCELED", "task_state INITIALIZING")
-"""Events that show the parts of a restart, besides those that rules read; kept as briefly as other
-lines of subtasks.
-"""
+"""Events that show the parts of a restart, besides those that rules read."""
 REMEMBERED = frozenset((*EVENT_KINDS, FAILED, *OF_OUTAGES, *events_read()))
 JOB_ANSWERS_KEPT = 500
 FAILURES_KEPT = 50
 WINDOWS_KEPT = 10
 MINUTES_KEPT, READINGS_KEPT = 2, 5_000
 """Vertices in the newest minutes, and in more minutes up to this number of subtask readings."""
+COUNTERS_KEPT = 4
+"""Windows over which counters are compared (``record_counters.MOST_SPAN_MS``)."""
 GAUGES_KEPT = 40
 _GAUGES = (
     "vertex_id",
@@ -64,10 +62,11 @@ _CHANGING = (
 )
 _changing = itemgetter(*_CHANGING)
 _BRIEF = OF_SUBTASKS.union(OF_OUTAGES)
+_LINE_ORDER = ("ts", "observed_at", "process", "record_hash", "ordinal")
 
 
 def each_once(located: Iterable[Row]) -> list[Row]:
-    return sorted(newest_by(located, LINE, ("observed_at",)), key=_line_order)
+    return ordered(newest_by(located, LINE, ("observed_at",)), *_LINE_ORDER)
 
 
 def events(in_order: Sequence[Row], first: Span | None = None) -> list[Row]:
@@ -86,30 +85,22 @@ def events(in_order: Sequence[Row], first: Span | None = None) -> list[Row]:
             kept += of_kind[-EVENTS_KEPT:]
         if kind == FAILED and first:
             kept += [event for event in of_kind if first[0] <= event["ts"] <= first[1]][:FIRSTS]
-    every = sorted({id(event): event for event in kept}.values(), key=_line_order)
     return [
         event
         if len(event["detail"] or "") <= DETAIL_CHARS
         else {**event, "detail": condensed(event["detail"], DETAIL_CHARS)}
-        for event in every
+        for event in ordered({id(event): event for event in kept}.values(), *_LINE_ORDER)
     ]
 
 
 def events_whole_from(remembered: Sequence[Row]) -> int:
-    """From when on no line of a task was forgotten, where these are what an earlier run
-    remembered.
-    """
+    """From when on these events of an earlier run hold every line of a task."""
     if not remembered:
         return 0
-    tasks = [
-        of_kind
-        for kind, of_kind in _by_kind(remembered).items()
-        if kind in _BRIEF or kind == FAILED
-    ]
     full = [
         int(min(event["ts"] for event in of_kind)) + 1
-        for of_kind in tasks
-        if len(of_kind) >= EVENTS_KEPT
+        for kind, of_kind in _by_kind(remembered).items()
+        if (kind in _BRIEF or kind == FAILED) and len(of_kind) >= EVENTS_KEPT
     ]
     newest = int(max(event["ts"] for event in remembered))
     return max(*full, newest - BRIEFLY_MS - JUDGED_AGAIN_MS, 0)
@@ -118,22 +109,13 @@ def events_whole_from(remembered: Sequence[Row]) -> int:
 def _by_kind(events: Iterable[Row]) -> dict[str, list[Row]]:
     kinds: dict[str, list[Row]] = {}
     for event in events:
-        kind = (
-            f"{event['kind']} {event['to_state']}"
-            if event["kind"] == "task_state"
-            else event["kind"]
-        )
-        kinds.setdefault(kind, []).append(event)
+        kinds.setdefault(rule_kind(event["kind"], event["to_state"]), []).append(event)
     return kinds
 
 
 def answers(jobs: Iterable[Row]) -> list[Row]:
-    """Lake rows of one job, in order of time: the first and the last of each period without a
-    relevant change.
-    """
-    once = sorted(
-        newest_by(jobs, ("observed_at",), ("commit_seq",)), key=lambda row: row["observed_at"]
-    )
+    """The first and the last of each period without a relevant change, in order of time."""
+    once = ordered(newest_by(jobs, ("observed_at",), ("commit_seq",)), "observed_at")
     ends: dict[str, list[Row]] = {}
     before: tuple[Any, ...] = ()
     for row in once:
@@ -141,21 +123,16 @@ def answers(jobs: Iterable[Row]) -> list[Row]:
         if reported != before:
             before, spell = reported, ends.setdefault(json.dumps(reported), [row])
         spell[1:] = [row] if row is not spell[0] else []
-    kept = sorted(
-        (row for spell in ends.values() for row in spell), key=lambda row: row["observed_at"]
-    )
-    return kept[-JOB_ANSWERS_KEPT:]
+    return ordered((row for spell in ends.values() for row in spell), "observed_at")[
+        -JOB_ANSWERS_KEPT:
+    ]
 
 
 def placements(samples: Iterable[Row]) -> list[Row]:
     since: dict[Any, Row] = {}
     for row in samples:
         if row["host"]:
-            key = (
-                row["vertex_id"],
-                tuple(row["host"]),
-                None if row["attempt"] is None else tuple(row["attempt"]),
-            )
+            key = row["vertex_id"], tuple(row["host"]), tuple(row["attempt"] or ())
             if key not in since or row["ts"] < since[key]["ts"]:
                 since[key] = row
     kept: list[Row] = []
@@ -165,12 +142,7 @@ def placements(samples: Iterable[Row]) -> list[Row]:
 
 
 def pressure(windows: Iterable[Row]) -> list[Row]:
-    kept: list[Row] = []
-    for of_vertex in grouped(
-        newest_by(windows, ("vertex_id", "window_start"), ("as_of",)), "vertex_id"
-    ).values():
-        kept += sorted(of_vertex, key=lambda row: row["window_start"])[-WINDOWS_KEPT:]
-    return kept
+    return _newest_of_vertices(windows, "window_start", "as_of", WINDOWS_KEPT)
 
 
 def vertex_windows(rows: Iterable[Row]) -> list[Row]:
@@ -186,44 +158,28 @@ def vertex_windows(rows: Iterable[Row]) -> list[Row]:
 
 
 def counters(answers: Iterable[Row]) -> list[Row]:
-    kept: list[Row] = []
-    for of_vertex in grouped(
-        newest_by(answers, ("vertex_id", "window_start"), ("as_of",)), "vertex_id"
-    ).values():
-        newest = max(row["at"] for row in of_vertex)
-        recent = [row for row in of_vertex if row["at"] >= newest - MOST_SPAN_MS]
-        kept += sorted(recent, key=lambda row: row["window_start"])[-WINDOWS_KEPT:]
-    return kept
+    return _newest_of_vertices(answers, "window_start", "as_of", COUNTERS_KEPT)
 
 
 def gauges(rows: Iterable[Row]) -> list[Row]:
-    kept: list[Row] = []
-    for of_vertex in grouped(
-        newest_by(rows, ("vertex_id", "ts"), ("observed_at",)), "vertex_id"
-    ).values():
-        kept += sorted(of_vertex, key=lambda row: row["ts"])[-GAUGES_KEPT:]
-    # Those that an earlier version remembered lack the newest figures.
-    return sorted(
-        ({name: row.get(name) for name in _GAUGES} for row in kept),
-        key=lambda row: (row["ts"], row["vertex_id"]),
-    )
+    kept = _newest_of_vertices(rows, "ts", "observed_at", GAUGES_KEPT)
+    return ordered(({name: row[name] for name in _GAUGES} for row in kept), "ts", "vertex_id")
+
+
+def _newest_of_vertices(rows: Iterable[Row], at: str, version: str, most: int) -> list[Row]:
+    once = grouped(newest_by(rows, ("vertex_id", at), (version,)), "vertex_id")
+    return [row for of_vertex in once.values() for row in ordered(of_vertex, at)[-most:]]
 
 
 def uploads(rows: Iterable[Row]) -> list[Row]:
     once = newest_by(rows, ("checkpoint_id", "trigger_time"), ("as_of",))
-    return sorted(once, key=lambda row: (row["as_of"], row["trigger_time"]))[-UPLOADS:]
+    return ordered(once, "as_of", "trigger_time")[-UPLOADS:]
 
 
 def snapshots(rows: Iterable[Row]) -> list[Row]:
-    once = newest_by(
-        rows,
-        ("metadata_path", "metadata_bytes", "metadata_modified"),
-        ("reader_version", "observed_at"),
-    )
-    return sorted(
-        once,
-        key=lambda row: (row["observed_at"], row["metadata_path"], rank(row["metadata_modified"])),
-    )[-SNAPSHOTS_KEPT:]
+    version = ("metadata_path", "metadata_bytes", "metadata_modified")
+    once = newest_by(rows, version, ("reader_version", "observed_at"))
+    return ordered(once, "observed_at", "metadata_path", "metadata_modified")[-SNAPSHOTS_KEPT:]
 
 
 def failures(rows: Iterable[Row], first: Span | None = None) -> list[Row]:
@@ -240,12 +196,4 @@ def failures(rows: Iterable[Row], first: Span | None = None) -> list[Row]:
 
 def taskmanager_losses(rows: Iterable[Row]) -> list[Row]:
     once = newest_by(rows, ("taskmanager_id", "life"), ("observed_at",))
-    return sorted(once, key=lambda row: (row["ts"], row["taskmanager_id"]))[
-        -TASKMANAGER_LOSSES_KEPT:
-    ]
-
-
-def _line_order(event: Row) -> list[Any]:
-    return [
-        rank(event[name]) for name in ("ts", "observed_at", "process", "record_hash", "ordinal")
-    ]
+    return ordered(once, "ts", "taskmanager_id")[-TASKMANAGER_LOSSES_KEPT:]

@@ -38,19 +38,18 @@ _LOWEST = (0,)
 _compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
+def ordered(rows: Iterable[Row], *names: str) -> list[Row]:
+    return sorted(rows, key=lambda row: [rank(row[name]) for name in names])
+
+
 def newest_by(rows: Iterable[Row], keys: Sequence[str], order: Sequence[str]) -> list[Row]:
     """One row for each distinct ``keys``: the largest by ``order``, then by its whole content."""
-    newest: dict[Any, Row] = {}
-    key_of = itemgetter(*keys)
-    for row in rows:
-        key = key_of(row)
-        known = newest.get(key)
-        if known is None or _is_newer(row, known, order):
-            newest[key] = row
-    return list(newest.values())
+    listed = list(rows)
+    return [listed[place] for place in newest_places(listed, keys, order)]
 
 
 def newest_places(rows: Sequence[Row], keys: Sequence[str], order: Sequence[str]) -> list[int]:
+    """The positions of :func:`newest_by`, in order of the first row of each key."""
     newest: dict[Any, int] = {}
     key_of = itemgetter(*keys)
     for place, row in enumerate(rows):
@@ -58,7 +57,7 @@ def newest_places(rows: Sequence[Row], keys: Sequence[str], order: Sequence[str]
         known = newest.get(key)
         if known is None or _is_newer(row, rows[known], order):
             newest[key] = place
-    return sorted(newest.values())
+    return list(newest.values())
 
 
 def _is_newer(row: Row, known: Row, order: Sequence[str]) -> bool:
@@ -74,12 +73,9 @@ def newest_known(
     rows: Iterable[Row], names: Iterable[str], order: Callable[[Row], Any]
 ) -> dict[str, Any]:
     """The newest known value of each of ``names``, ties by value; None if no row has one."""
-    every = rows if isinstance(rows, Sequence) else list(rows)
-    if len(every) == 1:
-        return {name: every[0][name] for name in names}
     known: dict[str, Any] = dict.fromkeys(names)
     newest: dict[str, Any] = {}
-    for row in every:
+    for row in rows:
         at = order(row)
         for name in known:
             value = row[name]
@@ -99,12 +95,7 @@ def grouped(rows: Iterable[Row], *names: str) -> dict[Any, list[Row]]:
     groups: dict[Any, list[Row]] = {}
     key_of = itemgetter(*names)
     for row in rows:
-        key = key_of(row)
-        known = groups.get(key)
-        if known is None:
-            groups[key] = [row]
-        else:
-            known.append(row)
+        groups.setdefault(key_of(row), []).append(row)
     return groups
 
 
@@ -119,18 +110,12 @@ def largest(*values: Any) -> Any:
 
 
 def first_known(*values: Any) -> Any:
-    for value in values:
-        if value is not None:
-            return value
-    return None
+    return next((value for value in values if value is not None), None)
 
 
 def percentile(values: Iterable[float | None], part: float) -> float | None:
-    """The percentile of known values, interpolated between the two nearest ranks; None if none is
-    known.
-    """
-    ascending = sorted(value for value in values if value is not None)
-    return quantile(ascending, part)
+    """The percentile of known values, interpolated between the two nearest ranks."""
+    return quantile(sorted(value for value in values if value is not None), part)
 
 
 def quantile(ascending: Sequence[float], part: float) -> float | None:
@@ -151,13 +136,9 @@ def json_text(value: Any) -> str | None:
     return None if value is None else _compact(value)
 
 
-def message_text(value: str | None) -> str | None:
-    return None if value is None else message_document(value)
-
-
 _AS_TEXT: Mapping[Kind, Callable[[Any], str | None]] = {
     "json": json_text,
-    "message": message_text,
+    "message": lambda value: None if value is None else message_document(value),
     "messages": lambda value: json_text(to_plain(value)),
 }
 

@@ -13,56 +13,44 @@ from spark_jobs.diagnosis.advice import (
     settings_advice,
     timeout_advice,
 )
-from spark_jobs.diagnosis.duration_history import (
-    HOUR_MS,
-    Took,
-    durations_of,
-    rounded_down_ms,
-    rounded_up_ms,
-)
+from spark_jobs.diagnosis.duration_history import durations_of, rounded_down_ms, rounded_up_ms
+from spark_jobs.diagnosis.samples import CheckpointSample
 from tests.diagnosis.jobs import checkpoint, minutely, savepoint
 
-DAY_MS = 24 * HOUR_MS
+DAY_MS = 86_400_000
 DAY_START = 1_790_000_000_000 // DAY_MS * DAY_MS
 SET = InForce(interval_ms=3_000, min_pause_ms=0, timeout_ms=600_000)
 
 
-def in_hour(hour, durations, **values):
+def took_ms(at_ms, duration_ms, outcome="completed", **values):
+    return CheckpointSample(1, at_ms, outcome, end_to_end_ms=duration_ms, **values)
+
+
+def at_once(durations, outcome="completed", **values):
     return [
-        Took(DAY_START + hour * HOUR_MS + index, took, **values)
-        for index, took in enumerate(durations)
+        took_ms(DAY_START + index, duration, outcome, **values)
+        for index, duration in enumerate(durations)
     ]
 
 
+def durations(*samples):
+    return durations_of(samples, None)
+
+
 def quick(count=100, took=300):
-    return durations_of(in_hour(3, [took] * count))
+    return durations(*at_once([took] * count))
 
 
 def day_of(checkpoint_ms, savepoints=(), expired=()):
     """Checkpoints over more than a day."""
-    own = [Took(DAY_START + DAY_MS * part // 100, checkpoint_ms) for part in range(120)]
-    others = [Took(DAY_START, took, is_savepoint=True) for took in savepoints]
-    return durations_of([*own, *others, *(Took(DAY_START, took, expired=True) for took in expired)])
-
-
-def test_the_worst_hour_of_the_day_decides():
-    took = durations_of(in_hour(3, [1_000] * 100) + in_hour(12, [9_000] * 100))
-    assert (took.p99_ms, took.worst_hour) == (9_000, 12)
-    assert interval_advice(took, SET).value_ms == 20_000
+    own = [took_ms(DAY_START + DAY_MS * part // 100, checkpoint_ms) for part in range(120)]
+    return durations(
+        *own, *at_once(savepoints, is_savepoint=True), *at_once(expired, outcome="expired")
+    )
 
 
 def test_one_outlier_in_a_hundred_does_not_decide():
-    assert durations_of(in_hour(3, [1_000] * 99 + [500_000])).p99_ms == 1_000
-
-
-def test_without_enough_in_any_hour_all_hours_together_count():
-    took = durations_of([took for hour in range(24) for took in in_hour(hour, [2_000] * 10)])
-    assert (took.p99_ms, took.worst_hour) == (2_000, None)
-
-
-def test_a_slow_hour_with_few_checkpoints_counts_with_all():
-    took = durations_of(in_hour(3, [1_000] * 100) + in_hour(12, [60_000] * 50))
-    assert (took.p99_ms, took.worst_hour) == (60_000, None)
+    assert durations(*at_once([1_000] * 99 + [500_000])).p99_ms == 1_000
 
 
 def test_too_little_history_advises_nothing_and_says_so():
@@ -124,8 +112,8 @@ def test_an_interval_that_is_not_known_is_not_advised_on():
 
 def test_expired_checkpoints_count_with_the_time_they_were_given():
     """p99 of those that completed looks the better, the more expired."""
-    took = durations_of(in_hour(3, [1_000] * 100) + in_hour(3, [10_000] * 5, expired=True))
-    assert (took.p99_ms, took.p99_at_least_ms, took.expired_checkpoints) == (1_000, 10_000, 5)
+    took = durations(*at_once([1_000] * 100), *at_once([10_000] * 5, outcome="expired"))
+    assert (took.p99_ms, took.expired) == (10_000, (10_000,) * 5)
     assert interval_advice(took, SET).value_ms == 20_000
 
 
@@ -139,7 +127,7 @@ def test_a_time_out_is_shortened_after_a_day_with_savepoints_and_without_expirie
     ("took", "why"),
     [
         (
-            durations_of([*in_hour(3, [300] * 120), *in_hour(3, [500] * 5, is_savepoint=True)]),
+            durations(*at_once([300] * 120), *at_once([500] * 5, is_savepoint=True)),
             "a shorter one needs a day",
         ),
         (day_of(300, savepoints=[467, 174, 541]), "3 completed savepoints known of at least 5"),
@@ -160,8 +148,7 @@ def test_a_time_out_that_is_too_short_is_lengthened_at_once():
 
 
 def test_what_a_time_out_would_have_failed_is_counted():
-    slow_once = durations_of([*in_hour(3, [1_000] * 200), *in_hour(4, [500_000])])
-    assert slow_once.longer_than(60_000) == (1, 0)
+    slow_once = durations(*at_once([1_000] * 200), *at_once([500_000]))
     assert (
         "failed 1 of 201 completed checkpoints"
         in timeout_advice(slow_once, replace(SET, timeout_ms=30_000)).why
@@ -177,11 +164,9 @@ def test_what_a_time_out_would_have_failed_is_counted():
 def test_advice_asks_for_no_shorter_interval_and_no_time_out_below_its_floors(
     checkpoints, savepoints, interval_ms, timeout_ms
 ):
-    took = durations_of(
-        [
-            *(Took(DAY_START + DAY_MS * n // 90, one) for n, one in enumerate(checkpoints)),
-            *(Took(DAY_START + n, one, is_savepoint=True) for n, one in enumerate(savepoints)),
-        ]
+    took = durations(
+        *(took_ms(DAY_START + DAY_MS * n // 90, one) for n, one in enumerate(checkpoints)),
+        *at_once(savepoints, is_savepoint=True),
     )
     now = InForce(interval_ms, 0, timeout_ms)
     assert interval_advice(took, now).value_ms >= interval_ms
@@ -198,12 +183,9 @@ def test_advice_reads_a_jobs_checkpoints():
         checkpoint(901, 9_100, "expired"),
         checkpoint(902, 9_200, "declined"),
     )
+    took = durations_of(history, 10_000)
+    assert (len(took.checkpoints), len(took.savepoints), took.expired) == (120, 1, (10_000,))
     advice = settings_advice(history, replace(SET, timeout_ms=10_000))
-    assert (
-        len(advice.took.checkpoints),
-        len(advice.took.savepoints),
-        advice.took.expired_checkpoints,
-    ) == (120, 1, 1)
     assert (advice.interval.value_ms, advice.timeout.value_ms) == (10_000, 180_000)
 
 
@@ -217,5 +199,5 @@ def test_rounding_never_goes_below(duration_ms):
     assert (
         duration_ms
         <= rounded_up_ms(duration_ms)
-        <= max(3 * duration_ms, 1_000, duration_ms + 24 * HOUR_MS)
+        <= max(3 * duration_ms, 1_000, duration_ms + DAY_MS)
     )

@@ -15,7 +15,6 @@ from spark_jobs.diagnosis.incidents import (
     cause_of,
     in_order_of_cause,
     incidents,
-    surviving,
     trace_of,
 )
 from tests.diagnosis.jobs import LIMITS
@@ -248,7 +247,7 @@ def test_findings_that_come_late_join_what_is_there_and_no_address_is_lost(findi
         before = dict(known)
         for keys in incidents(arrived, known):
             ids = {known[key] for key in keys if key in known}
-            number = surviving(ids) if ids else next(numbers)
+            number = min(ids) if ids else next(numbers)
             known.update(dict.fromkeys(keys, number))
         assert all(known[key] <= number for key, number in before.items())
     for keys in incidents(findings):

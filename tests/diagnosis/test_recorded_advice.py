@@ -6,12 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from spark_jobs.diagnosis import advice as advising
 from spark_jobs.diagnosis.advice import InForce, settings_advice
+from spark_jobs.diagnosis.duration_history import durations_of
 from tests import windows
 
 RECORDINGS = Path(__file__).parents[1] / "fixtures" / "recordings"
-FEW = 5
-"""Recordings are minutes long: with the real least history, none of them would get any advice."""
+
+
+@pytest.fixture(autouse=True)
+def few_are_enough(monkeypatch):
+    """Recordings are minutes long: with the real least history, none of them would get advice."""
+    monkeypatch.setattr(advising, "CHECKPOINTS_AT_LEAST", 5)
 
 
 @cache
@@ -35,15 +41,17 @@ def raw(name):
     return config["interval"], config["timeout"], longest[False], longest[True]
 
 
+def last_windows(name):
+    return {window.job_id: window for window in windows.recorded_windows(name)}.values()
+
+
 def advised(name):
     """Of each job of a recording, from the last thing that its rules saw."""
-    last = {window.job_id: window for window in windows.recorded_windows(name)}
-    for window in last.values():
+    for window in last_windows(name):
         config = window.config
         yield settings_advice(
             window.checkpoints,
             InForce(config.interval_ms, config.min_pause_ms, config.timeout_ms),
-            FEW,
         )
 
 
@@ -71,12 +79,15 @@ def test_the_healthy_job_keeps_its_interval_and_time_out():
 def test_three_savepoints_do_not_shorten_the_time_out():
     """1.12.5/G: three savepoints of half a second under Flink's default of ten minutes."""
     (advice,) = advised("1.12.5-G")
-    assert (advice.timeout.value_ms, len(advice.took.savepoints)) == (raw("1.12.5-G")[1], 3)
-    assert max(advice.took.savepoints) == raw("1.12.5-G")[3]
+    (window,) = last_windows("1.12.5-G")
+    savepoints = durations_of(window.checkpoints, None).savepoints
+    assert (advice.timeout.value_ms, len(savepoints)) == (raw("1.12.5-G")[1], 3)
+    assert max(savepoints) == raw("1.12.5-G")[3]
 
 
 def test_a_time_out_that_expires_checkpoints_is_lengthened():
     """1.20.5/F: a time-out of 4 s under which ten checkpoints expired."""
     (advice,) = advised("1.20.5-F")
     assert (raw("1.20.5-F")[1], advice.timeout.value_ms) == (4_000, 60_000)
-    assert advice.took.expired_checkpoints > 0
+    (window,) = last_windows("1.20.5-F")
+    assert durations_of(window.checkpoints, 4_000).expired

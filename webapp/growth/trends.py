@@ -7,8 +7,9 @@ slopes. Days are UTC days, as ordinals.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
+from statistics import median
 
-from spark_jobs.diagnosis.statistics import median, quantile
+from spark_jobs.diagnosis.statistics import quantile
 
 WINDOWS = (7, 30, 90)
 LEAST_DAYS = 4

@@ -15,7 +15,6 @@ from spark_jobs.diagnosis.incidents import (
     IncidentFinding,
     Trace,
     incidents,
-    surviving,
     trace_of,
 )
 from webapp.findings.choices import FindingState
@@ -76,7 +75,7 @@ def join(findings: Sequence[Finding], now: datetime) -> Joined:
         if not ids:
             new.append(keys)
             continue
-        kept = surviving(ids)
+        kept = min(ids)
         merged |= {other: kept for other in ids if other != kept}
         touched.add(kept)
         _assign(of_finding, keys, kept)

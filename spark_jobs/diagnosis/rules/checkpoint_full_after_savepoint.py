@@ -5,6 +5,7 @@ incremental. Compaction of RocksDB can cause the same: they are distinguished by
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from ingest.messages import message, plural
 from spark_jobs.diagnosis.checkpoint_history import INCREMENTAL_SIZE_SINCE, by_time
@@ -20,7 +21,6 @@ from spark_jobs.diagnosis.findings import (
 from spark_jobs.diagnosis.known_bugs import BY_ISSUE
 from spark_jobs.diagnosis.rule import checkpoint_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, UploadedFiles
-from spark_jobs.diagnosis.statistics import median
 
 BREAKS = frozenset({"restore", "restart", "rescale", "deploy"})
 """After these, the first upload may be full for other reasons."""

@@ -4,6 +4,7 @@ newest data, so nothing stalls because a recording ended.
 
 from collections.abc import Iterator
 from itertools import pairwise
+from statistics import median
 
 from ingest.messages import join_messages, message, plural
 from spark_jobs.diagnosis.checkpoint_history import (
@@ -25,7 +26,7 @@ from spark_jobs.diagnosis.findings import (
 )
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
-from spark_jobs.diagnosis.statistics import counts_of, median
+from spark_jobs.diagnosis.statistics import counts_of
 
 RULE = "checkpoint.stalled"
 

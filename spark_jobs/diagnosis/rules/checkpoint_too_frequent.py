@@ -1,6 +1,7 @@
 """Checkpoints follow each other so closely that the job spends most of its time in them."""
 
 from collections.abc import Iterator
+from statistics import median
 
 from ingest.messages import join_messages, message
 from spark_jobs.diagnosis import fleet_policy
@@ -16,7 +17,7 @@ from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, 
 from spark_jobs.diagnosis.phases import BARRIER_PHASES, dominating_phase
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
-from spark_jobs.diagnosis.statistics import median, quantile
+from spark_jobs.diagnosis.statistics import quantile
 
 RULE = "checkpoint.too_frequent"
 

@@ -6,13 +6,13 @@ and buffers (``flink-docs``, "Unloading of Dynamically Loaded Classes in User Co
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
+from statistics import median
 
 from ingest.messages import bytes_text, join_messages, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.restart_episodes import READS, SAME_MS, episodes
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow, TaskManagerSample
-from spark_jobs.diagnosis.statistics import median
 
 RULE = "memory.step_after_restart"
 STEP = f"{RULE}.step_bytes"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median
 from typing import Literal
 
 from ingest.messages import message
@@ -11,7 +12,6 @@ from spark_jobs.diagnosis.pressure_words import brief_name
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, Reals, VertexPast, VertexWindow
 from spark_jobs.diagnosis.source_lag import LagTrend, aligned_vertices, lag_trend
-from spark_jobs.diagnosis.statistics import median
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
 
 RULE = "source.lag_growing"

@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import sqrt
+from statistics import median
 from typing import Any
 
 from ingest.messages import message
-from spark_jobs.diagnosis.statistics import median, quantile
+from spark_jobs.diagnosis.statistics import quantile
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.analyses.document import Unit
 from webapp.checkpoints.models import CheckpointFact

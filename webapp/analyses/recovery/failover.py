@@ -166,7 +166,7 @@ def regional_checkpoints(
     )
     tried = Tried(counts["completed"], counts["failed"], plan.tasks)
     enough = tried.completed + tried.failed >= LEAST_CHECKPOINTS
-    own = task_success([tried]) if enough and tried.failed else None
+    own = task_success(tried) if enough and tried.failed else None
     least = at_least(tried) if enough else None
     now = max(vertex.parallelism for vertex in plan.vertices)
     curve = []
