@@ -125,15 +125,11 @@ class OperatorStateTrend:
 @dataclass(frozen=True, slots=True)
 class StorageJobSample:
     """The directory of one job in one root. ``cluster`` is empty if no registered cluster has
-    reported the job.
-
-    ``segmented``: physical files of merged state; ``live_segment_bytes``: their bytes that are
-    still referred to. ``chain``: the number of jobs behind this one, each needed by the next.
-    ``retained`` are its checkpoints and savepoints in all roots that were read, ``dependent`` those
-    of them that refer to files of other jobs. ``calls``: to the name service for one checkpoint, by
-    the files that it wrote, with deleting them; ``interval_ms`` as configured. Instead of
-    ``files_written`` there would be at most ``files_merged`` if Flink merged them, and
-    ``files_inlined`` with an inline threshold of ``inline_bytes``.
+    reported the job. ``segmented``: physical files of merged state; ``live_segment_bytes``: their
+    bytes that are still referred to. ``chain``: the number of jobs behind this one, each needed by
+    the next. ``retained``: its checkpoints and savepoints in all roots that were read,
+    ``dependent``: those that refer to files of other jobs. ``calls``: to the name service for one
+    checkpoint.
     """
 
     root: str
@@ -154,10 +150,6 @@ class StorageJobSample:
     incomplete: tuple[IncompleteSnapshot, ...] = ()
     calls: float | None = None
     interval_ms: int | None = None
-    files_written: float | None = None
-    files_merged: int | None = None
-    files_inlined: int | None = None
-    inline_bytes: int | None = None
 
     @property
     def calls_per_s(self) -> float | None:

@@ -2,12 +2,10 @@
 jobs that a rule could report.
 """
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from django.db.models import Count, Q, Sum
-from django.utils import timezone
 
 from spark_jobs.diagnosis.storage_samples import (
     Dependence,
@@ -22,7 +20,6 @@ from spark_jobs.storage_words import NOT_CLEANABLE, ORPHAN
 from webapp.fleet.models import JobCurrent
 from webapp.lib.chunks import chunks
 from webapp.lib.instants import epoch_ms
-from webapp.storage.fewer_files import FewerFiles, fewer_files
 from webapp.storage.idle_snapshots import LAST, NEEDED, SUPERSEDED, ended_jobs, kept_savepoints
 from webapp.storage.models import (
     MISSING_PATH_LENGTH,
@@ -39,10 +36,6 @@ from webapp.storage.written_files import files_by_directory
 JOBS_AT_ONCE = 500
 FEW_FILES = 50
 """Jobs with fewer small files are not asked how many calls a second they cost."""
-LEAST_PER_S, MOST_READ = 10, 50
-"""Of jobs with so many calls a second, the first so many of an audit have their handles read: what
-would leave fewer files.
-"""
 MOST_NAMES = 5
 MOST_SNAPSHOTS = 50
 MOST_EXAMPLES = 3
@@ -118,7 +111,7 @@ def job_samples(
         | Q(foreign_files__gt=0)
         | Q(missing_files__gt=0)
     )
-    depths, to_read = _Depths(audit), MOST_READ
+    depths = _Depths(audit)
     for root in roots:
         lacking = _lacking(audit, root.root)
         rows = (
@@ -139,18 +132,8 @@ def job_samples(
             }
             for row in chunk:
                 current_job, calls = current.get((row.cluster, row.job_id)), None
-                files_written = written.get(row.directory)
-                if files_written is not None:
-                    calls = calls_of_files(files_written)
-                fewer = FewerFiles()
-                if (
-                    current_job
-                    and calls
-                    and calls * 1000
-                    >= LEAST_PER_S * (current_job.checkpoint_interval_ms or math.inf)
-                    and to_read
-                ):
-                    fewer, to_read = fewer_files(current_job, timezone.now()), to_read - 1
+                if (files := written.get(row.directory)) is not None:
+                    calls = calls_of_files(files)
                 yield StorageJobSample(
                     root=root.root,
                     cluster=row.cluster,
@@ -170,10 +153,6 @@ def job_samples(
                     incomplete=tuple(lacking.pop((row.cluster, row.job_id), ())),
                     calls=calls,
                     interval_ms=current_job.checkpoint_interval_ms if current_job else None,
-                    files_written=files_written,
-                    files_merged=fewer.merged,
-                    files_inlined=fewer.inlined,
-                    inline_bytes=fewer.inline_bytes,
                 )
         # Savepoints with unknown owner, and snapshots of jobs without their own directory in this
         # root.

@@ -5,7 +5,7 @@ prefix.
 
 from collections.abc import Iterator
 
-from ingest.messages import join_messages, message, plural
+from ingest.messages import message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Severity, Threshold
 from spark_jobs.diagnosis.rule import rule, stored_job_finding
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageJobSample
@@ -152,37 +152,9 @@ def _calls(sample: StorageJobSample, limits: Limits) -> Iterator[Evidence]:
 def _pace(sample: StorageJobSample) -> str:
     if sample.calls_per_s is None or sample.ended:
         return ""
-    parts = []
-    if sample.files_written is not None and sample.files_merged is not None:
-        parts.append(
-            message("at most {files_merged:count} when merged", files_merged=sample.files_merged)
-        )
-    if (
-        sample.files_written is not None
-        and sample.files_inlined is not None
-        and sample.inline_bytes
-    ):
-        parts.append(
-            message(
-                "{files_inlined:count} at an inline threshold of {inline_bytes:bytes}",
-                files_inlined=sample.files_inlined,
-                inline_bytes=sample.inline_bytes,
-            )
-        )
-    files = (
-        message(
-            " Of the {files_written:count} files it writes there would be {ways:message}.",
-            files_written=sample.files_written or 0,
-            ways=join_messages(parts, message(" or ")),
-        )
-        if parts
-        else ""
-    )
     return message(
         " One checkpoint costs {calls:count} calls, {calls_per_s:count} a second at "
-        "its interval; twice the interval would halve that.{files:message} The page "
-        "File system calls of the job compares all of these.",
+        "its interval; twice the interval would halve that.",
         calls=sample.calls or 0,
         calls_per_s=sample.calls_per_s,
-        files=files,
     )
