@@ -1,6 +1,5 @@
 """The cost of a checkpoint phase, by the slowest subtask, for the rules on phases. The asynchronous
-part of an unaligned checkpoint includes the alignment, and so does a derived start delay (before
-1.11): the alignment is subtracted from both.
+part of an unaligned checkpoint includes the alignment, which is subtracted.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -78,8 +77,6 @@ def phase_ms(checkpoint: CheckpointSample, phase: str) -> float | None:
     if own is None:
         return None
     if phase == "async" and checkpoint.unaligned:
-        return max(0, own - alignment)
-    if phase == "start_delay" and checkpoint.phases_derived:
         return max(0, own - alignment)
     return own
 
@@ -299,12 +296,7 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
             "{count:count} completed checkpoints",
         ),
     )
-    derived = (
-        message("; derived as end-to-end less the other phases")
-        if newest.phases_derived and phase == "start_delay"
-        else ""
-    )
-    yield limits.compared(WORDS[phase], cost.p95_ms, "ms", ">=", key, at_ms, over + derived)
+    yield limits.compared(WORDS[phase], cost.p95_ms, "ms", ">=", key, at_ms, over)
     yield Evidence(
         message("end to end"),
         cost.end_to_end_p95_ms,

@@ -173,10 +173,6 @@ class CheckpointSample:
     alignment_ms: Annotated[int | None, "first to last barrier; largest of all subtasks"] = None
     sync_ms: Annotated[int | None, "synchronous part; largest of all subtasks"] = None
     async_ms: Annotated[int | None, "asynchronous part; largest of all subtasks"] = None
-    phases_derived: Annotated[
-        bool | None,
-        "start delay computed as end-to-end - sync - async because it is not reported",
-    ] = None
     unaligned: Annotated[
         bool | None, "any subtask took an unaligned snapshot; null when unknown"
     ] = None

@@ -109,7 +109,14 @@ def in_checkpoint(thread: DumpedThread) -> bool:
     return any(method_of(frame).endswith(_CHECKPOINT) for frame in thread.frames)
 
 
-_WORDS: Mapping[Doing, str] = {"runs": message("runs"), "waits": message("waits")}
+_WORDS: Mapping[Doing, str] = {
+    "waits for work": message("waits for work"),
+    "waits for room in its output": message("waits for room in its output"),
+    "is blocked by a lock": message("is blocked"),
+    "is in RocksDB": message("is in RocksDB"),
+    "runs": message("runs"),
+    "waits": message("waits"),
+}
 
 
 def doing(thread: DumpedThread) -> Doing:
@@ -135,70 +142,23 @@ def doing(thread: DumpedThread) -> Doing:
 
 def sentence(thread: DumpedThread) -> str:
     what = doing(thread)
-    own, innermost = own_method(thread), method_of(thread.frames[0]) if thread.frames else ""
-    where = message(" in {own:name}", own=own) if own else ""
-    calling = (
-        message(", calling {innermost:name}", innermost=innermost)
-        if own and innermost != own
-        else ""
-    )
-    held = message(", held by {owner:name}", owner=thread.owner) if thread.owner else ""
-    checkpoint = message(", for a checkpoint") if in_checkpoint(thread) else ""
     if what == "waits for work":
-        return message("waits for work")
+        return _WORDS[what]
+    own, innermost = own_method(thread), method_of(thread.frames[0]) if thread.frames else ""
+    method, lock = own or innermost, ""
     if what == "is blocked by a lock":
-        where = where or (message(" in {innermost:name}", innermost=innermost) if innermost else "")
-        return message(
-            "is blocked{where:text}{calling:message} by "
-            "{lock:name}{held:message}{checkpoint:message}",
-            where=where,
-            calling=calling,
-            lock=thread.lock or message("a lock"),
-            held=held,
-            checkpoint=checkpoint,
-        )
-    method = own or innermost
-    if not method:
-        return message(
-            "{what:text}{held:message}{checkpoint:message}",
-            what=_WORDS.get(what, what),
-            held=held,
-            checkpoint=checkpoint,
-        )
-    # Each is a whole sentence, for translation.
-    if what == "is in RocksDB":
-        return message(
-            "is in RocksDB in {method:name}{calling:message}{held:message}{checkpoint:message}",
-            method=method,
-            calling=calling,
-            held=held,
-            checkpoint=checkpoint,
-        )
-    if what == "waits for room in its output":
-        return message(
-            "waits for room in its output in "
-            "{method:name}{calling:message}{held:message}{checkpoint:message}",
-            method=method,
-            calling=calling,
-            held=held,
-            checkpoint=checkpoint,
-        )
-    return (
-        message(
-            "runs in {method:name}{calling:message}{held:message}{checkpoint:message}",
-            method=method,
-            calling=calling,
-            held=held,
-            checkpoint=checkpoint,
-        )
-        if what == "runs"
-        else message(
-            "waits in {method:name}{calling:message}{held:message}{checkpoint:message}",
-            method=method,
-            calling=calling,
-            held=held,
-            checkpoint=checkpoint,
-        )
+        lock = message(" by {lock:name}", lock=thread.lock or message("a lock"))
+    return message(
+        "{what:message}{where:message}{calling:message}{lock:message}{held:message}"
+        "{checkpoint:message}",
+        what=_WORDS[what],
+        where=message(" in {method:name}", method=method) if method else "",
+        calling=message(", calling {innermost:name}", innermost=innermost)
+        if own and innermost != own
+        else "",
+        lock=lock,
+        held=message(", held by {owner:name}", owner=thread.owner) if thread.owner else "",
+        checkpoint=message(", for a checkpoint") if in_checkpoint(thread) else "",
     )
 
 

@@ -190,7 +190,6 @@ def _phases(phases: CheckpointPhases, job: JobSurroundings) -> dict[str, Any]:
     slowest, source = phases.slowest, phases.latest_source
     return {
         **{f"{phase}_ms": phases.phase_ms.get(phase) for phase in PHASES},
-        "phases_derived": phases.derived,
         "unaligned": phases.unaligned,
         "dominant_phase": phases.dominant_phase,
         "slowest_vertex_id": slowest and slowest.vertex_id,

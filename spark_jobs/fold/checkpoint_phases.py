@@ -55,7 +55,7 @@ class HostHistory:
 
 @dataclass(frozen=True)
 class Subtask:
-    """One acknowledged subtask, as reported; its start delay may be derived."""
+    """One acknowledged subtask, as reported."""
 
     vertex_id: str
     index: int
@@ -80,29 +80,20 @@ class Durations:
     indexes: Sequence[int]
     end_to_end_ms: Sequence[int]
     phases_ms: tuple[Sequence[int | None], ...]
-    is_derived: bool
 
     @classmethod
     def of(cls, vertex_id: str, reported: Mapping[str, Any], hosts: Hosts) -> "Durations":
         columns: list[Sequence[Any]] = [reported[name] or () for name in _TIMES]
         aborted = _aborted(reported)
         most = max(map(len, columns))
-        ends, delays, *others = ([*column, *[None] * (most - len(column))] for column in columns)
+        columns = [[*column, *[None] * (most - len(column))] for column in columns]
         indexes: Sequence[int] = range(most)
-        if None in ends or aborted:
+        if None in columns[0] or aborted:
             indexes = [
-                index for index in indexes if ends[index] is not None and index not in aborted
+                index for index in indexes if columns[0][index] is not None and index not in aborted
             ]
-            ends, delays, *others = (
-                [column[index] for index in indexes] for column in (ends, delays, *others)
-            )
-        is_derived = None in delays
-        if is_derived:
-            delays = [
-                _start_delay(*of_subtask)
-                for of_subtask in zip(delays, ends, others[1], others[2], strict=True)
-            ]
-        return cls(vertex_id, hosts, indexes, ends, (delays, *others), is_derived)
+            columns = [[column[index] for index in indexes] for column in columns]
+        return cls(vertex_id, hosts, indexes, columns[0], tuple(columns[1:]))
 
     def subtask(self, place: int) -> Subtask:
         index = self.indexes[place]
@@ -136,7 +127,6 @@ class CheckpointPhases:
     """
 
     phase_ms: dict[str, int | None] = field(default_factory=dict)
-    derived: bool | None = None
     unaligned: bool | None = None
     slowest: Subtask | None = None
     latest_source: Subtask | None = None
@@ -201,7 +191,6 @@ def checkpoint_phases(
             )
             for place, phase in enumerate(PHASES)
         },
-        derived=any(duration.is_derived for duration in durations),
         unaligned=any(unaligned) if unaligned else None,
         slowest=_slowest(durations),
         latest_source=_latest_start(
@@ -306,15 +295,6 @@ def _entry(
 
 def order(row: Row) -> Any:
     return is_final(row["status"]), rank(row["acknowledged"]), rank(row["observed_at"])
-
-
-def _start_delay(
-    reported: int | None, end_to_end: int, sync: int | None, async_: int | None
-) -> int:
-    """The reported start delay; before Flink 1.11, end-to-end minus the other phases."""
-    if reported is not None:
-        return reported
-    return 0 if sync is None or async_ is None else max(end_to_end - sync - async_, 0)
 
 
 def _missing(vertex_id: str, reported: dict[str, Any], hosts: Hosts) -> Missing:

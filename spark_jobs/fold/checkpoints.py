@@ -2,12 +2,15 @@
 not remembered are looked up in the lake, and the job is folded again.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf
+from operator import itemgetter
 from typing import Any, NamedTuple
 
-from spark_jobs.diagnosis.window_contents import CHECKPOINTS, OVER_STATES
+from spark_jobs.diagnosis.window_contents import CHECKPOINTS, OVER_STATES, WINDOW_MS
 from spark_jobs.fold import triggers
 from spark_jobs.fold.checkpoint_facts import JobSurroundings, checkpoint_facts
 from spark_jobs.fold.checkpoint_log import KINDS_OF_CHECKPOINT
@@ -24,9 +27,7 @@ from spark_jobs.fold.triggers import CheckpointKey, key_of
 from spark_jobs.serving import CHECKPOINT_FACT
 
 FACTS_KEPT, FACTS_KEPT_MOST = CHECKPOINTS + 4, 300
-"""Facts kept one by one: at least the look-back of a window, and all of the last minutes, which may
-be judged again.
-"""
+"""Facts kept one by one: at least the look-back of a window, and all that may be judged again."""
 JUDGED_AGAIN_MS = 600_000
 WITH_TEXTS = 16
 UNPLACED_KEPT = 200
@@ -156,12 +157,10 @@ def facts_remembered(
     ``judged_start`` on may be judged again.
     """
     newest_first = sorted(
-        checkpoints.known.values(),
-        key=lambda fact: (fact["trigger_time"], fact["checkpoint_id"]),
-        reverse=True,
+        checkpoints.known.values(), key=itemgetter("trigger_time", "checkpoint_id"), reverse=True
     )
-    since = None if judged_start is None else judged_start - JUDGED_AGAIN_MS
-    recent = sum(since is not None and fact["trigger_time"] >= since for fact in newest_first)
+    since = inf if judged_start is None else judged_start - JUDGED_AGAIN_MS
+    recent = sum(fact["trigger_time"] >= since for fact in newest_first)
     kept = min(recent + FACTS_KEPT, FACTS_KEPT_MOST)
     lasting = [fact for fact in newest_first[kept:] if fact["final"]]
     pending = [fact for fact in newest_first[kept:] if not fact["final"]]
@@ -180,17 +179,15 @@ def facts_remembered(
 
 
 def lacks_history(
-    known: Iterable[Row], before: JobState, starts_ms: Iterable[int], window_ms: int
+    known: Iterable[Row], before: JobState, starts_ms: Iterable[int]
 ) -> Lookup | None:
     if before.facts_since is None:
         return None
-    kept = sorted(
-        fact["trigger_time"] for fact in known if fact["trigger_time"] >= before.facts_since
-    )
+    kept = [fact["trigger_time"] for fact in known if fact["trigger_time"] >= before.facts_since]
     short = [
-        start for start in starts_ms if sum(at < start + window_ms for at in kept) < CHECKPOINTS
+        start for start in starts_ms if sum(at < start + WINDOW_MS for at in kept) < CHECKPOINTS
     ]
-    return Lookup(min(short) - _looked_back_ms(before), max(short) + window_ms) if short else None
+    return Lookup(min(short) - _looked_back_ms(before), max(short) + WINDOW_MS) if short else None
 
 
 def _looked_back_ms(before: JobState) -> int:
@@ -215,22 +212,14 @@ def _perhaps_explained(update: JobUpdate, before: JobState) -> set[CheckpointKey
     if not dropped:
         return set()
     known_states = {state for answer in before.answers for state in reported_states(answer)}
-    known_failures = {
-        (row["ts"], row["task_key"], row["exception_name"]) for row in before.failures
-    }
-    known_lines = {_line(event) for event in before.events}
+    states = {state for answer in update.answers for state in reported_states(answer)}
+    known_failures, known_lines = (
+        set(map(_failure, before.failures)),
+        set(map(_line, before.events)),
+    )
     instants = {
-        *(
-            at
-            for answer in update.answers
-            for at, state in reported_states(answer)
-            if (at, state) not in known_states
-        ),
-        *(
-            row["ts"]
-            for row in update.exceptions
-            if (row["ts"], row["task_key"], row["exception_name"]) not in known_failures
-        ),
+        *(at for at, _ in states - known_states),
+        *(row["ts"] for row in update.exceptions if _failure(row) not in known_failures),
         *(
             event["ts"]
             for event in update.events
@@ -305,24 +294,17 @@ def _rows_remembered(
     update: JobUpdate,
 ) -> dict[str, Any]:
     keys = rows.answered() | set(key_of_line.values())
-    values: dict[CheckpointKey, int] = {}
+    values = Counter[CheckpointKey]()
     for row in rows.vertex_checkpoints:
-        key = key_of(row)
-        values[key] = values.get(key, 0) + 9 * (row["subtasks"] or 0)
+        values[key_of(row)] += 9 * (row["subtasks"] or 0)
     held = to_hold(keys, {key for key in keys if key in known and not known[key]["final"]}, values)
     kept = rows.essential(held, key_of_line)
     placed = {row["execution_id"] for row in update.executions}
     unplaced = [row for row in before.unplaced if row["execution_id"] not in placed]
     for line in rows.lines:
-        line_key = key_of_line.get(id(line))
-        if line_key is not None and line_key not in held and lacks_place(line):
-            unplaced.append(
-                {
-                    "execution_id": line["execution_id"],
-                    "checkpoint_id": line_key[0],
-                    "trigger_time": line_key[1],
-                }
-            )
+        key = key_of_line.get(id(line))
+        if key is not None and key not in held and lacks_place(line):
+            unplaced.append({"execution_id": line["execution_id"], **_as_row(key)})
     return {
         "checkpoints": kept.checkpoints,
         "vertex_checkpoints": kept.vertex_checkpoints,
@@ -334,9 +316,7 @@ def _rows_remembered(
 
 
 def _carried_row(fact: Row, with_texts: bool) -> Row:
-    left_out = () if with_texts else tuple(name for name in _BULKY if fact[name] is not None)
-    if not left_out and not any(name in fact for name in _UNREAD):
-        return fact
+    left_out = () if with_texts else _BULKY
     return {
         name: None if name in left_out else value
         for name, value in fact.items()
@@ -344,9 +324,13 @@ def _carried_row(fact: Row, with_texts: bool) -> Row:
     }
 
 
+def _as_row(key: CheckpointKey) -> dict[str, int]:
+    return {"checkpoint_id": key[0], "trigger_time": key[1]}
+
+
 def _as_rows(keys: Iterable[CheckpointKey]) -> list[dict[str, int]]:
-    return [{"checkpoint_id": key[0], "trigger_time": key[1]} for key in sorted(keys)]
+    return [_as_row(key) for key in sorted(keys)]
 
 
-def _line(line: Row) -> tuple[Any, ...]:
-    return tuple(line[name] for name in LINE)
+_line = itemgetter(*LINE)
+_failure = itemgetter("ts", "task_key", "exception_name")

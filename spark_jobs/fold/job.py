@@ -142,7 +142,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
         losses_of_job(update.taskmanager_losses, states),
     )
     minutes = lacking_minutes(starts, update, before)
-    if update.found is None and (lookup := lacks_history(facts, before, starts, WINDOW_MS)):
+    if update.found is None and (lookup := lacks_history(facts, before, starts)):
         return lookup._replace(
             keys=wanted_keys(update.job_id, state, facts, surroundings.writing), minutes=minutes
         )
@@ -167,25 +167,26 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
         reported_annotations=hashes,
     )
     recomputed = list(folded.recomputed.values())
-    is_listed = current["state"] != NOT_LISTED
-    ended_ms = ended_at(states) if is_listed else current["end_time"]
+    ended_ms = ended_at(states) if current["state"] != NOT_LISTED else current["end_time"]
     new_hosts, reported_hosts = _new_hosts(update, before, state, ended_ms)
     state = replace(state, reported_hosts=reported_hosts)
-    happened = host_events(recomputed, update.exceptions, state.placements)
-    besides = (new_starts, new_hosts, happened, surroundings.names)
+    result = JobResult(
+        facts=recomputed,
+        retracted=folded.retracted,
+        annotations=annotated,
+        new_annotations=new,
+        current=current,
+        trend=trend,
+        judgement=None,
+        state=state,
+        known=facts,
+        new_starts=new_starts,
+        new_hosts=new_hosts,
+        host_events=host_events(recomputed, update.exceptions, state.placements),
+        vertex_names=surroundings.names,
+    )
     if latest is None:
-        return JobResult(
-            recomputed,
-            folded.retracted,
-            annotated,
-            new,
-            current,
-            trend,
-            None,
-            state,
-            facts,
-            *besides,
-        )
+        return result
     history = _history(update, before, state, lived, facts, annotated, full_states, states)
     size = sample(samples.SizeTrend, trend) if trend else None
     windows = job_windows(
@@ -204,19 +205,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     covered = joined([*before.judged_runs, *runs(starts)])
     judgement["covered"] = covered
     state = replace(state, judged_start=latest[0], judged_to=latest[1], judged_runs=covered)
-    return JobResult(
-        recomputed,
-        folded.retracted,
-        annotated,
-        new,
-        current,
-        trend,
-        judgement,
-        state,
-        facts,
-        *besides,
-        windows,
-    )
+    return replace(result, judgement=judgement, state=state, windows=windows)
 
 
 def _starts(

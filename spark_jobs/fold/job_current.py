@@ -7,9 +7,9 @@ from typing import Any
 from ingest.job_states import NOT_LISTED, TERMINAL_STATES
 from spark_jobs.fold.job_by_log import job_logged
 from spark_jobs.fold.job_by_rest import job_reported
-from spark_jobs.fold.older_facts import NONE_OLDER, OlderFacts, is_completed_checkpoint
+from spark_jobs.fold.older_facts import OlderFacts, is_completed_checkpoint
 from spark_jobs.fold.rows import Row, first_known, largest, least, newest_by, percentile
-from spark_jobs.fold.snapshots import NO_TYPES, Types, is_savepoint
+from spark_jobs.fold.snapshots import Types, is_savepoint
 from spark_jobs.serving import FAILED_OUTCOMES, JOB_CURRENT, PHASES
 
 RECENT = 16
@@ -26,12 +26,10 @@ def job_current(
     facts: Sequence[Row],
     pressure: Iterable[Row],
     events: Sequence[Row],
-    older: OlderFacts = NONE_OLDER,
-    types: Types = NO_TYPES,
+    older: OlderFacts,
+    types: Types,
 ) -> dict[str, Any]:
-    """All data of one job → its ``job_current`` row, without cluster and job. Each value is from
-    the newest answer that has it. ``older``: a summary of facts that are no longer in ``facts``.
-    """
+    """The ``job_current`` row of a job. Each value is from the newest answer that has it."""
     rest = job_reported(jobs)
     logged = job_logged(events)
     windows = newest_by(pressure, ("vertex_id",), ("window_start", "as_of"))
@@ -107,25 +105,8 @@ def _last_completed(facts: Iterable[Row]) -> dict[str, Any]:
     }
 
 
-_NOTHING_RECENT: dict[str, Any] = dict.fromkeys(
-    (
-        "recent_outcomes",
-        "last_outcome",
-        "recent_total",
-        "recent_failed",
-        "end_to_end_p95_ms",
-        "dominant_phase",
-        "dominant_phase_share",
-    )
-)
-
-
 def _recent(facts: Iterable[Row]) -> dict[str, Any]:
-    recent = sorted((fact for fact in facts if fact["final"]), key=_age, reverse=True)[:RECENT][
-        ::-1
-    ]
-    if not recent:
-        return _NOTHING_RECENT
+    recent = sorted((fact for fact in facts if fact["final"]), key=_age)[-RECENT:]
     counted = [fact for fact in recent if not fact["is_savepoint"]]
     completed = [fact for fact in counted if fact["outcome"] == "completed"]
     shown = [
@@ -140,10 +121,12 @@ def _recent(facts: Iterable[Row]) -> dict[str, Any]:
     whole_ms = sum(fact["slowest_end_to_end_ms"] or 0 for fact in completed)
     is_known = phase_ms[dominant] > 0
     return {
-        "recent_outcomes": shown,
-        "last_outcome": recent[-1]["outcome"],
-        "recent_total": len(counted),
-        "recent_failed": sum(fact["outcome"] in FAILED_OUTCOMES for fact in counted),
+        "recent_outcomes": shown or None,
+        "last_outcome": recent[-1]["outcome"] if recent else None,
+        "recent_total": len(counted) if recent else None,
+        "recent_failed": sum(fact["outcome"] in FAILED_OUTCOMES for fact in counted)
+        if recent
+        else None,
         "end_to_end_p95_ms": percentile((fact["end_to_end_ms"] for fact in completed), 0.95),
         "dominant_phase": dominant if is_known else None,
         "dominant_phase_share": phase_ms[dominant] / whole_ms if is_known and whole_ms else None,

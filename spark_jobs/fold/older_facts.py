@@ -4,6 +4,7 @@ the job's row.
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 
 from spark_jobs.fold.rows import HOUR_MS, Row, first_known, largest, least
 from spark_jobs.fold.triggers import CheckpointKey, key_of
@@ -50,17 +51,13 @@ class OlderFacts:
             least(self.first_trigger, *(fact["trigger_time"] for fact in facts)),
             largest(self.as_of, *(fact["as_of"] for fact in facts)),
             largest(self.completed_as_of, *(fact["as_of"] for fact in completed)),
-            max(
-                known, key=lambda fact: (fact["trigger_time"], fact["checkpoint_id"]), default=None
-            ),
+            max(known, key=_age, default=None),
             _thin([*self.points, *points(completed)]),
-            sorted(savepoints, key=lambda fact: (fact["trigger_time"], fact["checkpoint_id"]))[
-                -SAVEPOINTS_KEPT:
-            ],
+            sorted(savepoints, key=_age)[-SAVEPOINTS_KEPT:],
         )
 
 
-NONE_OLDER = OlderFacts()
+_age = itemgetter("trigger_time", "checkpoint_id")
 
 
 def is_completed_checkpoint(fact: Row) -> bool:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import ceil
 from typing import Any
 
-from spark_jobs.fold.older_facts import NONE_OLDER, OlderFacts, is_completed_checkpoint
+from spark_jobs.fold.older_facts import OlderFacts, is_completed_checkpoint
 from spark_jobs.fold.older_facts import points as points_of
 from spark_jobs.fold.rows import HOUR_MS, Row, largest, percentile, quantile
 
@@ -33,11 +33,9 @@ Point = tuple[int, int, int]
 
 
 def size_trend(
-    facts: Iterable[Row], annotations: Iterable[Row], older: OlderFacts = NONE_OLDER
+    facts: Iterable[Row], annotations: Iterable[Row], older: OlderFacts
 ) -> dict[str, Any] | None:
-    """Facts and annotations of one job → its ``size_trend`` row, without cluster and job; None if
-    it completed no checkpoint. ``older``: a summary of facts that are no longer in ``facts``.
-    """
+    """The ``size_trend`` row of a job; None if it completed no checkpoint."""
     completed = [fact for fact in facts if is_completed_checkpoint(fact)]
     if not completed and older.completed_as_of is None:
         return None
@@ -78,13 +76,14 @@ def _steps(points: Sequence[Point]) -> Iterator[int]:
             yield points[place][0]
 
 
+_PARTS = {"": 0.5, "_low": 0.1, "_high": 0.9}
 _NO_SLOPE: dict[str, Any] = dict.fromkeys(
     (
-        "from_time",
-        "to_time",
-        *(f"{name}{suffix}" for name in ("bytes_per_h",) for suffix in ("", "_low", "_high")),
-    ),
-) | dict.fromkeys(f"forecast_24h{suffix}_bytes" for suffix in ("", "_low", "_high"))
+        *("from_time", "to_time"),
+        *(f"bytes_per_h{suffix}" for suffix in _PARTS),
+        *(f"forecast_24h{suffix}_bytes" for suffix in _PARTS),
+    )
+)
 
 
 def _slope(points: Sequence[Point]) -> dict[str, Any]:
@@ -104,11 +103,9 @@ def _slope(points: Sequence[Point]) -> dict[str, Any]:
         if after > before
     ]
     slopes.sort()
-    slope = quantile(slopes, 0.5)
-    if slope is None:
-        return trend
+    slope = quantile(slopes, 0.5) or 0.0
     level = quantile(sorted(size - slope * hour for hour, size in line), 0.5) or 0.0
-    for suffix, part in (("", 0.5), ("_low", 0.1), ("_high", 0.9)):
+    for suffix, part in _PARTS.items():
         bytes_per_h = quantile(slopes, part) or 0.0
         trend[f"bytes_per_h{suffix}"] = bytes_per_h
         if to_time - from_time >= MIN_FORECAST_SPAN_MS:

@@ -33,12 +33,10 @@ def report_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
     named = set()
     for batch in batches:
         tells = []
-        names = ("execution_id", "kind", "cluster", "process", "job_id")
-        for execution_id, kind, *of_log in zip(
-            *(batch[name].to_pylist() for name in names), strict=True
-        ):
+        names = ("execution_id", "cluster", "process", "job_id")
+        for execution_id, *of_log in zip(*(batch[name].to_pylist() for name in names), strict=True):
             names_job = of_log[-1] is not None and tuple(of_log) not in named
-            tells.append(execution_id is not None or kind == DEPLOYED or names_job)
+            tells.append(execution_id is not None or names_job)
             named.add(tuple(of_log))
         yield batch.filter(pa.array(tells, pa.bool_()))
 
@@ -68,7 +66,6 @@ def executions(events: Sequence[Row], carried: Sequence[Row]) -> list[dict[str, 
             order = _order(event["ts"], event["kind"] == DEPLOYED, event["process"])
             tellings[event["execution_id"]].append((order, event))
     known = [_learnt(key, reported) for key, reported in tellings.items()]
-    _take_deploy_lines_without_id(known, events)
     _take_jobs(known, events, carried)
     placed_before = {row["execution_id"] for row in carried if _is_placed(row)}
     for row in known:
@@ -89,10 +86,9 @@ def _learnt(execution_id: str, reported: list[tuple[Any, Row]]) -> dict[str, Any
     row: dict[str, Any] = {"execution_id": execution_id}
     for name in LOCATION:
         row[name] = next((of[name] for _, of in reported if of[name] is not None), None)
-    times = [_time(of) for _, of in reported]
     deployed = [_time(of) for (later, *_), of in reported if not later]
-    row["first_reported"] = min((at for at in times if at is not None), default=None)
-    row["deployed_at"] = min((at for at in deployed if at is not None), default=None)
+    times = list(filter(None, deployed)) or filter(None, (_time(of) for _, of in reported))
+    row["deployed_at"] = min(times, default=None)
     row["process"] = min(
         (of["process"] for _, of in reported if of.get("process") is not None), default=None
     )
@@ -103,44 +99,6 @@ def _learnt(execution_id: str, reported: list[tuple[Any, Row]]) -> dict[str, Any
 
 def _time(row: Row) -> Any:
     return row["ts"] if "ts" in row else row["deployed_at"]
-
-
-def _take_deploy_lines_without_id(known: Sequence[dict[str, Any]], reported: Iterable[Row]) -> None:
-    """Use deploy lines without an id: up to 1.11 they only name task and attempt. The first one
-    after the attempt was first reported counts.
-    """
-    lines: dict[Any, list[Row]] = defaultdict(list)
-    for event in reported:
-        if (
-            event["kind"] == DEPLOYED
-            and event["execution_id"] is None
-            and (name := _subtask_of_log(event))
-        ):
-            lines[name].append(event)
-    for row in known:
-        meant = None
-        if row["host"] is None and row["task"] is not None and row["first_reported"] is not None:
-            after = (
-                line
-                for line in lines.get(_subtask_of_log(row), ())
-                if line["ts"] >= row["first_reported"]
-            )
-            meant = min(after, key=_by_content, default=None)
-        if meant:
-            row |= {
-                name: meant[name] for name in ("attempt", "container", "host") if row[name] is None
-            }
-        if row["deployed_at"] is None:
-            row["deployed_at"] = meant["ts"] if meant else row["first_reported"]
-
-
-def _subtask_of_log(row: Row) -> Any:
-    name = tuple(row[part] for part in ("process", "task", "subtask"))
-    return None if None in name else name
-
-
-def _by_content(line: Row) -> Any:
-    return rank([line[name] for name in ("ts", "attempt", "container", "host")])
 
 
 def _take_jobs(

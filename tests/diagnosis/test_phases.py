@@ -239,13 +239,6 @@ def test_the_asynchronous_part_of_an_unaligned_checkpoint_is_taken_without_its_a
     assert "unaligned" in finding.cause
 
 
-def test_a_derived_start_delay_is_taken_without_the_alignment_and_says_so():
-    derived = {"phases_derived": True, "slowest_alignment_ms": 1_000}
-    [finding] = found(window(*slow_ones("start_delay", **derived)), "checkpoint.start_delay")
-    assert finding.evidence[0].value == 37_000
-    assert "derived" in finding.evidence[0].note
-
-
 def test_phases_that_are_only_known_as_the_largest_over_all_subtasks_are_less_certain():
     largest = {"start_delay_ms": 38_000, "alignment_ms": 5, "sync_ms": 5, "async_ms": 5}
     [finding] = found(

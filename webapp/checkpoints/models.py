@@ -34,7 +34,6 @@ class CheckpointFact(models.Model):
     alignment_ms = models.BigIntegerField(null=True)
     sync_ms = models.BigIntegerField(null=True)
     async_ms = models.BigIntegerField(null=True)
-    phases_derived = models.BooleanField(null=True)
     unaligned = models.BooleanField(null=True)
     dominant_phase = models.CharField(max_length=32, null=True)
     slowest_vertex_id = models.CharField(max_length=64, null=True)
