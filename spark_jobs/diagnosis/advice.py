@@ -25,9 +25,7 @@ TIMES_CHECKPOINT, TIMES_SAVEPOINT = 5, 3
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """The job's settings and its requirements. Without a requirement, ``fleet_minimum_ms`` (of the
-    interval) and ``fleet_pause_ms`` are 0, and ``recovery_target_ms`` is None.
-    """
+    """Without a requirement, ``fleet_minimum_ms`` (of the interval) and ``fleet_pause_ms`` are 0."""
 
     interval_ms: int | None = None
     min_pause_ms: int | None = None
@@ -72,8 +70,8 @@ def settings_advice(checkpoints: Iterable[CheckpointSample], now: InForce) -> Se
 
 
 def interval_advice(took: Durations, now: InForce) -> Advised:
-    """Advice on ``execution.checkpointing.interval``: lengthened to twice the 99th percentile of the
-    duration, or the fleet's minimum; shortened only for a recovery-time target.
+    """Advice on ``execution.checkpointing.interval``: lengthened to twice p99, or the fleet's
+    minimum; shortened only for a recovery-time target.
     """
     if now.interval_ms is None:
         return Advised(

@@ -1,6 +1,5 @@
-"""Finds the holder of a checkpoint's barrier: the origin of back-pressure while the checkpoint ran.
-At a blocked vertex a barrier waits until the vertex downstream has processed the buffers in
-between.
+"""The holder of a checkpoint's barrier: the origin of back-pressure while it ran. At a blocked
+vertex a barrier waits until the vertex downstream has processed the buffers in between.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,10 +17,8 @@ PAST_WINDOW_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """``held``: ids of the vertices that it blocks; ``path``: names from the farthest of them down
-    to the holder.
-
-    ``busy_known``: its busy time was measured (not before Flink 1.13).
+    """``held``: ids of the vertices that it blocks; ``path``: names from the farthest of them to
+    the holder. ``busy_known``: not before Flink 1.13.
     """
 
     vertex_id: str
@@ -47,9 +44,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class _Pressure:
-    """One vertex in one window: whether a subtask was blocked, or busy, for the larger part; None
-    is unknown.
-    """
+    """One vertex in one window: whether a subtask was blocked, or busy, for the larger part."""
 
     blocked: bool | None
     busy: bool | None

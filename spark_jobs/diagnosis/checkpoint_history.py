@@ -8,9 +8,8 @@ from spark_jobs.diagnosis.last_result import caches_last_result
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 
 FAILED_OUTCOMES = frozenset({"declined", "expired", "failed"})
-"""Outcomes of a checkpoint that was lost.
-
-Not a refusal before the start (preflight), nor an abort by a cancel or stop.
+"""Of lost checkpoints: not a refusal before the start (preflight), nor an abort by a cancel or
+stop.
 """
 
 COUNTED_REASONS = frozenset(
@@ -40,16 +39,14 @@ def by_time(checkpoint: CheckpointSample) -> tuple[int, int]:
 
 
 def anything_known(window: JobWindow) -> bool:
-    """Whether there are checkpoints to judge. Raises NotJudged if none is known although they may
-    be enabled.
-    """
+    """Raises NotJudged if no checkpoint is known although they may be enabled."""
     if not window.checkpoints and not checkpoints_are_off(window):
         raise NotJudged(message("no checkpoint of this job has been seen"))
     return bool(window.checkpoints)
 
 
 def recent(window: JobWindow, look_back_s: float) -> list[CheckpointSample]:
-    """By time of trigger. Raises NotJudged if no checkpoint of the job is known at all."""
+    """By time of trigger. Raises as :func:`anything_known`."""
     if not anything_known(window):
         return []
     since_ms = window.at_ms - look_back_s * 1000

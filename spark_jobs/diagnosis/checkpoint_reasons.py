@@ -1,4 +1,4 @@
-"""Explanations of Flink's reasons for a lost checkpoint: what happened, and what to do."""
+"""Flink's reasons for a lost checkpoint: what happened, and what to do."""
 
 from dataclasses import dataclass
 
@@ -15,10 +15,7 @@ class ReasonWords:
 
 
 LOST_WITH_JOB = frozenset({"TASK_FAILURE", "JOB_FAILURE", "JOB_FAILOVER_REGION"})
-"""The checkpoint was pending when a task or the job failed.
-
-Flink does not count it against the tolerance.
-"""
+"""The checkpoint was pending when a task or the job failed, which Flink does not count."""
 
 JOB_NOT_LISTED = "JOB_NOT_LISTED"
 """Its job was no longer listed while it was pending, so its outcome is unknown."""

@@ -1,6 +1,6 @@
-"""Which findings follow from which, by rule: cause → consequences. The findings must be about the
-same vertex (``vertex``), name the same cause of failures (``cause``), or only be of one job at one
-time (``job``). Undeclared pairs are unrelated.
+"""Which findings follow from which, by rule: cause → consequences. They must be about the same
+vertex (``vertex``), name the same cause of failures (``cause``), or only be of one job at one time
+(``job``).
 """
 
 from collections.abc import Mapping

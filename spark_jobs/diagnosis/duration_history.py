@@ -20,8 +20,8 @@ _STEPS_MS = [
 
 @dataclass(frozen=True, slots=True)
 class Durations:
-    """In ms. ``expired``: of checkpoints, with the time that they were given. ``span_ms``: from the
-    first to the last completed checkpoint.
+    """In ms. ``expired``: with the time that they were given. ``span_ms``: between completed
+    checkpoints.
     """
 
     checkpoints: tuple[int, ...]
@@ -32,7 +32,6 @@ class Durations:
 
     @property
     def p99_ms(self) -> float:
-        """Of completed and expired checkpoints. Raises ValueError without any."""
         return quantile((*self.checkpoints, *self.expired), 0.99)
 
 

@@ -1,5 +1,5 @@
 """Event time of vertices with several feeders, by the watermark that each feeder sends: since Flink
-2.0 there is no other figure. It is not reported if it contradicts what the vertex received.
+2.0 there is no other figure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,19 +9,17 @@ from typing import Literal
 from spark_jobs.diagnosis.samples import VertexGauges
 
 PAIRED_MS = 10_000
-"""Samples of two vertices this close belong together; Flink's REST API updates its figures every 10
-s.
-"""
+"""Samples of two vertices this close belong together: Flink updates its figures every 10 s."""
 SLACK_MS = 15_000
-"""Figures of one event time may differ by this much, since they are taken at different moments."""
+"""Figures of one event time are taken at different moments."""
 
 UnknownBecause = Literal["no_watermark", "in_flight", "marked_idle"]
 
 
 @dataclass(frozen=True, slots=True)
 class Fed:
-    """``sent_ms``: feeder → watermark, in the order of the plan; None: none yet, ended, or not
-    known. ``unknown_because``: why the distance between the inputs is unknown.
+    """``sent_ms``: feeder → watermark, None if there is none. ``unknown_because``: of the distance
+    between the inputs.
     """
 
     vertex_id: str
@@ -49,9 +47,7 @@ class Fed:
 def fed_samples(
     vertex_id: str, feeders: Sequence[str], samples: Mapping[str, Sequence[VertexGauges]]
 ) -> list[Fed]:
-    """The samples of a vertex with several feeders, one for each report of the event time it
-    received. ``samples``: by vertex.
-    """
+    """One for each report of the event time that the vertex received. ``samples``: by vertex."""
     if len(feeders) < 2:
         return []
     feds = []
@@ -101,8 +97,8 @@ def _why_unknown(
 
 
 def apart_ms(gauges: VertexGauges) -> int | None:
-    """How far the first input is ahead of the second, in ms; negative if behind. None also if the
-    operator does not wait for the slower one.
+    """How far the first input is ahead of the second; None also if the operator does not wait for
+    the slower one.
     """
     first, second = gauges.input1_watermark_ms, gauges.input2_watermark_ms
     if first is None or second is None:

@@ -1,6 +1,4 @@
-"""The results of a rule: findings with their evidence, and what it could not judge. Thresholds are
-declared beside their rule, with unit, bounds and the reason for the default.
-"""
+"""The results of a rule: findings with their evidence, and what it could not judge."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -45,10 +43,9 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is wrong with one subject at one instant. Identity over time is (cluster, job_id, rule,
-    ``subject_id``). ``seen_at_ms``: of its newest evidence; ``began_at_ms``: of its first, None for
-    the beginning of the judged minute. ``evidence`` begins with the figure that pages draw over
-    time. ``data`` is JSON-compatible: what pages draw.
+    """Identity over time: (cluster, job_id, rule, ``subject_id``). ``seen_at_ms``: of its newest
+    evidence; ``began_at_ms``: of its first, None for the beginning of the judged minute. Pages draw
+    the first figure of ``evidence`` over time, and ``data`` (JSON-compatible).
     """
 
     rule: str
@@ -69,7 +66,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A rule that could not judge, and what it lacked, for people."""
+    """``missing``: what the rule lacked, for people."""
 
     rule: str
     missing: str
@@ -82,9 +79,7 @@ class Diagnosis:
 
 
 class NotJudged(Exception):
-    """Raised by a rule that lacks data; the text tells people which. Not an error: it becomes an
-    ``Unknown``.
-    """
+    """Raised by a rule that lacks data; the text tells people which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +105,7 @@ class Threshold:
 
 
 class Limits:
-    """The thresholds in force for one job: ``limits["pressure.root.busy_ratio"]``.
-
-    Raises ValueError for an override of an unknown key or out of bounds, KeyError for an unknown
-    key asked for.
-    """
+    """Raises ValueError for an override of an unknown key or out of bounds."""
 
     def __init__(
         self, thresholds: Iterable[Threshold], overrides: Mapping[str, float] | None = None

@@ -1,6 +1,4 @@
-"""The least checkpoint interval and pause that the operator of a shared checkpoint storage allows,
-and a job's settings below them.
-"""
+"""The least checkpoint interval and pause of a shared checkpoint storage, and settings below them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,8 +23,8 @@ class Breach:
 
 
 def breaches(interval_ms: int, min_pause_ms: int | None, limits: Limits) -> Iterator[Breach]:
-    """The breaches of a job with periodic checkpoints. If the minimum pause is longer than the
-    interval, Flink's ``CheckpointCoordinator`` uses it as the interval.
+    """If the minimum pause is longer than the interval, Flink's ``CheckpointCoordinator`` uses it
+    as the interval.
     """
     least_interval_ms, least_pause_ms = (round(limits[key] * 1000) for key in (INTERVAL, PAUSE))
     if max(interval_ms, min_pause_ms or 0) < least_interval_ms:

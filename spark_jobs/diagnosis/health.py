@@ -51,7 +51,7 @@ class Health(Generic[F]):
 
 
 def health_of(findings: Iterable[F], *, judged: bool = True) -> Health[F]:
-    """``findings``: the job's open ones, in any order. ``judged``: some rule had data of the job."""
+    """``judged``: some rule had data of the job."""
     deductions = deductions_of(findings)
     if not judged:
         return Health(None, deductions)
@@ -95,7 +95,7 @@ def deductions_of(findings: Iterable[F]) -> tuple[Deduction[F], ...]:
 
 
 def worst_points(findings: Iterable[OpenFinding]) -> int:
-    """0…40: the points of the worst finding, 0 without any."""
+    """0 without findings."""
     return max(map(_points, findings), default=0)
 
 

@@ -1,7 +1,6 @@
-"""Groups findings of one cause into incidents, independent of their order of arrival. Two findings
-near in time belong together if one follows from the other in one job
-(:mod:`spark_jobs.diagnosis.consequences`), if they are of one rule about one subject, or of one
-rule in several jobs of a cluster that name the same broken thing. Incidents never span clusters:
+"""Groups findings of one cause into incidents, in any order of arrival. Two findings near in time
+belong together if one follows from the other in one job, if they are of one rule about one subject,
+or of one rule in several jobs of a cluster that name the same broken thing. Never across clusters:
 host names repeat, and people may see only some clusters.
 """
 
@@ -14,13 +13,10 @@ from ingest.messages import message
 from spark_jobs.diagnosis.consequences import CONSEQUENCES
 
 LEAST_NEAR = timedelta(minutes=5)
-"""A rule sees a consequence minutes after its cause, or before it: windows are minutes, and
-checkpoints end late.
-"""
+"""A rule sees a consequence minutes after its cause, or before it."""
 RECURS_WITHIN = timedelta(minutes=15)
-"""Of one rule and subject: longer than the hold of a flapping alert."""
+"""Longer than the hold of a flapping alert."""
 MOST_COMPARED = 200
-"""Findings of one incident among which the cause is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +102,8 @@ def belong_together(finding: IncidentFinding, other: IncidentFinding) -> bool:
 def incidents(
     findings: Iterable[IncidentFinding], known: Mapping[int, Hashable] | None = None
 ) -> list[frozenset[int]]:
-    """The keys of each incident's findings, ordered by the smallest key. Findings that ``known``
-    has in one incident stay together.
+    """The keys of each incident's findings, ordered by the smallest. Findings that ``known`` has in
+    one incident stay together.
     """
     rows = sorted(
         {finding.key: finding for finding in findings}.values(), key=lambda finding: finding.key
@@ -195,7 +191,6 @@ class _Groups:
 
 
 def _comparable(rows: Sequence[IncidentFinding]) -> Iterable[list[IncidentFinding]]:
-    """Lists of findings that may belong together: of one job, or of one shared thing."""
     lists: dict[tuple[str, ...], list[IncidentFinding]] = {}
     for row in rows:
         lists.setdefault(("job", row.cluster, row.job), []).append(row)

@@ -18,9 +18,7 @@ HARDLY = 0.5
 
 @dataclass(frozen=True, slots=True)
 class JvmLoad:
-    """``gc_ratio``: the share of time in collections; ``cpu_used``: busy processors, of the
-    ``cpu_cores`` that the JVM sees.
-    """
+    """``gc_ratio``: the share of time in collections; ``cpu_used``: busy processors."""
 
     taskmanager_id: str
     host: str | None
@@ -36,9 +34,7 @@ class JvmLoad:
 
 @dataclass(frozen=True, slots=True)
 class JvmCause:
-    """``sentence`` and ``next_step`` are empty if the JVM explains nothing; the figures are still
-    evidence.
-    """
+    """``sentence`` and ``next_step`` are empty if the JVM explains nothing."""
 
     evidence: tuple[Evidence, ...] = ()
     sentence: str = ""
@@ -59,9 +55,7 @@ def gc_threshold(rule_id: str) -> Threshold:
 
 
 def jvm_loads(window: JobWindow) -> dict[str, JvmLoad]:
-    """Loads by TaskManager, from its last two samples; without TaskManagers that were not sampled
-    in this minute.
-    """
+    """By TaskManager, from its last two samples, the newest of this minute."""
     of_taskmanager: dict[str, list[TaskManagerSample]] = {}
     for taskmanager in sorted(window.taskmanagers, key=lambda taskmanager: taskmanager.at_ms):
         of_taskmanager.setdefault(taskmanager.taskmanager_id, []).append(taskmanager)

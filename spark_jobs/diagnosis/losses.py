@@ -1,4 +1,4 @@
-"""Lost checkpoints of one outcome: number, share, and how close they bring the job to failing."""
+"""Lost checkpoints of one outcome: number, share, and failures left to tolerate."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,9 +19,7 @@ NEVER = 2**31 - 1
 """Flink's number of tolerable failures if lost checkpoints never fail the job."""
 
 HOLD_S = 900
-"""An episode of losses ends a quarter of an hour after the last one: several checkpoints at the
-usual intervals of up to five minutes.
-"""
+"""Several checkpoints at the usual intervals of up to five minutes."""
 
 
 def loss_thresholds(rule_id: str) -> tuple[Threshold, ...]:

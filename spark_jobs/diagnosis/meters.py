@@ -1,6 +1,4 @@
-"""How far to trust Flink's meters (``num…PerSecond``, means of the last minute), with and without
-its counters.
-"""
+"""How far to trust Flink's meters (``num…PerSecond``, means of the last minute)."""
 
 from statistics import median
 
@@ -31,15 +29,13 @@ def meters_agree(vertex: VertexWindow, is_source: bool, counted: Spread, ratio: 
 
 
 def meters_are_of_now(window: JobWindow, vertex: VertexWindow, metered: Spread) -> bool:
-    """Whether uneven meters are plausible: no task began within their minute, and their hot
-    subtasks work more than the others.
-    """
+    """No task began within their minute, and their hot subtasks work more than the others."""
     return not _remembers_start(window) and _works_more(vertex, metered)
 
 
 def holds_start(window: JobWindow) -> bool:
-    """Whether tasks began to run within this window: buffers are still filling, and late subtasks
-    have no records yet.
+    """Whether tasks began to run within this window: buffers still fill, and late subtasks have no
+    records.
     """
     return any(window.window_start_ms < at_ms <= window.at_ms for at_ms in _start_times(window))
 

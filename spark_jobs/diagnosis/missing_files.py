@@ -1,5 +1,5 @@
-"""The file that a restore did not find, read from a stack trace. Each file system words a missing
-file differently; the path is as its client prints it, on HDFS often without the NameNode.
+"""The file that a restore did not find, read from a stack trace. Each file system words that
+differently; the path is as its client prints it, on HDFS often without the NameNode.
 """
 
 import re
@@ -37,7 +37,7 @@ _NOT_THERE = (
     "Nie można odnaleźć określonego pliku",
     "系統找不到指定的(?:檔案|路徑)",
 )
-"""Messages of Linux and Windows in several languages."""
+"""Of Linux and Windows in several languages."""
 _SPELLINGS = (
     # Flink's own, for a checkpoint or savepoint as a whole (AbstractFsCheckpointStorageAccess).
     rf"Cannot find checkpoint or savepoint file/directory '({_PATH})'",
@@ -99,7 +99,7 @@ _MISSING = (
 
 
 def missing_file(text: str | None) -> str | None:
-    """The missing path in one exception's message or trace; None if it names none."""
+    """None if the message or trace of the exception names none."""
     text = text or ""
     if not any(piece in text for piece in _MISSING) and "Cannot find" not in text:
         return None
@@ -115,5 +115,5 @@ def missing_at_restore(trace: str | None) -> str | None:
 
 
 def is_on_local_disk(trace: str | None) -> bool:
-    """Whether the path is on a local disk: other hosts may have other files."""
+    """Other hosts may have other files."""
     return any(piece in (trace or "") for piece in _LOCAL_READERS)

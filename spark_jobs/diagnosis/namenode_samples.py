@@ -1,4 +1,4 @@
-"""The input of a rule on NameNodes: one NameNode over some minutes, by its JMX. Frozen data."""
+"""The input of a rule on NameNodes: one NameNode over some minutes, by its JMX."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,10 +8,9 @@ from ingest.messages import message
 
 @dataclass(frozen=True, slots=True)
 class NameNodeReadings:
-    """The NameNode declared on ``cluster``; readings oldest first, up to ``at_ms``. ``queue_ms``:
-    mean time of a call in the queue, by interval of metrics. ``processing_ms`` and
-    ``call_queue_length``: newest reading. ``calls_per_s`` (all clients) and ``kinds``: from the
-    first reading to the last. None is unknown.
+    """Readings oldest first, up to ``at_ms``. ``queue_ms``: mean time of a call in the queue, by
+    interval of metrics. ``processing_ms`` and ``call_queue_length``: newest reading.
+    ``calls_per_s`` (all clients) and ``kinds``: from the first reading to the last.
     """
 
     cluster: str

@@ -113,7 +113,7 @@ OBJECTIVE_KINDS: Mapping[str, ObjectiveKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """``total`` minutes, checkpoints or seconds that could be judged, ``bad`` of which missed the
+    """``total`` minutes, checkpoints or seconds could be judged, ``bad`` of them missed the
     objective.
     """
 
@@ -121,11 +121,11 @@ class Counts:
     total: int = 0
 
     def burn(self, target: float) -> float | None:
-        """The burn rate, 1 is as fast as allowed; None if nothing could be judged."""
+        """1 is as fast as allowed; None if nothing could be judged."""
         return self.bad / self.total / (1 - target) if self.total else None
 
     def budget_left(self, target: float) -> float | None:
-        """The remaining share: 1 all, 0 none, negative if overdrawn; None if nothing was judged."""
+        """1 all, 0 none, negative if overdrawn; None if nothing was judged."""
         burn = self.burn(target)
         return None if burn is None else 1 - burn
 

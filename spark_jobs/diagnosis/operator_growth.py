@@ -43,7 +43,7 @@ def growth(trend: OperatorStateTrend) -> Growth | None:
 
 
 def _restores(before: OperatorStatePoint, after: OperatorStatePoint) -> int:
-    """How many restores in a row explain the union elements of ``after``; 0 if they do not."""
+    """0 if restores in a row do not explain the union elements of ``after``."""
     if (
         after.subtasks < 2
         or before.union_elements < 1

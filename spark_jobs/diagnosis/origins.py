@@ -1,5 +1,5 @@
 """Origins of back-pressure of one job in one window: every held vertex is followed downstream until
-something explains it. All rules share ``pressure_of(window, limits)``, computed once per window.
+something explains it.
 """
 
 from collections import deque
@@ -20,9 +20,7 @@ NO_METRICS = message("metrics of any vertex in this window")
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A vertex with subtasks back-pressured for the larger part; ``ratio`` is the median over those
-    subtasks.
-    """
+    """Subtasks back-pressured for the larger part; ``ratio``: the median over them."""
 
     vertex_id: str
     subtasks: tuple[int, ...]
@@ -49,11 +47,9 @@ class Outbound:
 
 @dataclass(slots=True)
 class Pressure:
-    """``roots`` and ``outbound`` by vertex id; ``unexplained`` maps a held vertex to consumers with
-    too little data.
-
-    ``unjudged``: vertices that did not report back-pressure although one of their consumers could
-    be holding them.
+    """``roots`` and ``outbound`` by vertex id; ``unexplained``: held vertex → consumers with too
+    little data. ``unjudged``: vertices that did not report back-pressure although a consumer could
+    hold them.
     """
 
     topology: Topology
@@ -67,8 +63,8 @@ class Pressure:
     _paths: dict[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
 
     def origins_of(self, vertex_id: str) -> tuple[tuple[str, ...], ...]:
-        """Paths of vertex ids from this held vertex to each of its origins, the shortest first. A
-        vertex that is its own origin has a path of one vertex; empty if no origin is known.
+        """Paths of vertex ids from this held vertex to each of its origins, the shortest first; of
+        one vertex if it is its own origin.
         """
         if vertex_id not in self._paths:
             self._paths[vertex_id] = tuple(self._walk(vertex_id))
@@ -108,7 +104,7 @@ class Pressure:
         return [held for held, _path in self.ways_to(origin_id)]
 
     def paths_to(self, origin_id: str) -> list[tuple[str, ...]]:
-        """The paths to this origin that are not part of a longer one, the longest first."""
+        """Without those that are part of a longer one, the longest first."""
         passed: set[str] = set()
         kept = []
         for _held, path in self.ways_to(origin_id):
@@ -192,9 +188,7 @@ def _walk_limits(limits: Limits) -> WalkLimits:
 
 
 def _silent(window: JobWindow) -> dict[str, list[int] | None]:
-    """Vertices with subtasks that did not report back-pressure → these subtasks, None if no subtask
-    reported.
-    """
+    """Vertices with subtasks that did not report back-pressure → these subtasks, None if all."""
     silent: dict[str, list[int] | None] = {}
     reported = set()
     for vertex in window.vertex_windows:
@@ -359,11 +353,9 @@ def _may_be_held(
     walk: Walk,
     reporting_share: float,
 ) -> bool:
-    """Whether subtasks that did not report could be waiting: not if every consumer is known to have
-    time to spare.
-
-    Over an all-to-all edge a consumer that holds one subtask holds all: if most siblings reported
-    no waiting, a consumer with too little data is not counted.
+    """Whether subtasks that did not report could be waiting. Over an all-to-all edge a consumer
+    that holds one subtask holds all: if most siblings reported no waiting, a consumer with too
+    little data is not counted.
     """
     limits = walk.limits
     if subtasks is None:

@@ -40,7 +40,6 @@ WORDS = {
     "async": message("asynchronous part"),
 }
 BARRIER_PHASES = frozenset({"start_delay", "alignment"})
-"""Those in which a task waits for barriers."""
 
 HOLD_S = 900
 NEWEST = 20
@@ -48,9 +47,7 @@ NEWEST = 20
 
 @dataclass(frozen=True, slots=True)
 class PhaseCost:
-    """``p95_ms`` of the phase and ``end_to_end_p95_ms`` over the newest completed checkpoints;
-    ``slow`` are those it dominates.
-    """
+    """Figures over the newest completed checkpoints; ``slow``: those that the phase dominates."""
 
     window: JobWindow
     rule_id: str
@@ -68,7 +65,7 @@ class PhaseCost:
 
 
 def phase_ms(checkpoint: CheckpointSample, phase: str) -> float | None:
-    """The phase of the slowest subtask, else of the whole checkpoint; None is unknown."""
+    """Of the slowest subtask, else of the whole checkpoint."""
     of_slowest = "" if checkpoint.slowest_end_to_end_ms is None else "slowest_"
     parts: dict[str, int | None] = {
         name: getattr(checkpoint, f"{of_slowest}{name}_ms") for name in PHASES
@@ -95,10 +92,7 @@ def dominating_phase(checkpoint: CheckpointSample) -> tuple[str, float] | None:
 
 
 def _cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> PhaseCost | None:
-    """None if the phase costs nothing worth a finding.
-
-    Raises NotJudged if no phases of completed checkpoints are known.
-    """
+    """None without a finding. Raises NotJudged if no phases of completed checkpoints are known."""
     threshold_ms, share = limits[f"{rule_id}.{phase}_ms"], limits[f"{rule_id}.dominates"]
     if anything_known(window) and _slowest_ms(window.checkpoints) < threshold_ms:
         return None
@@ -124,9 +118,7 @@ def _cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> Pha
 def phase_rule(
     phase: str, title: str, summary: str, *, fed_by: str, slow_ms: float, because: str
 ) -> Callable[[Callable[[PhaseCost], Finding]], None]:
-    """Register ``checkpoint.<phase>``: the decorated function makes the finding on a phase of
-    ``slow_ms`` or more.
-    """
+    """Register ``checkpoint.<phase>``: the decorated function makes the finding."""
     rule_id = f"checkpoint.{phase}"
 
     def register(finding: Callable[[PhaseCost], Finding]) -> None:

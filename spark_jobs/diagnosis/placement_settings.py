@@ -1,7 +1,6 @@
-"""The setting that makes Flink spread tasks over TaskManagers, by version.
-
-Sources: FLINK-12122 (``cluster.evenly-spread-out-slots``, 1.9.2), FLIP-370
-(``taskmanager.load-balance.mode``: SLOTS since 1.19, TASKS since 2.2).
+"""The setting that makes Flink spread tasks over TaskManagers, by version:
+``cluster.evenly-spread-out-slots`` (FLINK-12122), since 1.19 ``taskmanager.load-balance.mode``
+(FLIP-370).
 """
 
 from collections.abc import Mapping

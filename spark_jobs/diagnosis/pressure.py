@@ -21,10 +21,7 @@ HOT_CHANNEL_EXTRA_BUFFERS = 9
 
 
 class Subtasks:
-    """One vertex in one window, by subtask.
-
-    Figures are None if unknown, also for an index without reports.
-    """
+    """One vertex in one window; figures are None if unknown."""
 
     __slots__ = ("gates", "idle_has_backpressure", "parallelism", "window")
 
@@ -49,7 +46,7 @@ class Subtasks:
         return value(self.window.busy_ratio, subtask)
 
     def working(self, subtask: int) -> float | None:
-        """The share of the window in which it was not idle: busy, or waiting for its output."""
+        """The share of the window in which it was not idle."""
         busy = self.busy(subtask)
         backpressured = self.backpressured(subtask)
         idle = value(self.window.idle_ratio, subtask)
@@ -64,9 +61,7 @@ class Subtasks:
         )
 
     def input_level(self, subtask: int) -> float | None:
-        """How full its input is: the larger usage of all buffers and of floating ones. 0 means
-        nothing for local channels.
-        """
+        """The larger usage of all buffers and of floating ones. 0 means nothing for local channels."""
         known = [
             usage
             for usage in (
@@ -105,7 +100,6 @@ def value(values: Sequence[T | None], subtask: int) -> T | None:
 
 
 def held_subtasks(window: VertexWindow, larger_part: float) -> list[int]:
-    """Those back-pressured for at least this share of the window."""
     return [
         index
         for index, ratio in enumerate(window.backpressured_ratio)

@@ -1,6 +1,6 @@
 """Finds the holders of a back-pressured vertex among its consumers, subtask by subtask. The
-consumer at the end of a full channel is either held itself, or works without pause and leaves its
-input full: then it is the holder.
+consumer at the end of a full channel is either held itself, or works without pause: then it is the
+holder.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ Role = Literal["origin", "held", "mixed", "free", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class WalkLimits:
-    """The thresholds of the walk; see ``rules/pressure_root.py`` for units and reasons."""
+    """See ``rules/pressure_root.py`` for units and reasons."""
 
     held: float
     busy: float
@@ -35,8 +35,8 @@ class WalkLimits:
 @dataclass(frozen=True, slots=True)
 class LeastWork:
     """The least share of the window in which a consumer was not idle, to pass back-pressure on and
-    to be its origin. ``empty_clears``: an empty input over remote channels proves that a consumer
-    holds nobody.
+    to be its origin. ``empty_clears``: an empty input over remote channels proves that it holds
+    nobody.
     """
 
     passing: float
@@ -46,9 +46,7 @@ class LeastWork:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Subtasks of a consumer that hold a producer.
-
-    ``full_input``: their input was full over remote channels. ``measured``: busy time was reported.
+    """``full_input``: over remote channels. ``measured``: busy time was reported.
     ``working_at_most``: with subtasks of too little data. ``agrees``: it worked for as long as the
     producer waited.
     """
@@ -64,9 +62,8 @@ class Origin:
 
 @dataclass(slots=True)
 class Holders:
-    """What a producer waits for: origins, consumers that are held themselves, and those with too
-    little data. ``rivals``: busy consumers between which the figures do not decide. All empty:
-    every consumer has time to spare.
+    """What a producer waits for. ``rivals``: busy consumers between which the figures do not
+    decide. All empty: every consumer has time to spare.
     """
 
     origins: list[Origin] = field(default_factory=list)
@@ -98,8 +95,8 @@ class Walk:
         return holding
 
     def holders_of_held(self, vertex_id: str, subtasks: Sequence[int], ratio: float) -> Holders:
-        """The holders of subtasks that wait most of the time: if figures disagree, a consumer that
-        is mostly busy or waiting itself is a better explanation than none.
+        """If figures disagree, a consumer that is mostly busy or waiting itself is a better
+        explanation than none.
         """
         least = ratio - self.limits.slack
         strict = self.holders(vertex_id, subtasks, LeastWork(least, least))
@@ -289,9 +286,7 @@ def _works(consumer: Subtasks, index: int, least: float) -> bool | None:
 
 
 def _has_remote_channels(consumer: Subtasks, index: int, places: Places) -> bool:
-    """Whether each edge has a producer in another TaskManager, so that a backlog would show in the
-    input.
-    """
+    """Whether a backlog would show in the input: each edge has a producer in another TaskManager."""
     here = consumer.taskmanager(index)
     return here is not None and all(
         any(there is not None and there != here for there in edge) for edge in places

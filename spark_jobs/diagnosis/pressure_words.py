@@ -1,6 +1,4 @@
-"""Common parts of findings about pressure: names, held vertices with their path, and the data that
-pages draw.
-"""
+"""Common parts of findings about pressure."""
 
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -12,10 +10,10 @@ from spark_jobs.diagnosis.origins import BACKPRESSURED, Held, Pressure, Way
 from spark_jobs.diagnosis.samples import JobWindow
 
 MOST_SUBTASKS = 50
-"""Hot subtasks kept in a finding's data; their true count stands beside them."""
+"""Kept in a finding's data."""
 MOST_NAMED = 4
 NEARLY_ALWAYS = 0.9
-"""A share of the time: more work than this counts as without pause."""
+"""More work than this counts as without pause."""
 MOST_HELD = 50
 MOST_PATHS = 10
 

@@ -1,6 +1,4 @@
-"""Records per second of each subtask in a window: from Flink's counters if known, else from its
-meters.
-"""
+"""Records per second of each subtask in a window: by Flink's counters, else by its meters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +10,7 @@ from spark_jobs.diagnosis.unevenness import REPORTING_SHARE
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """By subtask. ``counted_ms``: the time between the counters; None for rates of meters."""
+    """``counted_ms``: the time between the counters; None for rates of meters."""
 
     per_s: Reals
     counted_ms: int | None = None

@@ -23,13 +23,12 @@ class Tried(NamedTuple):
 
 
 def task_success(tried: Tried) -> float:
-    """The most likely success rate of a task. ``tried``: at least one checkpoint."""
     return float((tried.completed / (tried.completed + tried.failed)) ** (1 / tried.tasks))
 
 
 def at_least(tried: Tried) -> float:
-    """The lower bound of a task's success rate, with 95 % confidence: at a lower rate, so few
-    failures would occur in one of twenty histories. ``tried``: at least one checkpoint.
+    """The lower bound with 95 % confidence: at a lower rate, so few failures would occur in one of
+    twenty histories.
     """
     checkpoints = tried.completed + tried.failed
     low, high = tried.failed / checkpoints, 1.0
@@ -71,9 +70,7 @@ def regional_share(part_failure: float, parts: int, allowed: int, reuse: int) ->
 
 
 def at_most(parts: int, allowed: int, failure: float) -> float:
-    """The probability that at most ``allowed`` of so many fail: the lower tail of the binomial
-    distribution.
-    """
+    """The lower tail of the binomial distribution."""
     if allowed >= parts or allowed >= _most(parts, failure):
         return 1.0
     if allowed < 0:

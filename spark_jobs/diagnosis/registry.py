@@ -75,8 +75,8 @@ def limits(overrides: Mapping[str, float] | None = None) -> Limits:
 def diagnose(
     sample: Sample, in_force: Limits | None = None, only: Iterable[str] | None = None
 ) -> Diagnosis:
-    """Run every rule for this kind of sample (or those of ``only``). A rule that lacks data or
-    fails becomes an ``Unknown``; its earlier findings are kept, and other rules still run.
+    """Run every rule for this kind of sample, or those of ``only``. A rule that lacks data or fails
+    becomes an ``Unknown``.
     """
     in_force = in_force or limits()
     findings: list[Finding] = []

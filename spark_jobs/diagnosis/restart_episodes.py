@@ -16,7 +16,6 @@ from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST, whole_since
 
 Happening = TypeVar("Happening", JobFailure, Annotation)
 Task = tuple[str | None, int | None]
-"""Vertex and subtask."""
 
 SETTLED_MS = 10_000
 """Twice this time without another restart counts as 'all tasks run', if nothing better is known."""
@@ -31,9 +30,7 @@ BEFORE_MS = 2_000
 DEPLOYED, RUNNING, FAILED = "task_deployed", "task_state RUNNING", "task_state FAILED"
 RESTARTING = "RESTARTING"
 NOT_RUNNING = frozenset({RESTARTING, "FAILING", "CREATED", "INITIALIZING", "FAILED"})
-"""States of a job of which no task runs for long."""
 NOT_YET_RUN = frozenset({"CREATED", "SCHEDULED", "DEPLOYING", "INITIALIZING"})
-"""States of a task before it ran."""
 GLOBAL = "global_restart"
 """Of a failure of the JobManager's own part of a job: a source's enumerator, a coordinator."""
 READS = ("job_state", DEPLOYED, RUNNING, FAILED, GLOBAL)
@@ -41,10 +38,7 @@ READS = ("job_state", DEPLOYED, RUNNING, FAILED, GLOBAL)
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """``restarts``: instants; ``ended_ms``: None until all tasks run again. Failures oldest first.
-
-    ``lost``: TaskManagers of its tasks that were lost meanwhile, each once.
-    """
+    """``ended_ms``: None until all tasks run again. ``lost``: TaskManagers of its tasks."""
 
     restarts: tuple[int, ...]
     ended_ms: int | None
@@ -57,9 +51,7 @@ class Episode:
 
 
 def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
-    """Episodes with a restart at ``since_ms`` or later, and the current one, whenever it began;
-    oldest first.
-    """
+    """Episodes with a restart at ``since_ms`` or later, and the current one; oldest first."""
     starts = restart_instants(window)
     if not starts:
         return []
@@ -145,9 +137,7 @@ def _ends(window: JobWindow) -> dict[int, int]:
 
 
 def restart_instants(window: JobWindow) -> list[int]:
-    """Instants at which the job restarted, each once, in order: from the log, from annotations, and
-    from what is counted of the time before these.
-    """
+    """From the log, from annotations, and from what is counted of the time before these."""
     reported = [
         event.at_ms
         for event in window.events
@@ -188,9 +178,7 @@ class _RunningAgain:
         self._not_run = sorted(_before_they_ran(window))
 
     def after(self, at_ms: int, until_ms: int) -> int | None:
-        """When all tasks ran again between this restart and ``until_ms``; None if they did not, as
-        far as is known.
-        """
+        """None if not all tasks ran again before ``until_ms``, as far as is known."""
         proofs = [at for at in self._checkpoints if at_ms + SAME_MS < at < until_ms][:1]
         reported = [
             (event, (event.vertex_id or event.vertex_name, event.subtask))
@@ -289,9 +277,7 @@ def _failures(
 
 
 def _only_logged(window: JobWindow) -> Iterable[JobFailure]:
-    """Failed tasks that only the log has: REST keeps the last exceptions, and one of several at the
-    same time.
-    """
+    """REST keeps only the last exceptions, and one of several at the same time."""
     if not window.failures:
         return _failed_tasks(window.events)
     reported = {

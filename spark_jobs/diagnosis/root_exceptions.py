@@ -1,4 +1,4 @@
-"""The root of an exception, to group equal ones: its class, and where in the job's code it arose."""
+"""The root of an exception: its class, and where in the job's code it arose."""
 
 import re
 from dataclasses import dataclass
@@ -39,8 +39,8 @@ _OF_CONNECTOR = "org.apache.flink.connector"
 
 @dataclass(frozen=True, slots=True)
 class RootException:
-    """``name`` is the class of the innermost cause, ``message`` its first line, ``frame`` the first
-    own: 'a.Enrich.map(Enrich.java:7)'.
+    """Of the innermost cause: its class, first line, and first own frame
+    ('a.Enrich.map(Enrich.java:7)').
     """
 
     name: str
@@ -58,17 +58,13 @@ class RootException:
 
     @property
     def is_wrapper(self) -> bool:
-        """Whether the trace is Flink's wrapper without the cause: class and frames are all Flink's
-        own.
-        """
+        """Flink's wrapper without the cause."""
         return self.frame is None and self.name.startswith("org.apache.flink.")
 
 
 def root_of(name: str, stacktrace: str | None) -> RootException:
-    """The innermost cause of a stack trace; ``name`` alone if there is none.
-
-    Frames that a cause shares with the exception around it are not printed again ('... 17 more'):
-    the own frame is then the first one of the exception around it.
+    """Frames that a cause shares with the exception around it are not printed again ('... 17
+    more'): the own frame is then the first one of the exception around it.
     """
     lines = (stacktrace or "").splitlines()
     if not lines:
@@ -86,9 +82,7 @@ def root_of(name: str, stacktrace: str | None) -> RootException:
 
 
 def fails_by_host(name: str, stacktrace: str | None) -> bool:
-    """Whether the machine or the JVM may be the cause, rather than the job's code, its records or
-    an external system.
-    """
+    """Whether the machine or the JVM may be the cause."""
     root = root_of(name, stacktrace)
     if _OF_HOST.search(f"{root.name}: {root.message}"):
         return True
@@ -105,7 +99,7 @@ def unnumbered(message: str) -> str:
 
 
 def lost_taskmanager(stacktrace: str | None) -> str | None:
-    """Resource id or address of the TaskManager that a trace says was lost."""
+    """Resource id or address."""
     if _ALIVE in (stacktrace or ""):
         return None
     for pattern in _LOST:

@@ -1,6 +1,5 @@
-"""Declares rules. A rule registers itself where it is defined, and makes findings about a subject:
-a job, a vertex, a checkpoint, a root of the checkpoint storage. It gets only the log events that it
-declares (``reads``).
+"""Declares rules. A rule registers itself where it is defined, and makes findings about a subject.
+It gets only the log events that it declares (``reads``).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -80,8 +79,8 @@ class Rule:
 
     @property
     def is_proven(self) -> bool:
-        """Whether a case proves the rule. Rules on Weir and its collection need no recording of
-        Flink, nor do objectives, which count served rows.
+        """Rules on Weir and its collection need no recording of Flink, nor do objectives, which
+        count served rows.
         """
         counts = self.family in ("collect", "weir") or self.judges is ObjectiveBurn
         return bool(self.fed_by) or counts
@@ -109,10 +108,7 @@ def rule(
     # the default of a constrained type variable
     judges: type[SampleT] = JobWindow,  # type: ignore[assignment]
 ) -> Callable[[Judge[SampleT]], Judge[SampleT]]:
-    """Register a rule.
-
-    ``title`` is a few words, ``summary`` one sentence that says when it fires.
-    """
+    """``title`` is a few words, ``summary`` one sentence that says when it fires."""
 
     def register(judge: Judge[SampleT]) -> Judge[SampleT]:
         if id in RULES:
@@ -137,9 +133,7 @@ def rule(
 
 
 class Words(TypedDict, total=False):
-    """``seen_at_ms`` defaults to the instant of judging, and is limited to it, since clocks differ.
-    ``began_at_ms``: see :class:`Finding`.
-    """
+    """``seen_at_ms`` is limited to the instant of judging, its default, since clocks differ."""
 
     title: Required[str]
     cause: Required[str]

@@ -1,7 +1,7 @@
-"""The input of a rule: one job at one instant, as frozen data. Times are epoch milliseconds UTC
-(``*_ms``), sizes ``*_bytes``, ratios 0..1, rates per second. None is unknown, never zero. A tuple
-"per subtask" has one element at each subtask's index, None if it did not report, and is empty if
-nobody did. Columns of serving tables follow from fields that have their meaning beside their type.
+"""The input of a rule: one job at one instant. Times are epoch milliseconds UTC (``*_ms``), ratios
+0..1, rates per second. None is unknown, never zero. A tuple "per subtask" has one element at each
+subtask's index, None if it did not report, and is empty if nobody did. Columns of serving tables
+follow from fields that have their meaning beside their type.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ READ_SETTINGS = (LOAD_BALANCE_MODE, EVENLY_SPREAD, DEBLOATS, *CHECKPOINT_DIRECTO
 """Settings that rules read: those that they advise, and where checkpoints go."""
 
 EPOCH_MS = "epoch ms"
-"""Unit of a field that is an instant: its column has the name without ``_ms``."""
+"""The column of such a field has the name without ``_ms``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,7 @@ class Vertex:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """From the vertex that produces to the one that consumes; ``ship_strategy`` as Flink names it
-    (FORWARD, HASH, REBALANCE, …).
-    """
+    """``ship_strategy`` as Flink names it (FORWARD, HASH, REBALANCE, …)."""
 
     source: str
     target: str
@@ -77,7 +75,7 @@ class VertexWindow:
 
 @dataclass(frozen=True, slots=True)
 class VertexGauges:
-    """One sample of figures that only some vertices have; see the lake table ``vertex_gauges``."""
+    """See the lake table ``vertex_gauges``."""
 
     vertex_id: str
     at_ms: int
@@ -109,10 +107,7 @@ class VertexGauges:
 
 @dataclass(frozen=True, slots=True)
 class VertexPast:
-    """One vertex in an earlier window, over all its subtasks.
-
-    ``watermark_ms`` is the lowest at the window's end.
-    """
+    """Over all subtasks. ``watermark_ms``: the lowest at the window's end."""
 
     vertex_id: str
     window_start_ms: int
@@ -129,9 +124,7 @@ class VertexPast:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSample:
-    """One checkpoint or savepoint. Its fields are the columns of the serving table
-    ``checkpoint_fact``, with those that no rule reads (:mod:`spark_jobs.serving`).
-    """
+    """The fields are columns of the serving table ``checkpoint_fact``."""
 
     checkpoint_id: Annotated[int, "repeats where a fixed job id restarts"]
     trigger_time_ms: Annotated[int, "when Flink triggered it", EPOCH_MS]
@@ -226,7 +219,7 @@ class CheckpointSample:
 
 @dataclass(frozen=True, slots=True)
 class VertexState:
-    """Full state per subtask of one vertex in the newest completed checkpoint; empty before 1.15."""
+    """Per subtask, in the newest completed checkpoint; empty before 1.15."""
 
     vertex_id: str
     checkpoint_id: int
@@ -236,9 +229,7 @@ class VertexState:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """Something that happened to the job: savepoint, restart, restore, deploy, failure, terminal,
-    rescale, taskmanager_lost.
-    """
+    """savepoint, restart, restore, deploy, failure, terminal, rescale or taskmanager_lost."""
 
     at_ms: int
     kind: str
@@ -249,8 +240,8 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class JobStart:
-    """A start after which all tasks ran, by phases; ``at_ms``: when scheduling began. See the
-    serving table ``job_start``.
+    """After which all tasks ran; ``at_ms``: when scheduling began. See the serving table
+    ``job_start``.
     """
 
     at_ms: int
@@ -270,10 +261,7 @@ class JobStart:
 
 @dataclass(frozen=True, slots=True)
 class JobFailure:
-    """An exception of the job's history; ``task`` is None for a global failure.
-
-    ``stacktrace`` may be cut.
-    """
+    """``task`` is None for a global failure; ``stacktrace`` may be cut."""
 
     at_ms: int
     name: str
@@ -290,9 +278,7 @@ def rule_kind(kind: str, to_state: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LogEvent:
-    """A typed log event of the job, as the serving table ``log_event`` has it; ``detail`` may be
-    cut.
-    """
+    """As in the serving table ``log_event``; ``detail`` may be cut."""
 
     at_ms: int
     kind: str
@@ -315,7 +301,7 @@ class LogEvent:
 
 @dataclass(frozen=True, slots=True)
 class SizeTrend:
-    """Robust slope of the full state since its last change point (serving table ``size_trend``)."""
+    """See the serving table ``size_trend``."""
 
     from_time_ms: Annotated[int | None, "of the first point", EPOCH_MS] = None
     to_time_ms: Annotated[int | None, "of the last point", EPOCH_MS] = None
@@ -332,9 +318,7 @@ class SizeTrend:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointConfig:
-    """Checkpoint settings of the job as last reported; ``interval_ms`` None with ``mode`` known
-    means periodic checkpoints are off.
-    """
+    """``interval_ms`` None with ``mode`` known means that periodic checkpoints are off."""
 
     mode: str | None = None
     interval_ms: int | None = None
@@ -353,9 +337,7 @@ class CheckpointConfig:
 
 @dataclass(frozen=True, slots=True)
 class SourceGap:
-    """A source of the job's cluster that has been silent; ``cycles`` is how many collect cycles it
-    missed.
-    """
+    """``cycles``: how many collect cycles the source missed."""
 
     source: str
     since_ms: int
@@ -365,8 +347,8 @@ class SourceGap:
 
 @dataclass(frozen=True, slots=True)
 class UploadedFiles:
-    """The upload of one checkpoint: its ``_metadata`` compared with that of the snapshot before
-    (serving table ``checkpoint_upload``). RocksDB files are compared by their local names.
+    """The ``_metadata`` of a checkpoint compared with that of the snapshot before, by local names
+    of RocksDB files (serving table ``checkpoint_upload``).
     """
 
     checkpoint_id: Annotated[int, "of the upload"]
@@ -387,9 +369,7 @@ class UploadedFiles:
 
 @dataclass(frozen=True, slots=True)
 class RecoveryPoint:
-    """The newest retained checkpoint as an audit of the storage found it; ``missing_files`` are
-    referred to but not there.
-    """
+    """The newest retained checkpoint, as an audit of the storage found it."""
 
     checkpoint_id: int
     audited_at_ms: int
@@ -400,10 +380,9 @@ class RecoveryPoint:
 
 @dataclass(frozen=True, slots=True)
 class TaskManagerSample:
-    """One sample of a TaskManager that the job has slots on. ``restarts``: of the job, before the
-    sample; ``gc_ms`` and ``cpu_ms`` count since the JVM began. ``metaspace_max_bytes`` is the JVM's
-    own limit; figures that end in ``memory_bytes``, ``off_heap_bytes`` and ``metaspace_bytes`` are
-    configured.
+    """``restarts``: of the job, before the sample; ``gc_ms`` and ``cpu_ms`` count since the JVM
+    began. ``metaspace_max_bytes`` is the JVM's own limit; figures that end in ``memory_bytes``,
+    ``off_heap_bytes`` and ``metaspace_bytes`` are configured.
     """
 
     taskmanager_id: str
@@ -438,7 +417,7 @@ class TaskManagerSample:
 @dataclass(frozen=True, slots=True)
 class EarlierAttempt:
     """The previous attempt, under another job id, with its newest completed snapshot that is still
-    there; if all are ``discarded``, the newest of these.
+    there, else the newest ``discarded`` one.
     """
 
     job_id: str
@@ -456,10 +435,9 @@ class JobWindow:
     """One job, judged at ``at_ms``: the end of the window, or its newest data. ``checkpoints``,
     ``annotations``, ``failures``, ``events``: the job's last ones, oldest first, not only of the
     window. ``past``: its vertices in the windows before. ``uploads`` are known around restores and
-    savepoints with a readable ``_metadata``, ``recovery_point`` if an audit found the newest
-    retained checkpoint incomplete. ``version``: (major, minor[, patch]). ``taskmanagers``: samples,
-    oldest first, recently one a minute, before that the last one before each restart. ``earlier``
-    is set if this attempt is judged for the first time after another one.
+    savepoints with a readable ``_metadata``. ``version``: (major, minor[, patch]).
+    ``taskmanagers``: recently one sample a minute, before that the last one before each restart.
+    ``earlier``: set if this attempt is judged for the first time after another one.
     """
 
     cluster: str

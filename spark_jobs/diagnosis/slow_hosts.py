@@ -1,6 +1,4 @@
-"""Whether a few subtasks work more than their siblings because of their host rather than their
-data.
-"""
+"""Whether a few subtasks work more than their siblings because of their host."""
 
 from collections.abc import Sequence
 
@@ -15,9 +13,7 @@ def is_ordinary(share: float | None, hot: int, parallelism: int) -> bool:
 
 
 def slow_host(vertex: Subtasks, hot: Sequence[int]) -> str | None:
-    """The host that runs all hot subtasks and no others, while the vertex has subtasks elsewhere.
-    Their share of the records must be ordinary; for several hot subtasks it may be unknown.
-    """
+    """The host that runs all hot subtasks and no others, while the vertex has subtasks elsewhere."""
     hosts = vertex.window.host
     places = {value(hosts, index) for index in hot}
     if len(places) != 1 or (host := places.pop()) is None:

@@ -29,7 +29,7 @@ class LagTrend:
 
 @dataclass(frozen=True, slots=True)
 class CatchUp:
-    """The time to catch up if both rates stay; ``latest_s`` None means no upper bound."""
+    """``latest_s`` None means no upper bound."""
 
     s: float
     soonest_s: float
@@ -57,9 +57,7 @@ def lag_trend(points: Iterable[Point]) -> LagTrend | None:
 
 
 def catch_up(lag: float, trend: LagTrend | None) -> CatchUp | None:
-    """None if the lag is unknown or does not fall. The lag falls by the surplus of reads over
-    arrivals, so the rate of arrivals is not needed.
-    """
+    """None if the lag does not fall. It falls by the surplus of reads over arrivals."""
     if trend is None or trend.per_s >= 0:
         return None
     latest = lag / -trend.high_per_s if trend.falls else None

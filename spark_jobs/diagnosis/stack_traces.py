@@ -1,5 +1,5 @@
-"""Shortens stack traces but keeps their innermost cause. A trace cut at its end would keep Flink's
-wrappers ("Could not complete snapshot …", "Task did not …") and lose the wrapped cause.
+"""Shortens stack traces but keeps their innermost cause: cut at its end, a trace would keep Flink's
+wrappers ("Could not complete snapshot …") and lose it.
 """
 
 import re
@@ -26,8 +26,8 @@ _MIDDLE = " … "
 
 
 def condensed(trace: str | None, most_chars: int) -> str | None:
-    """The trace if it fits; else the first line, first frames and first own frame of each cause; if
-    these do not fit either, without the causes in the middle.
+    """The first line, first frames and first own frame of each cause; if these do not fit either,
+    without the causes in the middle.
     """
     if trace is None or len(trace) <= most_chars:
         return trace
@@ -52,9 +52,7 @@ def condensed(trace: str | None, most_chars: int) -> str | None:
 
 
 def without_middle(message: str, most_chars: int) -> str:
-    """The message if it fits, else without its middle: a path of any length comes first, the error
-    last.
-    """
+    """A path of any length comes first in a message, the error last."""
     if len(message) <= most_chars:
         return message
     end = most_chars // 3

@@ -1,5 +1,3 @@
-"""Statistics for rules and advice."""
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import ceil, exp, inf, lgamma, log, log1p
@@ -45,5 +43,5 @@ def counts_of(values: Iterable[str]) -> dict[str, int]:
 
 
 def largest_group(values: Sequence[str]) -> tuple[str, int]:
-    """The most frequent of ``values`` and its count; of several, the first in the alphabet."""
+    """Of several, the first in the alphabet."""
     return next(iter(counts_of(values).items()))

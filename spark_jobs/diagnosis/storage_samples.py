@@ -1,8 +1,4 @@
-"""The input of a rule on checkpoint storage: one root, or one job's directory in it, by one audit.
-Frozen data.
-
-Sizes are ``*_bytes``, instants epoch milliseconds UTC (``*_ms``). None is unknown, never zero.
-"""
+"""The input of a rule on checkpoint storage: one root, or one job's directory in it, by one audit."""
 
 from dataclasses import dataclass
 
@@ -14,8 +10,6 @@ TWO_DAYS_S = 172_800
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Some of the files of a root or job."""
-
     files: int = 0
     bytes: int = 0
 
@@ -34,9 +28,9 @@ class IdleSnapshots:
 
 @dataclass(frozen=True, slots=True)
 class StorageRootSample:
-    """One root. ``orphan_kinds``: by why they are orphans, in codes of
-    :mod:`spark_jobs.storage_words`. ``clean_up_barred_by``: codes, empty if a plan may be made.
-    ``jobs_with_most``: names of the jobs with most orphans or waste, most first.
+    """``orphan_kinds``: by why they are orphans, in codes of :mod:`spark_jobs.storage_words`.
+    ``clean_up_barred_by``: codes, empty if a plan may be made. ``jobs_with_most_…``: names, most
+    first.
     """
 
     root: str
@@ -58,8 +52,8 @@ class StorageRootSample:
 
 @dataclass(frozen=True, slots=True)
 class IncompleteSnapshot:
-    """A retained checkpoint or savepoint that refers to missing files. ``superseded``: a later
-    checkpoint of its chain is complete. ``is_newest``: of its job's checkpoints in all roots.
+    """``superseded``: a later checkpoint of its chain is complete. ``is_newest``: of its job's
+    checkpoints in all roots.
     """
 
     path: str
@@ -73,9 +67,8 @@ class IncompleteSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """Files of another job that checkpoints of this one refer to.
-
-    ``ended`` None if nobody has reported the other job.
+    """Files of another job that checkpoints of this one refer to. ``ended``: None if nobody has
+    reported the other job.
     """
 
     job_id: str
@@ -87,10 +80,7 @@ class Dependence:
 
 @dataclass(frozen=True, slots=True)
 class OperatorStatePoint:
-    """Operator state of one operator in one checkpoint.
-
-    ``elements`` of its named lists include ``union_elements``.
-    """
+    """``elements`` of its named lists include ``union_elements``."""
 
     at_ms: int
     checkpoint_id: int | None
@@ -104,11 +94,9 @@ class OperatorStatePoint:
 
 @dataclass(frozen=True, slots=True)
 class OperatorStateTrend:
-    """Operator state of one operator over the checkpoints of its job and of those that it was
-    restored from, oldest first; never empty.
-
-    ``states``: its named lists in the newest one, as (name, mode, elements), most elements first.
-    ``files``: how many hold them.
+    """Over the checkpoints of a job and of those that it was restored from, oldest first; never
+    empty. ``states``: named lists in the newest one, as (name, mode, elements), most elements
+    first. ``files``: how many hold them.
     """
 
     operator_id: str
@@ -153,7 +141,6 @@ class StorageJobSample:
 
     @property
     def calls_per_s(self) -> float | None:
-        """Calls per second at the job's interval."""
         return (
             self.calls * 1000 / self.interval_ms
             if self.calls is not None and self.interval_ms

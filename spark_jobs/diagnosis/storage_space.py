@@ -10,9 +10,7 @@ from spark_jobs.diagnosis.storage_samples import Share, StorageRootSample
 def space_thresholds(
     rule: str, *, share: float, share_reason: str, high_share: float, high_share_reason: str
 ) -> tuple[Threshold, ...]:
-    """minimum_bytes, share, high_share and large_bytes of ``rule``; shares are 0…1 of the root's
-    bytes.
-    """
+    """Shares are 0…1 of the root's bytes."""
     least = message("Less than a mebibyte is not worth anybody's time.")
     large = message("From a hundred gibibytes on the space matters whatever its share of the root.")
     return (
@@ -26,10 +24,7 @@ def space_thresholds(
 def severity_of_space(
     sample: StorageRootSample, part: Share, limits: Limits, rule: str
 ) -> Severity | None:
-    """By thresholds of ``rule``: minimum_bytes, share, high_share and large_bytes.
-
-    None if it is too little.
-    """
+    """None if it is too little."""
     share = _share_of_root(sample, part)
     large = part.bytes >= limits[f"{rule}.large_bytes"]
     if (

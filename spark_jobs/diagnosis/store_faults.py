@@ -1,4 +1,4 @@
-"""Faults of object stores that a job met: when, which, in which bucket, and their cost."""
+"""Faults of object stores that a job met: when, which, and in which bucket."""
 
 import re
 from collections.abc import Iterator
@@ -17,9 +17,6 @@ THROTTLED, EXHAUSTED, REFUSED, TIMED_OUT = (
 )
 FAULTS = frozenset({THROTTLED, EXHAUSTED, REFUSED, TIMED_OUT})
 CHECKPOINT, TASK, LOGGED, RETRIED = "checkpoint", "task", "logged", "retried"
-"""The effect of a fault: a lost checkpoint, a failed task or job, a logged line, a retry of the
-client.
-"""
 RETRIES = "store_retried"
 LINES = (RETRIES, "store_throttled", "store_pool_exhausted", "store_refused", "store_timeout")
 FAILURES = ("task_state FAILED", "trigger_failed", "checkpoint_failed")
@@ -34,7 +31,6 @@ _OF_CHECKPOINTS = frozenset(
         "CHECKPOINT_ASYNC_EXCEPTION",
     }
 )
-"""Reasons of checkpoints lost while being written."""
 _WRITES_STATE = re.compile(
     r"in order to obtain the stream state handle|runtime\.state\.filesystem|FsCheckpoint"
     r"|FsCompletedCheckpoint|StateUploader|StateDownloader|changelog\.fs\.|MetadataOutputStream"
@@ -43,7 +39,7 @@ _WRITES_RESULTS = re.compile(
     r"Recoverable(?:Fs|Writer|MultiPart)|connector\.file\.|functions\.sink\.filesystem"
     r"|org\.apache\.(?:iceberg|hudi|paimon)\.|io\.delta\."
 )
-"""Classes of sinks that write files, while a checkpoint is taken too."""
+"""Sinks that write files, while a checkpoint is taken too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +55,7 @@ class StoreFault:
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    """``of_checkpoint``: known to concern files of a checkpoint, whatever the text says. ``code``
-    and ``path``: from the pattern of the log line.
-    """
+    """``code`` and ``path``: from the pattern of the log line."""
 
     at_ms: int
     came_of: str

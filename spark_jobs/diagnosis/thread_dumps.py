@@ -1,5 +1,5 @@
 """Reads a thread dump of a TaskManager: which task each thread belongs to, what holds it, and
-deadlocks. A thread at the same place in several dumps is held or busy there.
+deadlocks.
 """
 
 import re
@@ -15,11 +15,10 @@ _TASK = re.compile(
     r"Thread - )?"
     r"(?P<task>.*) \((?P<subtask>\d{1,9})/(?P<parallelism>\d{1,9})\)(?:#(?P<attempt>\d{1,9}))?$"
 )
-"""Flink's name of a task's thread since 1.12, before without the attempt; threads that serve a task
-have its name after their own.
+"""Flink's name of a task's thread; threads that serve a task have its name after their own. Before
+1.13 without the attempt.
 """
 WAITS_FOR_WORK = "org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailboxImpl.take"
-"""The place of a task thread without work."""
 _NATIVE_BACKEND = "org.rocksdb."
 _BUFFER = (
     "org.apache.flink.runtime.io.network.buffer.LocalBufferPool.requestMemorySegmentBlocking",
@@ -56,8 +55,8 @@ Doing = Literal[
 
 @dataclass(frozen=True, slots=True)
 class DumpedThread:
-    """A thread of the dump. ``frames``: 'a.B.method:line', innermost first; ``owner_number``: of
-    the thread that holds ``lock``.
+    """``frames``: 'a.B.method:line', innermost first; ``owner_number``: of the thread that holds
+    ``lock``.
     """
 
     name: str
@@ -94,7 +93,6 @@ def task_of(name: str) -> TaskName | None:
 
 
 def own_method(thread: DumpedThread) -> str | None:
-    """The innermost method of the job's own code; None if no frame in the dump is of it."""
     return next(
         (
             method_of(frame)
@@ -163,9 +161,7 @@ def sentence(thread: DumpedThread) -> str:
 
 
 def deadlocks(threads: Sequence[DumpedThread]) -> list[tuple[DumpedThread, ...]]:
-    """Circles of threads: each waits for a lock that the next one holds, and the last for the first
-    one's.
-    """
+    """Circles: each thread waits for a lock that the next one holds."""
     by_number = {thread.number: thread for thread in threads}
     cycles, done = [], set[int]()
     for thread in threads:
@@ -193,9 +189,7 @@ def deadlock_sentence(circle: Sequence[DumpedThread]) -> str:
 
 
 def place_of(thread: DumpedThread) -> str:
-    """What to compare between two dumps: its own method, else its innermost two; line numbers
-    change while a loop runs.
-    """
+    """Its own method, else its innermost two; line numbers change while a loop runs."""
     own = own_method(thread)
     return own or " < ".join(method_of(frame) for frame in thread.frames[:2])
 
@@ -206,8 +200,6 @@ def in_a_row(thread: DumpedThread, before: Mapping[str, tuple[str, int]]) -> int
 
 
 def method_of(name: str) -> str:
-    """``a.B.method`` of ``a.B.method:line``; -1 and -2 stand for a line that is not known, and for
-    native code.
-    """
+    """``a.B.method`` of ``a.B.method:line``."""
     method, colon, line = name.rpartition(":")
     return method if colon and line.lstrip("-").isdigit() else name

@@ -11,8 +11,6 @@ POINTWISE = frozenset({"FORWARD", "RESCALE"})
 
 
 class Topology:
-    """Vertices by id in the plan's order, with their edges."""
-
     def __init__(self, vertices: Iterable[Vertex], edges: Iterable[Edge]) -> None:
         self.names: dict[str, str] = {vertex.vertex_id: vertex.name for vertex in vertices}
         self.out_edges: dict[str, list[Edge]] = {}
@@ -44,8 +42,8 @@ class Topology:
         return frozenset(seen)
 
     def path(self, start: str, end: str, through: Collection[str] | None = None) -> tuple[str, ...]:
-        """The shortest downstream path from ``start`` to ``end``, both included; empty if there is
-        none. ``through`` limits the vertices in between.
+        """The shortest downstream path, both ends included. ``through`` limits the vertices in
+        between.
         """
         came_from: dict[str, str | None] = {start: None}
         waiting = deque((start,))
@@ -63,19 +61,15 @@ class Topology:
 
 
 def is_pointwise(edge: Edge, producers: int, consumer_count: int) -> bool:
-    """Whether each producer subtask has its own few consumers. False for FORWARD between two
-    parallelisms, as in an outdated plan.
-    """
+    """False for FORWARD between two parallelisms, as in an outdated plan."""
     if edge.ship_strategy not in POINTWISE or not producers or not consumer_count:
         return False
     return edge.ship_strategy == "RESCALE" or producers == consumer_count
 
 
 def consumers(edge: Edge, producer: int, producers: int, consumer_count: int) -> range:
-    """Subtasks of the target that subtask ``producer`` of the source writes to.
-
-    Pointwise edges deal the larger side out evenly in index order, as Flink's scheduler does; every
-    other strategy may reach all. If a parallelism is unknown, all known subtasks.
+    """Subtasks of the target that subtask ``producer`` writes to. Pointwise edges deal the larger
+    side out evenly in index order, as Flink's scheduler does.
     """
     if edge.ship_strategy == "GLOBAL":
         return range(min(1, consumer_count))

@@ -1,6 +1,6 @@
-"""Compares how long transactions of two-phase-commit sinks are open with the time-out of their
-store. They are open at most from the trigger of one completed checkpoint to the end of the next, or
-of a restart in between (TwoPhaseCommitSinkFunction and Kafka's sink, Flink 1.12 to 2.3).
+"""How long transactions of two-phase-commit sinks are open: at most from the trigger of one
+completed checkpoint to the end of the next, or of a restart in between (TwoPhaseCommitSinkFunction
+and Kafka's sink, Flink 1.12 to 2.3).
 """
 
 from collections.abc import Sequence
@@ -13,17 +13,13 @@ from spark_jobs.diagnosis.samples import CheckpointSample, JobStart, LogEvent
 OPEN, LOST, TIMEOUT_SET = "transaction_open", "transaction_lost", "transaction_timeout_set"
 TOLD = (OPEN, LOST, TIMEOUT_SET)
 BROKER_MAX_MS = 900_000
-"""Kafka's default of ``transaction.max.timeout.ms``: a broker refuses producers that ask for
-more.
-"""
+"""Kafka's default of ``transaction.max.timeout.ms``."""
 TIMES_NEEDED = 2
 """Of what was seen so far: the next checkpoint or restart may be the slowest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """The transactions that a checkpoint committed had been open for at most ``open_ms``."""
-
     checkpoint_id: int
     at_ms: int
     open_ms: int
@@ -35,9 +31,8 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Transactions:
-    """``timeout_ms``: the shortest of the job's sinks, None if neither a log nor an operator says.
-    ``pending_ms``: how long the oldest uncommitted one has been open. ``restart_ms``: the longest
-    restart, None if none was seen.
+    """``timeout_ms``: the shortest of the job's sinks. ``pending_ms``: how long the oldest
+    uncommitted one has been open. ``restart_ms``: the longest restart.
     """
 
     timeout_ms: int | None
@@ -77,8 +72,8 @@ def transactions_of(
     since_ms: int = 0,
     set_ms: int = 0,
 ) -> Transactions:
-    """``checkpoints``, ``starts`` and ``events`` in order of time. ``since_ms``: earlier commits
-    and losses do not count. ``set_ms``: the time-out set by an operator, 0 for the one in the log.
+    """In order of time. ``since_ms``: earlier commits and losses do not count. ``set_ms``: the
+    time-out set by an operator, 0 for the one in the log.
     """
     began = [_initialised_ms(start) for start in starts]
     done = sorted(
@@ -121,7 +116,5 @@ def _initialised_ms(start: JobStart) -> int:
 
 
 def _begin(triggered: int, began: Sequence[int], until: int) -> int:
-    """When the oldest transaction open at ``until`` began: a start of the job aborts earlier ones.
-    0 is unknown.
-    """
+    """A start of the job aborts earlier transactions. 0 is unknown."""
     return max([triggered, *(at for at in (0, *began) if at <= until)])

@@ -1,5 +1,3 @@
-"""How unevenly a figure is spread over the subtasks of a vertex."""
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -10,10 +8,7 @@ REPORTING_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How uneven per-subtask figures are.
-
-    ``typical`` is the median of all but the largest; ``ratio`` None if that is 0.
-    """
+    """``typical``: the median of all but the largest; ``ratio``: None if that is 0."""
 
     largest: float
     typical: float
@@ -25,9 +20,7 @@ class Spread:
 def spread(
     values: Sequence[float | None], ratio: float, least: float, reporting_share: float
 ) -> Spread | None:
-    """None unless the largest is at least ``least`` and ``ratio`` times the typical value, and this
-    share of subtasks reports.
-    """
+    """None unless the largest is at least ``least`` and ``ratio`` times the typical value."""
     if len(values) < 2:
         return None
     ordered = sorted([value for value in values if value is not None], reverse=True)

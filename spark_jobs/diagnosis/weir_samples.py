@@ -1,4 +1,4 @@
-"""The input of the rule on Weir itself: one of its stages. Frozen data."""
+"""The input of the rule on Weir itself: one of its stages."""
 
 from dataclasses import dataclass
 
@@ -7,10 +7,7 @@ from ingest.messages import message
 
 @dataclass(frozen=True, slots=True)
 class StageProgress:
-    """``stage``: its key of Weir's due work, or ``disk``.
-
-    ``since_ms``: its last progress; ``error``: of its last attempt.
-    """
+    """``stage``: its key of Weir's due work, or ``disk``. ``since_ms``: its last progress."""
 
     stage: str
     at_ms: int

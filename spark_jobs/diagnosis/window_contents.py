@@ -1,6 +1,4 @@
-"""Which part of a job's history a judged window gets: bounds, kinds and cuts.
-:mod:`spark_jobs.fold.windows` makes the windows.
-"""
+"""Which part of a job's history a judged window gets: bounds, kinds and cuts."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,18 +10,14 @@ from spark_jobs.diagnosis.samples import Annotation, CheckpointConfig, Checkpoin
 
 WINDOW_MS = 60_000
 CHECKPOINTS, ANNOTATIONS, FAILURES, EVENTS, PAST_WINDOWS = 60, 100, 50, 200, 10
-"""How many of each a window gets, the newest; annotations and events of each kind, past windows of
-each vertex.
-"""
+"""The newest; annotations and events of each kind, past windows of each vertex."""
 FIRSTS = 20
 FAILED = "task_state FAILED"
 TASKMANAGER_LOST = "taskmanager_lost"
 BRIEFLY_MS = 3_600_000
-"""How far back a window has kinds that a job may log for each subtask, thousands at once."""
+"""Of kinds that a job may log for each subtask, thousands at once."""
 TREND_AHEAD_MS = 3_600_000
-"""A trend describes the time around its newest point: older windows than this before it do not get
-it.
-"""
+"""A trend describes the time around its newest point."""
 STARTS = 12
 GAUGES_MS = 600_000
 UPLOADS = 20
@@ -49,9 +43,7 @@ EVENT_KINDS = (
     "trigger_failed",
     "trigger_refused",
 )
-"""Events of a job's life, for facts, annotations and roll-ups. Rules declare their own:
-``registry.events_read``.
-"""
+"""Events of a job's life. Rules declare their own: ``registry.events_read``."""
 OVER_STATES = (*TERMINAL_STATES, NOT_LISTED)
 """Judged as ended. NOT_LISTED is not terminal: for the proof of deletable files such a job runs."""
 
@@ -81,7 +73,6 @@ def newest_and_within(timed: Timed, end_ms: int, most: int, span: Span | None) -
 
 
 def newest_of_kinds(timed: Timed, end_ms: int, most: int) -> tuple[Annotation, ...]:
-    """Annotations before ``end_ms``, the last ``most`` of each kind, oldest first."""
     left: dict[str, int] = {}
     kept: list[Annotation] = []
     for annotation in reversed(timed[1][: bisect_left(timed[0], end_ms)]):
@@ -92,8 +83,8 @@ def newest_of_kinds(timed: Timed, end_ms: int, most: int) -> tuple[Annotation, .
 
 
 def newest_events(timed: Timed, end_ms: int, span: Span | None = None) -> tuple[LogEvent, ...]:
-    """The last ``EVENTS`` events of each kind before ``end_ms``, those of subtasks only
-    ``BRIEFLY_MS`` back; and failures of tasks within ``span``. Oldest first.
+    """The last ``EVENTS`` of each kind, those of subtasks only ``BRIEFLY_MS`` back; and failures of
+    tasks within ``span``.
     """
     left: dict[str, int] = {}
     kept: list[LogEvent] = []
@@ -107,9 +98,7 @@ def newest_events(timed: Timed, end_ms: int, span: Span | None = None) -> tuple[
 
 
 def whole_since(events: Iterable[LogEvent], kind: str) -> int:
-    """Since when a window holds every event of a kind: if it has the most allowed, older ones were
-    cut.
-    """
+    """If a window has the most events allowed of a kind, older ones were cut."""
     instants = [event.at_ms for event in events if event.rule_kind == kind]
     return min(instants) + 1 if len(instants) >= EVENTS else 0
 
@@ -118,7 +107,7 @@ PENDING = ("is_savepoint", "checkpoint_type", "savepoint_format", "subtasks")
 
 
 def as_known_at(checkpoint: CheckpointSample, end_ms: int) -> CheckpointSample:
-    """The checkpoint as of the window: one that ended later is in progress, without an outcome."""
+    """One that ended later is in progress, without an outcome."""
     if checkpoint.end_time_ms is None or checkpoint.end_time_ms < end_ms:
         return checkpoint
     known: dict[str, Any] = {name: getattr(checkpoint, name) for name in PENDING}

@@ -11,9 +11,7 @@ Calls = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Written:
-    """One checkpoint: its calls, spread evenly over the seconds from its trigger to its end.
-    Seconds count from the start of the range.
-    """
+    """Calls are spread evenly over the seconds, which count from the start of the range."""
 
     start_s: float
     duration_s: float

@@ -12,9 +12,7 @@ SIZED_BLOCK_BYTES = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """The files of so many bytes in total. ``blocks``: an upper bound, since the single sizes are
-    unknown.
-    """
+    """``blocks``: an upper bound, since the single sizes are unknown."""
 
     files: int
     size_bytes: int

@@ -1,6 +1,5 @@
 """What happened to a job, for its charts. Close mentions of one kind and subject in REST and log
-are one annotation, dated by REST if it has one. The first mention that is not vague gives the
-words.
+are one annotation, dated by REST if it has one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,8 +29,8 @@ def annotations(
     types: Types = NO_TYPES,
     failures: Iterable[Row] = (),
 ) -> list[dict[str, Any]]:
-    """All data of one job → its ``job_annotation`` rows, without cluster and job. ``jobs`` and
-    ``events`` are unique, ``jobs`` in order of time.
+    """The ``job_annotation`` rows of a job. ``jobs`` and ``events`` are unique, ``jobs`` in order
+    of time.
     """
     logged = log_mentions(events, outages, types)
     recreated = list(recreated_restarts(jobs))

@@ -24,8 +24,8 @@ NOTHING: dict[str, Any] = {**dict.fromkeys(REPORTED), "as_of": None}
 
 
 def reported(rows: Iterable[Row]) -> dict[str, Any]:
-    """The latest known value of each column of these rows of ``checkpoints``, and ``as_of``. A
-    final answer counts as later than any in-progress one.
+    """The latest known value of each column; a final answer counts as later than any in-progress
+    one.
     """
     seen = list(rows)
     if not seen:

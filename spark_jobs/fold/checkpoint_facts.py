@@ -92,9 +92,7 @@ def checkpoint_facts(
     job: JobSurroundings,
     full_sizes: FullSizes,
 ) -> dict[CheckpointKey, dict[str, Any]]:
-    """All rows of some checkpoints of one job → their ``checkpoint_fact`` rows, without cluster and
-    job. ``anchored``: lines by checkpoint (:func:`spark_jobs.fold.triggers.anchored`).
-    """
+    """By checkpoint. ``anchored``: lines by checkpoint (:func:`spark_jobs.fold.triggers.anchored`)."""
     by_rest = grouped(rows.checkpoints, "checkpoint_id", "trigger_time")
     by_vertex = grouped(rows.vertex_checkpoints, "checkpoint_id", "trigger_time")
     return {

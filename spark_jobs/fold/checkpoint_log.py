@@ -15,7 +15,7 @@ EXPIRED = "checkpoint_expired"
 LATE = "late_message"
 FAILED = ("checkpoint_failed", "trigger_failed", "checkpoint_discarded")
 KINDS_OF_CHECKPOINT = (TRIGGERED, COMPLETED, DECLINED, EXPIRED, LATE, *FAILED)
-"""Kinds that tell of one checkpoint by its id. Restores name ids too, but of what was restored."""
+"""Restores name ids too, but of what was restored."""
 
 DECLINES_KEPT = 50
 LATE_MESSAGES_KEPT = 50
@@ -116,9 +116,7 @@ def declines(log: CheckpointLog, names: Names) -> list[dict[str, Any]] | None:
 def late_messages(
     log: CheckpointLog, names: Names, expired_at: int | None
 ) -> list[dict[str, Any]] | None:
-    """Entries of the ``late_messages`` column, each with its delay after ``expired_at``; None if
-    there are none.
-    """
+    """With their delay after ``expired_at``."""
     reported = [{"at": event["ts"], **{name: event[name] for name in _LATE}} for event in log.late]
     return [
         {

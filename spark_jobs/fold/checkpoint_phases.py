@@ -1,6 +1,5 @@
-"""Phases of a checkpoint over all its subtasks, the slowest subtask, and subtasks that did not
-acknowledge. The largest phases may be of different subtasks and do not add up; those of the slowest
-subtask do.
+"""Phases of a checkpoint: the largest over all subtasks, which do not add up, and those of the
+slowest subtask, which do; and subtasks that did not acknowledge.
 """
 
 from bisect import bisect_right
@@ -32,8 +31,6 @@ Hosts = Sequence[str | None]
 
 @dataclass(frozen=True)
 class HostHistory:
-    """Where the subtasks of each vertex of one job ran, and since when."""
-
     of_vertex: dict[str, tuple[list[int], list[Hosts]]]
 
     @classmethod
@@ -48,15 +45,13 @@ class HostHistory:
         return cls(known)
 
     def at(self, vertex_id: str, at_ms: int) -> Hosts:
-        """The last known hosts at that time, else the first known after it; empty if never known."""
+        """The last known hosts at that time, else the first known after it."""
         since, hosts = self.of_vertex.get(vertex_id, ([], []))
         return hosts[max(0, bisect_right(since, at_ms) - 1)] if hosts else ()
 
 
 @dataclass(frozen=True)
 class Subtask:
-    """One acknowledged subtask, as reported."""
-
     vertex_id: str
     index: int
     host: str | None
@@ -71,9 +66,7 @@ class Subtask:
 
 @dataclass(frozen=True)
 class Durations:
-    """The subtasks of one vertex with a known duration: indexes, durations and phases, all of one
-    length.
-    """
+    """The subtasks of one vertex with a known duration: lists of one length."""
 
     vertex_id: str
     hosts: Hosts
@@ -107,9 +100,8 @@ class Durations:
 
 @dataclass(frozen=True)
 class Missing:
-    """Subtasks of one vertex that have not acknowledged: ``count`` in all, the first ``indexes``
-    and their ``hosts``. ``late`` of them reported their part afterwards, the slowest mostly in
-    ``late_phase``.
+    """``count`` in all, the first ``indexes`` and their ``hosts``. ``late`` of them reported their
+    part afterwards, the slowest mostly in ``late_phase``.
     """
 
     vertex_id: str
@@ -122,8 +114,8 @@ class Missing:
 
 @dataclass(frozen=True)
 class CheckpointPhases:
-    """``missing`` is None if no vertex was seen, so that missing subtasks are unknown.
-    ``latest_source``: the source subtask that started last; no barriers arrive at sources.
+    """``missing``: None if no vertex was seen. ``latest_source``: the source subtask that started
+    last; no barriers arrive at sources.
     """
 
     phase_ms: dict[str, int | None] = field(default_factory=dict)
@@ -144,9 +136,7 @@ class CheckpointPhases:
 
     @property
     def dominant_phase(self) -> str | None:
-        """The longest phase of the slowest subtask, the earlier of two equal ones; None if all are
-        0 or unknown.
-        """
+        """Of the slowest subtask, the earlier of two equal ones."""
         if self.slowest is None:
             return None
         known = {phase: ms for phase in PHASES if (ms := self.slowest.phase_ms[phase])}
@@ -160,8 +150,7 @@ def checkpoint_phases(
     is_settled: bool,
     sources: Collection[str] = (),
 ) -> CheckpointPhases:
-    """Rows of ``vertex_checkpoints`` of one checkpoint, each vertex perhaps seen many times.
-    ``is_settled``: the checkpoint has ended; answers before its end do not tell durations or
+    """``is_settled``: the checkpoint has ended; answers before its end do not tell durations or
     missing subtasks.
     """
     durations: list[Durations] = []
@@ -208,9 +197,7 @@ def checkpoint_phases(
 
 
 def is_last(row: Row) -> bool:
-    """Whether this answer about a vertex is final: its checkpoint had ended, or all its subtasks
-    had acknowledged.
-    """
+    """Whether its checkpoint had ended, or all its subtasks had acknowledged."""
     return is_final(row["status"]) or (
         row["subtasks"] is not None and row["acknowledged"] == row["subtasks"]
     )
@@ -252,9 +239,7 @@ def _latest_start(durations: Sequence[Durations]) -> Subtask | None:
 def not_acknowledged(
     phases: CheckpointPhases, names: Names, subtasks: int | None, acknowledged: int | None
 ) -> list[dict[str, Any]] | None:
-    """Entries of the column of that name, by vertex, or a single count if only counts are known;
-    None if no subtask is missing.
-    """
+    """By vertex, or a single count if only counts are known."""
     if phases.missing:
         return [
             _entry(
@@ -325,9 +310,9 @@ def _missing(vertex_id: str, reported: dict[str, Any], hosts: Hosts) -> Missing:
 
 
 def _late(reported: Mapping[str, Any], aborted: Collection[int]) -> tuple[int, str | None]:
-    """How many reported their part although it was aborted, and the longest phase of the slowest,
-    the earlier one where two are equal. Of an asynchronous part that was cut off Flink reports no
-    duration: it had taken what the others leave of end-to-end.
+    """How many reported their part although it was aborted, and the longest phase of the slowest.
+    Of an asynchronous part that was cut off Flink reports no duration: it had taken what the others
+    leave of end-to-end.
     """
     columns = [reported[name] or () for name in _TIMES]
     known: list[list[Any]] = [
@@ -346,8 +331,8 @@ def _late(reported: Mapping[str, Any], aborted: Collection[int]) -> tuple[int, s
 
 
 def _aborted(reported: Mapping[str, Any]) -> frozenset[int]:
-    """Subtasks that reported to an aborted snapshot: Flink calls them completed, but does not count
-    an acknowledgement.
+    """Flink calls subtasks completed that reported to an aborted snapshot, but does not count an
+    acknowledgement.
     """
     return frozenset(
         index for index, is_aborted in enumerate(reported["subtask_aborted"] or ()) if is_aborted

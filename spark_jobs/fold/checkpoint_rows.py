@@ -1,6 +1,4 @@
-"""Rows grouped by checkpoint. Those of the newest checkpoints are remembered, so that late rows can
-be added.
-"""
+"""Rows by checkpoint. Those of the newest are remembered, so that late rows can be added."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +10,7 @@ from spark_jobs.fold.rows import LINE, Row, grouped, newest_by, rank
 from spark_jobs.fold.triggers import CheckpointKey, key_of
 
 HELD_MS = 120_000
-"""Before the newest trigger: rows of one checkpoint arrive in different runs, since sources are
-read one after the other.
-"""
+"""Sources are read one after the other: rows of one checkpoint arrive in different runs."""
 HELD_LEAST, HELD_MOST, PENDING_HELD = 2, 32, 32
 VALUES_HELD = 1_000_000
 
@@ -33,8 +29,6 @@ OF_VERTEX = (
 
 @dataclass(frozen=True)
 class CheckpointRows:
-    """REST's answers about checkpoints and their vertices, and located log lines that mention them."""
-
     checkpoints: Sequence[Row] = ()
     vertex_checkpoints: Sequence[Row] = ()
     lines: Sequence[Row] = ()
@@ -59,7 +53,7 @@ class CheckpointRows:
         return {key_of(row) for row in (*self.checkpoints, *self.vertex_checkpoints)}
 
     def placed(self, executions: Iterable[Row]) -> "tuple[CheckpointRows, list[Row]]":
-        """Lines with task and host if now known, and the lines that changed."""
+        """Lines with task and host if now known, and those that changed."""
         known = {row["execution_id"]: row for row in executions}
         lines: list[Row] = []
         changed: list[Row] = []
@@ -80,8 +74,8 @@ class CheckpointRows:
     def essential(
         self, keys: Collection[CheckpointKey], key_of_line: Mapping[int, CheckpointKey]
     ) -> "CheckpointRows":
-        """The rows of ``keys`` that give the same facts as all rows; ``key_of_line``: the
-        checkpoint of each line, by its ``id()``.
+        """The rows of ``keys`` that give the same facts as all rows; ``key_of_line``: by the line's
+        ``id()``.
         """
         return CheckpointRows(
             [

@@ -1,5 +1,5 @@
 """The checkpoints that new rows concern, and their facts from all their rows. Earlier rows that are
-not remembered are looked up in the lake, and the job is folded again.
+not remembered are looked up in the lake.
 """
 
 from collections import Counter
@@ -43,9 +43,9 @@ _UNREAD = ("exception", "sources")
 
 
 class Lookup(NamedTuple):
-    """Rows of the job's checkpoints triggered from ``from_ms`` to ``to_ms`` (epoch ms, both
-    included) are needed, all snapshots of ``keys`` (:mod:`spark_jobs.fold.wanted_snapshots`), and
-    all metric samples of ``minutes`` (their starts, in epoch ms).
+    """What is needed of the lake: rows of checkpoints triggered from ``from_ms`` to ``to_ms`` (both
+    included), all snapshots of ``keys`` (:mod:`spark_jobs.fold.wanted_snapshots`), all metric
+    samples of ``minutes`` (their starts in epoch ms).
     """
 
     from_ms: int
@@ -59,9 +59,9 @@ NO_CHECKPOINTS = (0, -1)
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """``recomputed``: facts that are output again; ``retracted``: keys of earlier facts that got
-    another key. ``known``: all facts in memory; ``older``: a summary of the others. ``rows``: of
-    the recomputed ones. ``remembered``: fields of the job's next state.
+    """``retracted``: keys of earlier facts that got another key. ``known``: all facts in memory;
+    ``older``: a summary of the others. ``rows``: of the recomputed ones. ``remembered``: fields of
+    the next state.
     """
 
     recomputed: dict[CheckpointKey, dict[str, Any]]
@@ -73,7 +73,7 @@ class Checkpoints:
 
 
 def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Checkpoints | Lookup:
-    """A :class:`Lookup` if rows are missing; never if ``update`` already has looked-up rows."""
+    """Never a :class:`Lookup` if ``update`` already has looked-up rows."""
     held, moved = CheckpointRows(
         before.checkpoints, before.vertex_checkpoints, before.lines
     ).placed(update.executions)
@@ -153,8 +153,8 @@ def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Ch
 def facts_remembered(
     checkpoints: Checkpoints, before: JobState, judged_start: int | None
 ) -> dict[str, Any]:
-    """Fields of the next state: the newest facts one by one, the others as a summary. Windows from
-    ``judged_start`` on may be judged again.
+    """The newest facts one by one, the others as a summary. Windows from ``judged_start`` on may be
+    judged again.
     """
     newest_first = sorted(
         checkpoints.known.values(), key=itemgetter("trigger_time", "checkpoint_id"), reverse=True

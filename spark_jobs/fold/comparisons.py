@@ -1,4 +1,4 @@
-"""Selects the snapshot with which the upload of each completed checkpoint is compared."""
+"""The snapshot with which the upload of each completed checkpoint is compared."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,9 +11,7 @@ from spark_jobs.fold.state import JobState
 
 
 def comparisons(facts: Iterable[Row], state: JobState) -> list[dict[str, Any]]:
-    """For each completed checkpoint of a job the snapshot to compare with: after a restore the
-    restored one, else the last one completed.
-    """
+    """After a restore the restored snapshot, else the last one completed."""
     completed = [
         (fact["trigger_time"], fact["checkpoint_id"], directory)
         for fact in facts

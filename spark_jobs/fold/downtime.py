@@ -25,8 +25,8 @@ _Task = tuple[Any, Any]
 
 @dataclass
 class _Outage:
-    """An unfinished outage. ``down``: tasks that do not run; ``restarts``: instants of RESTARTING,
-    ``again``: of RUNNING after them.
+    """``down``: tasks that do not run; ``restarts``: instants of RESTARTING, ``again``: of RUNNING
+    after them.
     """
 
     failed_at: int | None
@@ -40,9 +40,8 @@ class _Outage:
 def outages(
     events: Iterable[Row], remembered: Sequence[Row] = (), known: Sequence[Row] = ()
 ) -> list[Row]:
-    """Outages that ended, oldest first: ``at``, ``restarts``, ``ended_at``, ``downtime_ms``,
-    ``detect_ms``, ``parts_ms``. ``remembered``: events from an earlier run. ``known``: earlier
-    results; they are kept if their lines are no longer available.
+    """Outages that ended, oldest first. ``remembered``: events from an earlier run. ``known``:
+    earlier results, kept if their lines are no longer available.
     """
     whole_from = events_whole_from(remembered)
     by_instant = {entry["at"]: entry for entry in known}
@@ -89,9 +88,7 @@ def words_of(outage: Row) -> tuple[str, dict[str, Any]]:
 
 
 def _log_outages(events: Iterable[Row], whole_from: int) -> Iterator[Row]:
-    """Outages in the log of one JobManager: TaskManagers also log task changes, by their own
-    clocks.
-    """
+    """In the log of one JobManager: TaskManagers also log task changes, by their own clocks."""
     failed: list[tuple[int, _Task]] = []
     outage: _Outage | None = None
     in_order = sorted(

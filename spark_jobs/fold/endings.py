@@ -1,4 +1,4 @@
-"""When a job ended while checkpoints were pending: they become aborted ones."""
+"""When a job ended while checkpoints were pending."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ BY_FAILURE = ("FAILING", "RESTARTING", "FAILED")
 STOPPED = "STOPPED"
 
 DEFAULT_TIMEOUT_MS = 10 * 60 * 1000
-"""Flink's own default of ``execution.checkpointing.timeout``."""
+"""Flink's default of ``execution.checkpointing.timeout``."""
 
 
 @dataclass(frozen=True, order=True)
 class Ending:
-    """``ending`` is the job's new state, or ``STOPPED`` if only its checkpoint coordinator was
-    stopped. ``NOT_LISTED`` is dated when it was noticed: the job had ended by then.
+    """``ending``: the job's new state, or ``STOPPED`` if only its checkpoint coordinator was
+    stopped. ``NOT_LISTED`` is dated when it was noticed.
     """
 
     ended_at: int
@@ -42,7 +42,6 @@ class Ending:
 
     @property
     def is_meant(self) -> bool:
-        """Whether a person or Flink ended the job or stopped its checkpoints on purpose."""
         return self.ending not in BY_FAILURE
 
 
@@ -71,7 +70,7 @@ def endings(jobs: Iterable[Row], events: Iterable[Row]) -> list[Ending]:
 
 
 def reported_states(job: Row) -> list[tuple[int, str]]:
-    """States with a time in REST's answer, each with that of its last entry."""
+    """States with a time in REST's answer."""
     dated = [(entry["since"], entry["state"]) for entry in job["state_since"] or ()]
     ended = [(job["end_time"], job["state"])] if job["state"] in TERMINAL_STATES else []
     return [(at, state) for at, state in (*dated, *ended) if at is not None and state is not None]
@@ -91,9 +90,7 @@ def ending_between(every: Sequence[Ending], from_ms: int, to_ms: int) -> Ending 
 def first_ending(
     every: Sequence[Ending], trigger_time: int, logged_trigger: int | None, timeout_ms: int | None
 ) -> Ending | None:
-    """The first ending after the trigger; None if the job outlived the checkpoint. If only REST
-    reported the trigger, the ending must come within the time-out.
-    """
+    """The first ending after the trigger, within the time-out if only REST reported the trigger."""
     within_ms = DEFAULT_TIMEOUT_MS if timeout_ms is None else timeout_ms
     for ending in every:
         if ending.ended_at >= trigger_time and (

@@ -1,4 +1,4 @@
-"""Failures of tasks and of the job that ended pending checkpoints."""
+"""Failures that ended pending checkpoints."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -9,18 +9,14 @@ from spark_jobs.fold.rows import Row, first_known, rank
 LOGGED_LATE_MS = 1_000
 """A job's change of state is logged up to this long after the failure that caused it."""
 TOGETHER_MS = 2_000
-"""Failures this close are one: the first is the cause, the others follow from it."""
+"""The first of these failures is the cause, the others follow from it."""
 SAME_MS = 100
-"""REST and the log date one failure this close to each other."""
 _FAILING = ("FAILING", "FAILED", "RESTARTING")
 
 
 @dataclass(frozen=True)
 class Failure:
-    """``text`` is the innermost cause, its class and message; ``trace`` the whole.
-
-    ``of_task``: a task failed, not the job as a whole.
-    """
+    """``text``: class and message of the innermost cause. ``of_task``: not the job as a whole."""
 
     at: int
     by_log: bool

@@ -1,7 +1,7 @@
 """Full sizes from ``_metadata``: before Flink 1.15 nothing else has the full size of an incremental
-checkpoint. A file is matched to a checkpoint by the directory that REST reported, else by the job's
-directory and the number, unless Flink gave the job a fixed id. If a number was triggered several
-times, the last trigger before the file was written counts.
+checkpoint. A file is matched by the directory that REST reported, else by the job's directory and
+the number, unless Flink gave the job a fixed id. If a number was triggered several times, the last
+trigger before the file was written counts.
 """
 
 import re
@@ -18,9 +18,7 @@ _FIXED_ID = re.compile(r"0{16}$")
 
 
 class FullSizes:
-    """``snapshots``: rows of the lake table, perhaps with those of other jobs; ``triggers``: all
-    known ones of the job.
-    """
+    """``snapshots``: perhaps with those of other jobs; ``triggers``: all known ones of the job."""
 
     def __init__(
         self, job_id: str, snapshots: Iterable[Row] = (), triggers: Iterable[CheckpointKey] = ()
@@ -34,9 +32,7 @@ class FullSizes:
             self._triggers.setdefault(number, set()).add(trigger)
 
     def of(self, key: CheckpointKey, path: str | None) -> int | None:
-        """The full size in bytes; ``path`` as REST reported it. None if no file matches, or several
-        different ones do.
-        """
+        """In bytes; None if no file matches, or several different ones do."""
         directory = directory_of(path)
         rows = (
             self._by_number.get(key[0], ())

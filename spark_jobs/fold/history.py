@@ -1,5 +1,3 @@
-"""The history for rules: rows of one job as samples, in order of time."""
-
 import json
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -72,12 +70,12 @@ class History:
 
 
 def timed(part: type[SampleT], rows: Iterable[Row], at: str) -> Timed:
-    """``rows`` as samples, by the instant in column ``at``; rows without one are left out."""
+    """By the instant in column ``at``; rows without one are left out."""
     return in_order([(row[at], sample(part, row)) for row in rows if row[at] is not None])
 
 
 def in_order(dated: list[tuple[int, Any]]) -> Timed:
-    """Samples of one kind in order of time, then of content, which is only compared in a tie."""
+    """In order of time, then of content, which is only compared in a tie."""
     dated.sort(key=itemgetter(0))
     ordered = [
         pair for _, tied in groupby(dated, key=itemgetter(0)) for pair in _by_content(list(tied))
@@ -96,9 +94,7 @@ def _by_content(tied: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
 
 
 def sample(part: type[SampleT], row: Row) -> SampleT:
-    """The sample of one row: a field is the column of its name, an instant without the suffix
-    ``_ms``; None if the row has none.
-    """
+    """A field is the column of its name, an instant without the suffix ``_ms``."""
     return part(*_values(cast(Hashable, part), tuple(row))(row))
 
 
@@ -131,9 +127,7 @@ def _values(part: Any, known: tuple[str, ...]) -> Callable[[Row], Sequence[Any]]
 
 
 def log_event(event: Row) -> samples.LogEvent:
-    """A located event for rules: with shortened texts, and dated no later than it was read, since
-    the declared time zone may be wrong.
-    """
+    """Dated no later than it was read, since the declared time zone may be wrong."""
     change = " -> ".join(
         state for state in (event["from_state"], event["to_state"]) if state is not None
     )

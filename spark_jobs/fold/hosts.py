@@ -21,8 +21,8 @@ FEW_HOSTS = 3
 
 
 def job_hosts(placements: Iterable[Row], ended_ms: int | None = None) -> list[dict[str, Any]]:
-    """One row for each host in a placement of a vertex; ``placements``: when each was first seen.
-    If the job left the host or ended, the row has the last subtasks there.
+    """``placements``: when each was first seen. If the job left the host or ended, the row has the
+    last subtasks there.
     """
     here: dict[str, list[_Stay]] = {}
     newest = None
@@ -55,7 +55,6 @@ def digest(rows: Iterable[Row]) -> int:
 
 
 def ended_at(states: Sequence[tuple[int, str]]) -> int | None:
-    """When the job entered its last state, if that is a terminal one; ``states`` in order."""
     return states[-1][0] if states and states[-1][1] in TERMINAL_STATES else None
 
 
@@ -64,9 +63,7 @@ def host_events(
     exceptions: Iterable[Row],
     placements: Iterable[Row],
 ) -> list[dict[str, Any]]:
-    """Declines and expired checkpoints of ``facts``, and failed tasks; ``placements``: those
-    remembered of the job. Each once; events without a host are left out.
-    """
+    """Each once; events without a host are left out."""
     events = [*_events_of_facts(list(facts), placements), *_failures(exceptions)]
     once = {
         (row["host"], row["at"], row["kind"], row["subject"]): row
@@ -77,9 +74,7 @@ def host_events(
 
 
 class _Stay(NamedTuple):
-    """The stay of one vertex on a host: since when, until when (None: it runs there), and its last
-    number of subtasks.
-    """
+    """Of one vertex on a host; ``left_at``: None if it runs there."""
 
     since: int
     left_at: int | None
@@ -130,8 +125,8 @@ def _declines(fact: Row) -> Iterator[dict[str, Any]]:
 
 
 def _silent(fact: Row, hosts: int) -> Iterator[dict[str, Any]]:
-    """Hosts of subtasks that had not acknowledged. If these are most hosts of the job, a barrier
-    was held, which says nothing about a host.
+    """If most hosts of the job had not acknowledged, a barrier was held, which says nothing about a
+    host.
     """
     vertices: dict[str, list[str]] = {}
     for part in fact["not_acknowledged"]:

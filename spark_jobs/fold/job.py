@@ -1,8 +1,7 @@
 """One pass over one job: new rows and remembered ones → its facts, current row, findings, and next
-state. Rows are dicts by column name, with instants as epoch milliseconds; they may come repeatedly
-and in any order. If more rows are needed, the fold returns a ``Lookup``, and the job is folded
-again. Whoever changes the fields of the state must rename its files (``JOB_STATE`` in
-``run_files``).
+state. Rows may come repeatedly and in any order. If more rows are needed, the fold returns a
+``Lookup``, and the job is folded again. Whoever changes the fields of the state must rename its
+files (``JOB_STATE`` in ``run_files``).
 """
 
 import zlib
@@ -55,9 +54,9 @@ from spark_jobs.fold.windows import job_windows, judged_starts
 
 @dataclass(frozen=True)
 class JobResult:
-    """Rows of serving tables without cluster and job, JSON columns as values; ``judgement`` is None
-    if no window was judged. ``retracted``: former keys of facts whose key changed. ``known``: all
-    facts in memory, not only the changed ones. ``new_…``: rows that differ from earlier results.
+    """Rows of serving tables, JSON columns as values; ``judgement``: None if no window was judged.
+    ``retracted``: former keys of facts. ``known``: all facts in memory. ``new_…``: rows that differ
+    from earlier results.
     """
 
     facts: list[dict[str, Any]]
@@ -77,11 +76,7 @@ class JobResult:
 
 
 def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult | Lookup:
-    """Idempotent: rows that come again change nothing.
-
-    Returns a :class:`Lookup` if rows are needed that are only in the lake; with them in
-    ``update.found_…``, a result.
-    """
+    """Idempotent. A :class:`Lookup` if rows are needed that are only in the lake."""
     events = retention.each_once([*before.events, *update.events])
     vertex_windows = windows_at_hand(update, before)
     state = replace(
@@ -284,7 +279,7 @@ def _to_judge(
     current: Row,
     lost: Sequence[Row],
 ) -> tuple[list[int], int]:
-    """Starts of the windows to judge, and the end of judging. ``lost``: lost TaskManagers."""
+    """Starts of the windows, and the end of judging. ``lost``: lost TaskManagers."""
     earlier = {
         key: _as_pending(fact) for fact in before.facts if (key := key_of(fact)) in recomputed
     }

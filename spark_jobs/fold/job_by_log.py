@@ -1,5 +1,3 @@
-"""A job as logs report it."""
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,9 +22,7 @@ _NOTHING: dict[str, Any] = dict.fromkeys(
 
 
 def line_at(event: Row) -> int:
-    """The line's instant, at most when it was read: with a wrong time zone it would stay the newest
-    forever.
-    """
+    """At most when the line was read: with a wrong time zone it would stay the newest forever."""
     ts, observed_at = int(event["ts"]), int(event["observed_at"])
     return min(ts, observed_at)
 

@@ -32,9 +32,8 @@ _EACH_BY_ITSELF = ("name", "start_time", "restarts", "flink_version", "paralleli
 
 
 def job_reported(jobs: Sequence[Row]) -> dict[str, Any]:
-    """Lake rows of one job → its values by REST, None if never reported. Each value is that of the
-    newest answer that has it. Values that belong together (state and end, a restore, the checkpoint
-    settings, Flink's counters) are from one answer.
+    """Each value is that of the newest answer that has it. Values that belong together (state and
+    end, a restore, the checkpoint settings, Flink's counters) are from one answer.
     """
     ended = [row["observed_at"] for row in jobs if row["state"] in TERMINAL_STATES]
     listed = [row for row in jobs if row["state"] != NOT_LISTED]
@@ -97,9 +96,7 @@ def _has(name: str) -> Callable[[Row], bool]:
 def _newest(
     jobs: Sequence[Row], names: Sequence[str], having: Callable[[Row], bool]
 ) -> dict[str, Any]:
-    """``names`` of the newest row for which ``having`` holds, {} if none; of rows of one instant
-    the content decides.
-    """
+    """``names`` of the newest row for which ``having`` holds, {} if none."""
     kept = [row for row in jobs if having(row)]
     if not kept:
         return {}

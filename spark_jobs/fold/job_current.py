@@ -13,7 +13,7 @@ from spark_jobs.fold.snapshots import Types, is_savepoint
 from spark_jobs.serving import FAILED_OUTCOMES, JOB_CURRENT, PHASES
 
 RECENT = 16
-"""Checkpoints that the fleet page shows of a job; the recent figures rest on them."""
+"""The recent figures of the fleet page rest on them."""
 
 # Flink dates a restore some milliseconds apart in log and REST; REST describes it more exactly.
 RESTORE_TOLERANCE_MS = 1000
@@ -68,8 +68,8 @@ def job_current(
 
 
 def _state(rest: Row, logged: Row) -> str | None:
-    """The later state of log and REST; REST in a tie. A job is noticed as no longer listed only
-    after its end, so a log may know how it ended.
+    """REST's state in a tie. A job is noticed as no longer listed only after its end, so a log may
+    know how it ended.
     """
     is_end_logged = rest["state"] == NOT_LISTED and logged["state"] in TERMINAL_STATES
     rest_at = first_known(rest["end_time"] if is_end_logged else None, rest["state_at"])

@@ -1,5 +1,3 @@
-"""New rows of one job."""
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,10 +6,10 @@ from spark_jobs.fold.rows import Row
 
 @dataclass(frozen=True)
 class JobUpdate:
-    """Rows of one job since the last run. ``executions``: attempts whose task and host have become
-    known. ``found``: first and last trigger (epoch ms) of checkpoints that were looked up in the
-    lake; ``found_…``: their rows. ``snapshots``: with ``owner_id``, the job of the file's
-    directory; ``older_snapshots``: the lake may have earlier ones.
+    """Rows since the last run. ``executions``: attempts whose task and host have become known.
+    ``found``: first and last trigger (epoch ms) of looked-up checkpoints; ``found_…``: their rows.
+    ``snapshots``: with ``owner_id``, the job of the file's directory; ``older_snapshots``: the lake
+    may have earlier ones.
     """
 
     cluster: str

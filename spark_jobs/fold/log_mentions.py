@@ -84,7 +84,7 @@ def _restarted(events: Sequence[Row], outages: Sequence[Row]) -> Iterator[Mentio
 
 
 OPERATOR = "operator"
-"""Of the annotation; its subject is the operator's own word (``EventRecorder.Reason``, or one of
+"""Its subject is the operator's own word (``EventRecorder.Reason``, or one of
 :mod:`ingest.discovery`).
 """
 
@@ -102,7 +102,7 @@ OPERATOR_WORDS = {
     "SavepointFailed": message("savepoint of the operator failed"),
     "SavepointError": message("savepoint of the operator failed"),
 }
-"""Reasons that change a job; others, such as JobStatusChanged, repeat REST and stay log events."""
+"""Others, such as JobStatusChanged, repeat REST and stay log events."""
 _KINDS_OF_CHANGE = {
     "SCALE": message("operator rescales the job"),
     "SAVEPOINT_REDEPLOY": message("operator redeploys from a savepoint"),

@@ -1,5 +1,3 @@
-"""Mentions of events in a job's life; those of one event become an annotation."""
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,9 +9,7 @@ from spark_jobs.fold.snapshots import NO_TYPES, Types, is_savepoint
 
 @dataclass(frozen=True)
 class Mention:
-    """One mention by one source. It is vague without ``detail``, or for a restore without a path:
-    another may know more.
-    """
+    """By one source. Vague without ``detail``, or for a restore without a path."""
 
     kind: str
     subject: str
@@ -29,9 +25,7 @@ class Mention:
 
     @property
     def words(self) -> Any:
-        """Which mention of an event gives its words. Only the log tells when all tasks ran again
-        after a restart.
-        """
+        """Only the log tells when all tasks ran again after a restart."""
         is_vague = self.detail is None or (self.kind == "restore" and self.detail["path"] is None)
         return (
             is_vague,
@@ -64,9 +58,8 @@ def restore_words(
     job_id: str,
     types: Types = NO_TYPES,
 ) -> tuple[str, str, dict[str, Any]]:
-    """Subject, label and detail of a restore. ``what``: Flink's word. A job that starts from
-    another job's snapshot as a "checkpoint" claimed it, as a "savepoint" did not (NO_CLAIM or
-    LEGACY).
+    """``what``: Flink's word. A job that starts from another job's snapshot as a "checkpoint"
+    claimed it, as a "savepoint" did not (NO_CLAIM or LEGACY).
     """
     number = None if checkpoint_id is None else str(checkpoint_id)
     is_foreign = path is not None and job_id not in path

@@ -1,6 +1,4 @@
-"""A summary of checkpoints whose facts are no longer kept one by one, for trends, annotations and
-the job's row.
-"""
+"""A summary of checkpoints whose facts are no longer kept one by one."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,9 +17,7 @@ Point = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class OlderFacts:
-    """``first_trigger``: the earliest of all older facts; ``as_of`` and ``completed_as_of``: the
-    latest.
-    """
+    """``first_trigger``: the earliest; ``as_of`` and ``completed_as_of``: the latest."""
 
     first_trigger: int | None = None
     as_of: int | None = None

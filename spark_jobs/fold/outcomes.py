@@ -18,14 +18,12 @@ from spark_jobs.fold.rows import Row, first_known
 UNKNOWN_REASON = ""
 WITH_ITS_TASK, WITH_ITS_JOB = "TASK_FAILURE", "JOB_FAILURE"
 DROPPED = ("CHECKPOINT_COORDINATOR_SHUTDOWN", "CHECKPOINT_COORDINATOR_SUSPEND")
-"""Flink's reasons for checkpoints pending when the job leaves RUNNING: they do not distinguish a
-failure from a cancel.
+"""Of checkpoints pending when the job leaves RUNNING: they do not distinguish a failure from a
+cancel.
 """
 LOST_WITH_JOB = frozenset({*DROPPED, *checkpoint_reasons.LOST_WITH_JOB})
 DROPPED_WITHIN_MS = 10_000
-"""A job's change of state and the failure of its dropped checkpoints are dated this close to each
-other.
-"""
+"""A job's change of state and the failure of its dropped checkpoints are dated this close."""
 
 _DECLINED = (
     "CHECKPOINT_DECLINED",
@@ -52,17 +50,12 @@ OUTCOME_OF_REASON: dict[str, str] = {
     "CHECKPOINT_EXPIRED": "expired",
     "CHECKPOINT_SUBSUMED": "subsumed",
 }
-"""Every reason that Flink has; one that is not listed is ``failed``.
-
-For ``DROPPED``: where no failure is known.
-"""
+"""One that is not listed is ``failed``. ``DROPPED``: where no failure is known."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a checkpoint ended, ``in_progress`` if no end is known; ``reason`` "" is an unexplained
-    failure. ``ending``: of the job, if only that dates it. ``failure``: the one that ended it.
-    """
+    """``reason`` "" is an unexplained failure. ``ending``: of the job, if only that dates it."""
 
     outcome: str
     reason: str | None
@@ -81,7 +74,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class JobLife:
-    """When a job dropped its pending checkpoints, its failures, and its checkpoint time-out."""
+    """``endings``: when the job dropped its pending checkpoints."""
 
     endings: Sequence[Ending]
     failures: Sequence[Failure]

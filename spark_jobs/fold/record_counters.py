@@ -1,5 +1,5 @@
-"""Records per second in a window, from the difference of two readings of Flink's counters. Its
-meters are means of the last minute, so they still show a burst that is over.
+"""Records per second in a window, from two readings of Flink's counters. Its meters are means of
+the last minute, so they still show a burst that is over.
 """
 
 from bisect import bisect_right
@@ -19,7 +19,7 @@ UNKNOWN: Mapping[str, Any] = {"counted_ms": None, "counted_in_per_s": (), "count
 
 
 def answers(vertex_windows: Iterable[Row]) -> list[Row]:
-    """The newest counters of each window that has any: later windows are compared with them."""
+    """Later windows are compared with them."""
     return [
         {
             "vertex_id": row["vertex_id"],
@@ -52,10 +52,7 @@ class Earlier:
 
 
 def rates(row: Row, earlier: Earlier) -> Mapping[str, Any]:
-    """The fields ``counted_…`` of ``samples.VertexWindow``.
-
-    ``row``: a vertex in one window, with its ``counters`` and its meters.
-    """
+    """The fields ``counted_…`` of ``samples.VertexWindow``."""
     newest = row["counters"]["newest"]
     if newest is None:
         return UNKNOWN
@@ -101,8 +98,8 @@ def _since(since: Row, newest: Row, row: Row) -> Mapping[str, Any]:
 def _per_second(
     newest: Row, since: Row, name: str, span_ms: int, meters: Sequence[float | None]
 ) -> tuple[float | None, ...]:
-    """Rates by subtask; empty if nothing is known. None if the attempt changed, if the counter
-    fell, or if it stood still while the meter moved: then it was not collected in between.
+    """By subtask. None if the attempt changed, if the counter fell, or if it stood still while the
+    meter moved: then it was not collected in between.
     """
     subtasks = len(newest["attempt"])
     of_subtasks = zip(

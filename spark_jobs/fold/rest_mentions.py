@@ -10,9 +10,7 @@ from spark_jobs.fold.rows import Row, iso
 from spark_jobs.fold.snapshots import NO_TYPES, Types
 
 COUNTER_LAG_MS = 60_000
-"""The counter is a metric, fetched every ten seconds and asked for in another request: it may rise
-well after the state changed.
-"""
+"""The counter is a metric, fetched every ten seconds by another request."""
 
 SAME_FAILURE_MS, SWITCHED_WITHIN_MS = 2_000, 10_000
 """A failure is dated a little before the job's change of state, by the same clock."""
@@ -22,10 +20,7 @@ THERE = frozenset({"RUNNING", "RESTARTING", "CREATED", "INITIALIZING"})
 def rest_mentions(
     jobs: Sequence[Row], types: Types = NO_TYPES, logged_restarts: Sequence[int] = ()
 ) -> list[Mention]:
-    """``jobs``: lake rows of one job, one for each instant, in order of time.
-
-    ``logged_restarts``: instants by the log, in epoch ms.
-    """
+    """``jobs``: one row for each instant, in order of time. ``logged_restarts``: in epoch ms."""
     by_state = [mention for row in jobs for mention in _answer_mentions(row, types)]
     return [*by_state, *_uncounted_restarts(jobs, logged_restarts), *_rescaled(jobs)]
 
@@ -67,8 +62,8 @@ def _entered(row: Row, state: str) -> int | None:
 
 
 def _uncounted_restarts(jobs: Sequence[Row], logged: Sequence[int]) -> Iterator[Mention]:
-    """Restarts that only the counter shows: of regions while the job stays RUNNING (up to 1.10).
-    Prometheus has no past states, so only the log dates the restarts that it counts.
+    """Restarts that only the counter shows. Prometheus has no past states, so only the log dates
+    the restarts that it counts.
     """
     counted = [row for row in jobs if row["restarts"] is not None]
     recreated = {row["observed_at"]: since for row, since in _graphs(jobs)}
@@ -96,8 +91,8 @@ def _uncounted_restarts(jobs: Sequence[Row], logged: Sequence[int]) -> Iterator[
 def failed_restarts(
     jobs: Sequence[Row], failures: Iterable[Row], logged: Sequence[int], recreated: Sequence[int]
 ) -> Iterator[Mention]:
-    """Restarts that nothing else dates: the job is there again after a failure, or became RUNNING
-    again. ``logged`` and ``recreated``: instants of restarts by the log, and of new graphs.
+    """The job is there again after a failure, or became RUNNING again. ``logged`` and
+    ``recreated``: instants of restarts by the log, and of new graphs.
     """
     entered = {at for row in jobs if (at := _entered(row, "RESTARTING")) is not None}
     known = sorted({*logged, *entered})
@@ -135,9 +130,7 @@ def _is_same_life(before: Row, row: Row) -> bool:
 
 
 def recreated_restarts(jobs: Sequence[Row]) -> Iterator[Mention]:
-    """Restarts under the adaptive scheduler, which dates only the new graph: the tasks were
-    cancelled before.
-    """
+    """The adaptive scheduler dates only the new graph: the tasks were cancelled before."""
     for row, since in _graphs(jobs):
         running_at = _entered(row, "RUNNING")
         detail = {
@@ -151,7 +144,7 @@ def recreated_restarts(jobs: Sequence[Row]) -> Iterator[Mention]:
 
 
 def _graphs(jobs: Sequence[Row]) -> Iterator[tuple[Row, int]]:
-    """Answers with a new execution graph of the same submission, and since when it exists."""
+    """Answers with a new execution graph of the same submission, and since when."""
     for before, row in pairwise(row for row in jobs if _entered(row, "CREATED") is not None):
         since = _entered(row, "CREATED") or 0
         if row["start_time"] == before["start_time"] and since > (_entered(before, "CREATED") or 0):

@@ -10,7 +10,6 @@ from spark_jobs.fold.rows import Row
 
 RESTARTS_KEPT = 2_000
 FIRST_WITHIN_MS = 5_000
-"""Failures this close to the first restart of a chain are kept as long as the chain."""
 
 
 def restart_instants(

@@ -1,5 +1,5 @@
-"""Bounds the rows of a job that are remembered for the next run. Each function takes remembered and
-new rows together, and returns the last ones by the job's own time, in any order of arrival.
+"""Bounds the rows of a job that are remembered. Each function returns the last ones by the job's
+own time.
 """
 
 import json
@@ -33,7 +33,7 @@ JOB_ANSWERS_KEPT = 500
 FAILURES_KEPT = 50
 WINDOWS_KEPT = 10
 MINUTES_KEPT, READINGS_KEPT = 2, 5_000
-"""Vertices in the newest minutes, and in more minutes up to this number of subtask readings."""
+"""Vertices in the newest minutes, and in more up to so many subtask readings."""
 COUNTERS_KEPT = 4
 """Windows over which counters are compared (``record_counters.MOST_SPAN_MS``)."""
 GAUGES_KEPT = 40
@@ -70,9 +70,8 @@ def each_once(located: Iterable[Row]) -> list[Row]:
 
 
 def events(in_order: Sequence[Row], first: Span | None = None) -> list[Row]:
-    """Events of the job's life and those that a rule reads, the newest of each kind, and the first
-    and last line; stack traces are cut. ``in_order``: from :func:`each_once`. ``first``: task
-    failures within this time are also kept.
+    """The newest of each kind that a rule or the fold reads, and the first and last line.
+    ``in_order``: from :func:`each_once`. ``first``: task failures within this time are also kept.
     """
     if not in_order:
         return []

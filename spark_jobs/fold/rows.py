@@ -1,6 +1,5 @@
-"""Plain rows: dicts by column name, instants as epoch milliseconds UTC, unknown as None. Lists may
-hold duplicates: readers first fold by the table's identity. If two rows tie, their whole content
-decides.
+"""Plain rows: dicts by column name, instants as epoch milliseconds UTC. Lists may hold duplicates:
+readers first fold by the table's identity. If two rows tie, their whole content decides.
 """
 
 import json
@@ -21,7 +20,7 @@ LINE = ("process", "ts", "record_hash", "ordinal")
 
 
 def rank(value: Any) -> Any:
-    """The sort key of ``value`` in its column: None lowest, lists and structs part by part."""
+    """None lowest, lists and structs part by part."""
     if value is None:
         return _LOWEST
     kind = type(value)
@@ -43,7 +42,7 @@ def ordered(rows: Iterable[Row], *names: str) -> list[Row]:
 
 
 def newest_by(rows: Iterable[Row], keys: Sequence[str], order: Sequence[str]) -> list[Row]:
-    """One row for each distinct ``keys``: the largest by ``order``, then by its whole content."""
+    """One row for each distinct ``keys``: the largest by ``order``."""
     listed = list(rows)
     return [listed[place] for place in newest_places(listed, keys, order)]
 
@@ -72,7 +71,7 @@ def _is_newer(row: Row, known: Row, order: Sequence[str]) -> bool:
 def newest_known(
     rows: Iterable[Row], names: Iterable[str], order: Callable[[Row], Any]
 ) -> dict[str, Any]:
-    """The newest known value of each of ``names``, ties by value; None if no row has one."""
+    """The newest known value of each of ``names``, ties by value."""
     known: dict[str, Any] = dict.fromkeys(names)
     newest: dict[str, Any] = {}
     for row in rows:
@@ -114,7 +113,7 @@ def first_known(*values: Any) -> Any:
 
 
 def percentile(values: Iterable[float | None], part: float) -> float | None:
-    """The percentile of known values, interpolated between the two nearest ranks."""
+    """Interpolated between the two nearest ranks."""
     return quantile(sorted(value for value in values if value is not None), part)
 
 
@@ -144,7 +143,7 @@ _AS_TEXT: Mapping[Kind, Callable[[Any], str | None]] = {
 
 
 def served_rows(rows: Iterable[Row], table: ServingTable) -> list[dict[str, Any]]:
-    """Rows of a serving table with the documents in its JSON columns as text."""
+    """With the documents in JSON columns as text."""
     write = {
         column.name: _AS_TEXT[column.kind] for column in table.columns if column.kind in _AS_TEXT
     }

@@ -12,8 +12,8 @@ from spark_jobs.diagnosis.window_contents import WINDOW_MS
 logger = logging.getLogger(__name__)
 
 Scoped = Mapping[str, Any]
-"""An override: ``key``, ``value``, and where it holds: ``cluster`` and ``job_id``, empty for all;
-with a ``job_name`` for all ids of that job.
+"""``key``, ``value``, and where it holds: ``cluster`` and ``job_id``, empty for all; with a
+``job_name`` for all ids of that job.
 """
 
 COLUMNS = (
@@ -31,18 +31,14 @@ COLUMNS = (
     "data",
 )
 MOST_RUNS = 500
-"""Of judged minutes without a gap, for each job; a job that is asked steadily has one after
-months.
-"""
+"""Of judged minutes without a gap, for each job."""
 
 
 @dataclass
 class Settings:
-    """Settings for rules: operators' overrides of thresholds, and recovery points by storage
-    audits.
-
-    ``recovery_points``: the fields of ``RecoveryPoint``, and ``cluster`` and ``job_id``. The
-    narrowest override wins. Invalid overrides are logged and ignored.
+    """Overrides of thresholds, the narrowest wins, and recovery points by storage audits: the
+    fields of ``RecoveryPoint``, and ``cluster`` and ``job_id``. Invalid overrides are logged and
+    ignored.
     """
 
     overrides: InitVar[Sequence[Scoped]] = ()
@@ -64,7 +60,7 @@ class Settings:
             )
 
     def limits(self, cluster: str, job_id: str, name: str | None = None) -> Limits:
-        """``name``: of the job; overrides by name survive a new job id."""
+        """Overrides by ``name`` of the job survive a new job id."""
         by_name = self._named.get((cluster, name), job_id) if name else job_id
         scope = next(
             (
@@ -154,9 +150,7 @@ def runs(starts_ms: Sequence[int]) -> list[dict[str, int]]:
 
 
 def joined(spans: Iterable[Mapping[str, int]]) -> list[dict[str, int]]:
-    """Runs of judged minutes in any order, which may overlap → the same minutes in order,
-    neighbours as one run; the newest 500.
-    """
+    """The same minutes in order, neighbours as one run."""
     groups: list[dict[str, int]] = []
     for span in sorted(spans, key=lambda span: span["first"]):
         if groups and span["first"] <= groups[-1]["last"] + WINDOW_MS // 1000:

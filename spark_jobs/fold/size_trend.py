@@ -16,9 +16,7 @@ MIN_POINTS = 5
 MIN_SPAN_MS = HOUR_MS
 MIN_FORECAST_SPAN_MS = 6 * HOUR_MS
 MAX_POINTS = 60
-"""Points kept per job, evenly thinned: 1,770 pairs, whether the job has an hour or a month of
-checkpoints.
-"""
+"""1,770 pairs, whether the job has an hour or a month of checkpoints."""
 
 STEP_POINTS = 5
 """A step must part this many points before it from as many after it."""
@@ -35,7 +33,7 @@ Point = tuple[int, int, int]
 def size_trend(
     facts: Iterable[Row], annotations: Iterable[Row], older: OlderFacts
 ) -> dict[str, Any] | None:
-    """The ``size_trend`` row of a job; None if it completed no checkpoint."""
+    """None if the job completed no checkpoint."""
     completed = [fact for fact in facts if is_completed_checkpoint(fact)]
     if not completed and older.completed_as_of is None:
         return None
@@ -54,9 +52,7 @@ def size_trend(
 
 
 def _steps(points: Sequence[Point]) -> Iterator[int]:
-    """Instants at which the size moves to another band: all points after are beyond all points
-    before.
-    """
+    """Where all points after are beyond all points before."""
     sizes = [size for _, _, size in points]
     changes = [abs(after - before) for before, after in pairwise(sizes)]
     if not changes or max(changes) < STEP_MIN_BYTES:

@@ -1,6 +1,5 @@
-"""Full size and uploaded size of a checkpoint. Since Flink 1.15 REST reports both, and the log the
-full one. Before, both report the uploaded one: for an incremental checkpoint a part of the state,
-for a savepoint all of it. A parsed ``_metadata`` may fill what is unknown.
+"""Full and uploaded size of a checkpoint. Before Flink 1.15, REST and log report only the uploaded
+one: for an incremental checkpoint a part of the state, for a savepoint all of it.
 """
 
 from typing import Any, NamedTuple
@@ -11,11 +10,11 @@ from spark_jobs.fold.checkpoint_log import CheckpointLog
 from spark_jobs.fold.rows import Row
 
 _HEAP = ("hashmap", "memory", "fsstatebackend")
-"""In the names of backends that write their whole state into every checkpoint."""
+"""Names of backends that write their whole state into every checkpoint."""
 
 
 class Sizes(NamedTuple):
-    """In bytes; None is unknown."""
+    """In bytes."""
 
     full: int | None
     uploaded: int | None
@@ -39,8 +38,8 @@ def sizes(figures: Row, logged: CheckpointLog, is_savepoint: bool | None, job: "
 def sizes_in_rest(
     state_bytes: int | None, checkpointed_bytes: int | None, *, is_whole: bool = False
 ) -> Sizes:
-    """Sizes in REST's answer. A single size is the uploaded one, and also the full one if the whole
-    state was written (``is_whole``).
+    """A single size is the uploaded one, and also the full one if the whole state was written
+    (``is_whole``).
     """
     if checkpointed_bytes is not None:
         return Sizes(state_bytes, checkpointed_bytes)
@@ -48,8 +47,6 @@ def sizes_in_rest(
 
 
 class Writing(NamedTuple):
-    """The meaning of a job's sizes depends on its release (None if unknown) and its state backend."""
-
     version: tuple[int, ...] | None = None
     writes_everything: bool = False
 

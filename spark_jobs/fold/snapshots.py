@@ -1,6 +1,5 @@
-"""Whether a job was restored from a savepoint or a retained checkpoint: by the name of the
-directory, else by the type in its ``_metadata``. Flink calls any snapshot that a job does not claim
-a savepoint.
+"""Whether a job was restored from a savepoint: by the name of the directory, else by the type in
+its ``_metadata``. Flink calls any snapshot that a job does not claim a savepoint.
 """
 
 import re
@@ -14,14 +13,12 @@ _LOCAL = re.compile(r"^(file:)?/+")
 _S3 = re.compile(r"^s3[anp]://")
 
 Types = Mapping[str, bool]
-"""Directory → whether the ``_metadata`` in it is of a savepoint, as far as files say so."""
+"""Directory → whether the ``_metadata`` in it is of a savepoint."""
 NO_TYPES: Types = {}
 
 
 def directory_of(path: str | None) -> str | None:
-    """In the canonical spelling of :mod:`ingest.uris`, except unusual ones, which stay without
-    evidence.
-    """
+    """In the canonical spelling of :mod:`ingest.uris`, except unusual ones."""
     if not path:
         return None
     local = _LOCAL.sub("file:/", _METADATA.sub("", path))
@@ -29,8 +26,8 @@ def directory_of(path: str | None) -> str | None:
 
 
 def is_savepoint(path: str | None, reported: bool | None, types: Types) -> bool | None:
-    """``reported``: Flink's word for it. Without a known directory, "checkpoint" is reliable, but
-    "savepoint" may be either.
+    """``reported``: Flink's word. Without a known directory, "checkpoint" is reliable, "savepoint"
+    may be either.
     """
     directory = directory_of(path)
     if directory is None:

@@ -11,9 +11,7 @@ from spark_jobs.fold.failures import Failure, failure_between
 from spark_jobs.fold.rows import Row
 
 LOST_BEFORE_MS = 120_000
-"""A TaskManager is lost up to so long before the restart that follows: its heartbeats have to time
-out.
-"""
+"""Its heartbeats have to time out first."""
 DATED_WITHIN_MS = 1_000
 FAILURE_CHARS = 500
 _RESTORED = ("restored_checkpoint_id", "restored_is_savepoint", "restored_path")

@@ -12,10 +12,9 @@ from spark_jobs.fold.start_tasks import Task
 NAMED = 12
 TASKS_NAMED = 100
 NAME_CHARS = 200
-"""Names of vertices may run to kilobytes, and those of twelve starts are remembered."""
+"""Names of vertices may run to kilobytes."""
 STRAGGLES_RATIO, STRAGGLES_MS = 3, 1_000
-"""A straggler takes this many times as long as the median task of its vertex, and this much longer.
-"""
+"""Relative to the median task of its vertex."""
 
 
 def summary(tasks: Sequence[Task], names: Names) -> dict[str, Any]:

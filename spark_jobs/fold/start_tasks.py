@@ -20,7 +20,7 @@ _COLUMNS = (
 
 
 class Task(NamedTuple):
-    """One attempt of one subtask; instants in epoch ms."""
+    """In epoch ms."""
 
     vertex_id: str
     subtask: int
@@ -95,7 +95,7 @@ def answered(rows: Iterable[Row], begins: Sequence[int]) -> Tasks:
 
 
 def logged(events: Iterable[Row], remembered: Sequence[Row], begins: Sequence[int]) -> Tasks:
-    """Tasks of starts whose tasks were all seen to be deployed and to run, in the JobManager's log:
+    """Of starts whose tasks were all seen to be deployed and to run, in the JobManager's log:
     TaskManagers also log task changes, by their own clocks. ``remembered``: events from an earlier
     run.
     """

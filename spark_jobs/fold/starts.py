@@ -18,15 +18,12 @@ from spark_jobs.fold.start_tasks import answered, latest, logged
 
 SAME_MS = 1_000
 REPORTED_BY = frozenset({"job_state", "job_submitted", "task_deployed", "task_state"})
-"""Kinds of log lines that tell of a start."""
 _BEFORE = ("detect", "graph", "cancel", "wait", "failed_attempts")
 PARTS = (*_BEFORE, "slots", "deploy", "restore")
 
 
 class Life(NamedTuple):
-    """A job's data other than tasks: REST answers, log events, entered states, outages, names of
-    vertices.
-    """
+    """A job's data other than tasks."""
 
     answers: Sequence[Row]
     events: Sequence[Row]
@@ -37,9 +34,8 @@ class Life(NamedTuple):
 
 
 def job_starts(life: Life, new_rows: Iterable[Row], known: Sequence[Row]) -> list[Row]:
-    """The newest starts after which all tasks ran, oldest first: rows of ``job_start`` with detail
-    as plain values. ``new_rows``: of the lake table ``vertex_starts``; ``known``: earlier results.
-    For tasks, REST is preferred to the log.
+    """The newest starts after which all tasks ran, oldest first. ``new_rows``: of the lake table
+    ``vertex_starts``; ``known``: earlier results. REST is preferred to the log.
     """
     begins = _begins(life, known)
     by_instant = {entry["at"]: entry for entry in known}
@@ -57,9 +53,7 @@ def job_starts(life: Life, new_rows: Iterable[Row], known: Sequence[Row]) -> lis
 
 
 def _begins(life: Life, known: Sequence[Row]) -> list[int]:
-    """When scheduling began, oldest first: each start once, with its known date, else REST's, else
-    the log's.
-    """
+    """Each start once, with its known date, else REST's, else the log's."""
     by_rest = {
         entry["since"]
         for answer in life.answers

@@ -1,5 +1,3 @@
-"""The remembered state of a job: plain rows, packed into some kilobytes between runs."""
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -15,13 +13,11 @@ _NAMES, _VALUES = "names", "values"
 
 @dataclass(frozen=True)
 class JobState:
-    """Rows as :mod:`spark_jobs.fold.retention` and :mod:`spark_jobs.fold.checkpoints` keep them.
-    ``checkpoints``, ``vertex_checkpoints``, ``lines``: of checkpoints with keys in ``anchors``;
+    """``checkpoints``, ``vertex_checkpoints``, ``lines``: of checkpoints with keys in ``anchors``;
     those triggered up to ``released_to`` are only in the lake. ``facts``: all since ``facts_since``
     (None: all), and earlier ones without an outcome. ``stand_ins``: facts whose trigger no source
     reported. ``unplaced``: executions without a known task or host, by checkpoint. ``reported_…``:
-    hashes of the last results. ``judged_start``, ``judged_to``: start and end of the newest judged
-    window.
+    hashes of the last results. ``judged_start``, ``judged_to``: of the newest judged window.
     """
 
     answers: Sequence[Row] = ()
@@ -69,10 +65,7 @@ class JobState:
 
 
 def unpacked(packed: bytes | None) -> JobState:
-    """Names that an earlier or later version of Weir left are ignored.
-
-    Raises ValueError or an error of a decompressor if it is no state.
-    """
+    """Raises ValueError or an error of a decompressor if it is no state."""
     if packed is None:
         return JobState()
     values: Mapping[str, Any] = orjson.loads(ZstdDecompressor().decompress(packed))

@@ -22,10 +22,10 @@ REGISTERED, FAILED = "tm_registered", "task_state"
 KINDS_OF_END = ("tm_heartbeat_timeout", "tm_unreachable", "tm_disconnected")
 NOTICED_WITHIN_MS = 300_000
 """How long after a task was deployed elsewhere its last TaskManager still counts, and how far apart
-one loss is noticed: heartbeat.timeout is 50 s, and is set to some minutes.
+one loss is noticed: heartbeat.timeout is 50 s, or set to some minutes.
 """
 ALIVE_AFTER_MS = 10_000
-"""A heartbeat this long (one interval) after a suspected end proves the opposite."""
+"""One interval of heartbeats."""
 CONFIRMED_AFTER_MS = 30_000
 """Three missing heartbeats, while it is still listed."""
 UNLISTED_AFTER_MS = 300_000
@@ -35,7 +35,7 @@ LINGERS_MS = 2_000
 REASON_CHARS = NAME_CHARS = 300
 LIVES_KEPT, JOBS_KEPT = 2_000, 100
 KEPT_MS = 7 * 86_400_000
-"""After its end; as long as attempts of subtasks are carried."""
+"""As long as attempts of subtasks are carried."""
 
 WORDS: Mapping[str, str] = {
     "oom_killed": message("killed for memory"),
@@ -61,18 +61,15 @@ _BY_REASON = (
     ("shut_down", r"shutting down"),
     ("container_lost", r"terminated|killed|lost"),
 )
-"""Of the reasons for a closed connection: ResourceManagers pass on what YARN or Kubernetes says of
-the end of a container. A JobMaster closes them too, where its job ended.
+"""In reasons for a closed connection: ResourceManagers pass on what YARN or Kubernetes says. A
+JobMaster closes them too, where its job ended.
 """
 _REASONS = [(code, re.compile(pattern, re.IGNORECASE)) for code, pattern in _BY_REASON]
 _JOB_ENDED = re.compile(r"Stopping JobMaster")
 _EXIT_CODE = re.compile(r"exit(?:ed with)?\s*code\s*(?:is|[=:])?\s*(-?\d{1,5})", re.IGNORECASE)
 _HOST_OF_PATH = re.compile(r"@(.+):\d+/")
 _RESOURCE_ID = re.compile(r"(.+):[0-9]+-[0-9a-f]+")
-"""``ResourceID`` of a standalone TaskManager: host, port and six random digits.
-
-Those of YARN and Kubernetes are containers and pods.
-"""
+"""Of a standalone TaskManager: host, port and six random digits."""
 _SAMPLED = (
     "slots",
     "process_memory_bytes",
@@ -92,9 +89,9 @@ _NOTHING: dict[str, Any] = dict.fromkeys(
         "informed_jobs",
     )
 )
-"""``lost_at``, ``lost_by``: by a line. ``seen_at``: its newest heartbeat; ``sampled_at``: its
-newest sample. ``slot_jobs``: jobs that had slots there, and when last. ``informed_jobs``: jobs that
-know of its current end.
+"""``lost_at``, ``lost_by``: by a line. ``seen_at``: newest heartbeat; ``sampled_at``: newest
+sample. ``slot_jobs``: jobs that had slots there, and when last. ``informed_jobs``: of its current
+end.
 """
 
 
@@ -118,9 +115,9 @@ def lives(
     exceptions: Iterable[Row],
     executions: Iterable[Row],
 ) -> list[dict[str, Any]]:
-    """Lives in one cluster, with ``changed`` (served columns changed) and ``to_inform`` (jobs that
-    need to know of the end). ``known``: an earlier result. ``lines``: events of registrations, ends
-    and failed tasks; ``executions``: attempts of subtasks, and where they ran.
+    """With ``changed`` (served columns changed) and ``to_inform`` (jobs that need to know of the
+    end). ``known``: an earlier result. ``lines``: events of registrations, ends and failed tasks;
+    ``executions``: attempts of subtasks.
     """
     of_each: dict[str, list[dict[str, Any]]] = {}
     for row in sorted(known, key=itemgetter("taskmanager_id", "life")):
@@ -166,9 +163,7 @@ def lost_mentions(losses: Iterable[Row]) -> Iterator[Mention]:
 
 
 def losses_of_job(losses: Iterable[Row], states: Sequence[tuple[int, str]]) -> list[Row]:
-    """``states``: the job's states and when it entered them, in order. A TaskManager that outlived
-    the job is no loss.
-    """
+    """A TaskManager that outlived the job is no loss."""
     instants = [since_ms for since_ms, _ in states]
 
     def had_ended(at_ms: int) -> bool:
@@ -179,9 +174,7 @@ def losses_of_job(losses: Iterable[Row], states: Sequence[tuple[int, str]]) -> l
 
 
 def end_of(line: Row) -> tuple[str, int | None, str | None] | None:
-    """How a TaskManager ended by a line of its end, its exit code, and the line's own words; None
-    if the line is of the end of a job.
-    """
+    """Its code, exit code and own words; None if the line is of the end of a job."""
     if line["kind"] == "tm_heartbeat_timeout":
         return "heartbeat_timeout", None, None
     if line["kind"] == "tm_unreachable":
@@ -197,7 +190,7 @@ def end_of(line: Row) -> tuple[str, int | None, str | None] | None:
 
 
 def host_of_taskmanager(taskmanager_id: str) -> str:
-    """The host, if the id names one; a pod or container counts as its host."""
+    """A pod or container counts as its host."""
     named = _RESOURCE_ID.fullmatch(taskmanager_id)
     return (named[1] if named else taskmanager_id)[:NAME_CHARS]
 
@@ -224,9 +217,7 @@ def _exception_signs(exceptions: Iterable[Row]) -> Iterator[_Sign]:
 
 
 def _lost_id(trace: str | None, ran_on: str | None) -> str | None:
-    """The id of the lost TaskManager in a trace: the unreachable one, not the one that reports a
-    broken connection.
-    """
+    """The unreachable TaskManager, not the one that reports a broken connection."""
     name = lost_taskmanager(trace)
     if name is None and "RecipientUnreachable" in (trace or "").partition("\n")[0]:
         name = ran_on
@@ -351,9 +342,7 @@ def _is_over(life: Row) -> bool:
 
 
 def _end(life: dict[str, Any], before: Row | None, sampled_at: int | None) -> None:
-    """The served columns on its end and when it was last seen. An end that jobs know keeps its
-    date.
-    """
+    """An end that jobs know keeps its date."""
     ended_at, ended_by = life["lost_at"], life["lost_by"]
     suspected_at, newest = life["suspected_at"], sampled_at or 0
     if ended_at is None:

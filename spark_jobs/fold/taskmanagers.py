@@ -1,7 +1,5 @@
-"""Samples of the TaskManagers on which a job has slots, by the job's restarts between them.
-
-Memory that a restart leaks stays until the JVM ends, so the newest sample between each two restarts
-is kept.
+"""Samples of the TaskManagers on which a job has slots. Memory that a restart leaks stays until the
+JVM ends, so the newest sample between each two restarts is kept.
 """
 
 from bisect import bisect_left, bisect_right
@@ -31,9 +29,8 @@ COLUMNS = (
     "gc_ms",
     "cpu_ms",
 )
-"""Of the lake table ``taskmanagers``."""
 RECENT_MS = 180_000
-"""Of this time one sample a minute is kept: counters are compared from minute to minute."""
+"""One sample a minute is kept: counters are compared from minute to minute."""
 SPELLS_KEPT, TASKMANAGERS_KEPT = 12, 40
 GONE_AFTER_MS = HOUR_MS
 SAME_WITHIN_MS = 1000
@@ -50,10 +47,6 @@ def restarts_of(states: Iterable[tuple[int, str]]) -> list[int]:
 
 
 class TaskManagerHistory:
-    """The samples of a window: before its end, one of each recent minute, and earlier the last one
-    between each two restarts.
-    """
-
     def __init__(self, rows: Iterable[Row] = (), restarts: Sequence[int] = ()) -> None:
         self._thinned = _thinned(rows, restarts)
         self._instants = [row["ts"] for row in self._thinned]

@@ -1,6 +1,5 @@
 """Assigns log lines to checkpoints. Ids repeat if a job with a fixed id starts again, triggers do
-not. Few lines name the trigger time; the others belong to the nearest earlier trigger of their id
-and job.
+not. Lines that do not name the trigger time belong to the nearest earlier trigger of their id.
 """
 
 from collections.abc import Callable, Iterable
@@ -9,16 +8,15 @@ from operator import itemgetter
 from spark_jobs.fold.rows import Row, first_known, least
 
 CLOCK_SLACK_MS = 10_000
-"""Lines of one process are in order; those of another host may be this much ahead of the trigger.
-"""
+"""Lines of another host may be this much ahead of the trigger."""
 
 TRIGGERED = "checkpoint_triggered"
 
 TRIGGERS_KEPT = 200
-"""Of a job: a line of an earlier checkpoint has its trigger looked up in the lake."""
+"""Of earlier checkpoints they are looked up in the lake."""
 
 CheckpointKey = tuple[int, int]
-"""Checkpoint id and trigger time of a checkpoint of one job."""
+"""Checkpoint id and trigger time."""
 
 
 key_of: Callable[[Row], CheckpointKey] = itemgetter("checkpoint_id", "trigger_time")
@@ -27,9 +25,8 @@ key_of: Callable[[Row], CheckpointKey] = itemgetter("checkpoint_id", "trigger_ti
 def known_triggers(
     checkpoints: Iterable[Row], vertex_checkpoints: Iterable[Row], events: Iterable[Row]
 ) -> dict[CheckpointKey, int | None]:
-    """Every known trigger of one job → when the log reported it, None if only REST did.
-
-    The log's time differs from the trigger time if the declared time zone is wrong.
+    """Every known trigger → when the log reported it, which differs if the declared time zone is
+    wrong; None if only REST did.
     """
     known: dict[CheckpointKey, int | None] = {}
     for row in (*checkpoints, *vertex_checkpoints):
@@ -66,9 +63,7 @@ def merged(
 def anchored(
     events: Iterable[Row], known: dict[CheckpointKey, int | None]
 ) -> dict[CheckpointKey, list[Row]]:
-    """Events that name a checkpoint id, by checkpoint. Without a known trigger, the time of the
-    first mention minus its reported duration is used.
-    """
+    """Without a known trigger, the time of the first mention minus its reported duration is used."""
     events = [event for event in events if (event["checkpoint_id"] or 0) > 0]
     by_id: dict[int, list[tuple[int, int]]] = {event["checkpoint_id"]: [] for event in events}
     for (checkpoint_id, trigger_time), logged_at in known.items():

@@ -13,10 +13,7 @@ from spark_jobs.fold.state import JobState
 
 
 def windows_at_hand(update: JobUpdate, before: JobState) -> list[Row]:
-    """Vertices in windows, as rows of the fields of ``VertexWindow`` with ``window_start`` and
-    ``as_of``: new and remembered ones. With new samples, a window of a vertex is made of all its
-    samples.
-    """
+    """New and remembered ones. With new samples, a window of a vertex is made of all its samples."""
     earlier = Earlier([*before.counters, *answers(update.vertex_windows)])
     new = [
         {**{name: row[name] for name in row if name not in _UNREAD}, **rates(row, earlier)}
@@ -39,9 +36,7 @@ def by_minute(
 def lacking_minutes(
     starts_ms: Iterable[int], update: JobUpdate, before: JobState
 ) -> tuple[int, ...]:
-    """Minutes to judge whose samples are neither new nor remembered; none if they were already
-    looked up.
-    """
+    """None if they were already looked up."""
     if update.found is not None or not before.pressure:
         return ()
     at_hand = {_key(row) for row in (*update.vertex_windows, *before.vertex_windows)}

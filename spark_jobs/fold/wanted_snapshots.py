@@ -16,10 +16,8 @@ from spark_jobs.fold.state import JobState
 def wanted_keys(
     job_id: str, state: JobState, checkpoints: Iterable[Row], writing: Writing
 ) -> tuple[str, ...]:
-    """Keys of snapshots with data that no other source has: full sizes, and types of restored
-    snapshots in unusual directories.
-
-    ``checkpoints``: facts or answers of REST.
+    """Of snapshots with data that no other source has: full sizes, and types of restored snapshots
+    in unusual directories. ``checkpoints``: facts or answers of REST.
     """
     of_restores = unnamed(_restored_paths(state)) - types_of(state.snapshots).keys()
     return tuple(

@@ -1,6 +1,4 @@
-"""Which minutes of a job are judged, and the window of each: the only place where job windows are
-made.
-"""
+"""Which minutes of a job are judged, and the window of each."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,18 +31,16 @@ from spark_jobs.fold.rows import Row, floor_ms
 from spark_jobs.fold.taskmanagers import TaskManagerHistory
 
 CHUNK_MS = 600_000
-"""Windows of the same ten minutes share the full state per subtask."""
+"""Of windows that share the full state per subtask."""
 
 WINDOWS_PER_RUN = 1440
-"""Of one job; a run that brings more data judges the newest ones."""
+"""A run that brings more data judges the newest ones."""
 
 
 def judged_starts(
     instants: Iterable[int], before_ms: int | None, ended_ms: int | None
 ) -> list[int]:
-    """Starts of the minutes to judge, in order: those with new rows, and the last unfinished one
-    (``before_ms``).
-    """
+    """Those with new rows, and the last unfinished one (``before_ms``)."""
     touched = {floor_ms(at_ms, WINDOW_MS) for at_ms in instants}
     if not touched:
         return []
@@ -66,10 +62,7 @@ def job_windows(
     history: History,
     taskmanagers: TaskManagerHistory | None = None,
 ) -> list[JobWindow]:
-    """A window for each of ``starts_ms``.
-
-    ``newest_ms``: the end of judging; the newest window may be unfinished.
-    """
+    """``newest_ms``: the end of judging; the newest window may be unfinished."""
     vertices, edges = plan_of(current["graph"])
     version = release(current["flink_version"])
     config = checkpoint_config(current["checkpoint_config"] or {})

@@ -1,7 +1,7 @@
-"""Network buffers that a streaming job needs on each TaskManager. A subtask owns
-``buffers_per_channel`` for each input channel with a remote producer, and one for each subpartition
-plus one; without them the task fails. Floating buffers are added if the pool has them (Flink:
-SingleInputGate, NettyShuffleUtils).
+"""Network buffers that a job needs on each TaskManager. A subtask owns ``buffers_per_channel`` for
+each input channel with a remote producer, and one for each subpartition plus one; without them the
+task fails. Floating buffers are added if the pool has them (Flink: SingleInputGate,
+NettyShuffleUtils).
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ class BufferSettings:
 
 @dataclass(frozen=True)
 class BufferNeed:
-    """Buffers by TaskManager: ``least``, below which tasks fail, and the number used under load."""
+    """By TaskManager: ``least``, below which tasks fail, and the number used under load."""
 
     least: Buffers
     most: Buffers
@@ -35,9 +35,7 @@ class BufferNeed:
 def buffers_needed(
     plan: Plan, taskmanager_of: Sequence[Indices], taskmanagers: int, settings: BufferSettings
 ) -> BufferNeed:
-    """``taskmanager_of``: by vertex, the TaskManager of each subtask. Below 0 is unknown, and
-    counts as remote to all others.
-    """
+    """``taskmanager_of``: by vertex, of each subtask; below 0 is unknown, and remote to all others."""
     least, most = np.zeros(taskmanagers, dtype=np.int64), np.zeros(taskmanagers, dtype=np.int64)
     tasks = [np.bincount(where[where >= 0], minlength=taskmanagers) for where in taskmanager_of]
     for edge in plan.edges:

@@ -1,5 +1,3 @@
-"""The parts of a job's plan that a placement needs: vertices, edges, and slot sharing groups."""
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,9 +12,7 @@ Indices = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PlannedVertex:
-    """``slot_group``: vertices of one group share slots; vertices of unknown group are in the group
-    None.
-    """
+    """``slot_group``: None if unknown."""
 
     vertex_id: str
     name: str
@@ -33,7 +29,7 @@ class PlannedEdge:
 
 @dataclass(frozen=True)
 class Plan:
-    """Vertices in plan order. Edges may come in any order; a cycle is cut where it closes."""
+    """In plan order. A cycle of edges is cut where it closes."""
 
     vertices: tuple[PlannedVertex, ...]
     edges: tuple[PlannedEdge, ...]
@@ -115,7 +111,6 @@ def producers(source: int, target: int) -> Sequence[Indices]:
 
 
 def consumers_of_each(source: int, target: int) -> Indices:
-    """Pointwise: how many consumers each producer has."""
     if source <= target:
         return np.bincount(producers(source, target)[0], minlength=source)
     return np.ones(source, dtype=np.int64)

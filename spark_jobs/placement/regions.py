@@ -11,9 +11,8 @@ from spark_jobs.placement.plan import Indices, Plan, PlannedEdge, producers
 
 
 def regions(plan: Plan, *, full: bool = False) -> list[Indices]:
-    """By vertex, the region of each subtask, numbered from 0.
-
-    ``full``: the failover strategy that restarts all tasks.
+    """By vertex, the region of each subtask. ``full``: the failover strategy that restarts all
+    tasks.
     """
     firsts = np.cumsum([0, *(vertex.parallelism for vertex in plan.vertices)])
     labels = [
@@ -38,8 +37,8 @@ def regions(plan: Plan, *, full: bool = False) -> list[Indices]:
 
 
 def _connected_parts(plan: Plan) -> list[tuple[list[int], list[PlannedEdge]]]:
-    """Connected vertices with their edges, producers first. One all-to-all edge makes them one
-    region: every subtask of a vertex has a producer and a consumer on each of its other edges.
+    """Producers first. One all-to-all edge makes connected vertices one region: every subtask of a
+    vertex has a producer and a consumer on each of its other edges.
     """
     beside: list[set[int]] = [set() for _ in plan.vertices]
     for edge in plan.edges:
@@ -64,8 +63,8 @@ def _connected_parts(plan: Plan) -> list[tuple[list[int], list[PlannedEdge]]]:
 def restarted_by_taskmanager(
     regions: Sequence[Indices], taskmanager_of: Sequence[Indices], taskmanagers: int
 ) -> Indices:
-    """Tasks that restart when a TaskManager is lost: those of all regions with a task on it. Tasks
-    of unknown TaskManager (below 0) count for none.
+    """All tasks of the regions with a task on it. Tasks of unknown TaskManager (below 0) count for
+    none.
     """
     sizes = region_sizes(regions)
     regions_of, where = np.concatenate(regions), np.concatenate(taskmanager_of)

@@ -21,10 +21,6 @@ class Placement:
 
 @dataclass(frozen=True)
 class Simulated:
-    """``balanced``: tasks go to the slots with the fewest tasks, and slots of equal content are
-    spread out.
-    """
-
     by_default: Placement
     balanced: Placement
 
@@ -51,8 +47,8 @@ def _spread_out(plan: Plan, slot_of: Sequence[Indices], dealt: Indices) -> Indic
 
 
 def _by_index(plan: Plan) -> list[Indices]:
-    """Flink's default results in this: the first slots of a group hold a subtask of each vertex,
-    the last ones only those of the largest vertex.
+    """The first slots of a group hold a subtask of each vertex, the last ones only those of the
+    largest vertex.
     """
     slot_of: list[Indices] = [np.empty(0, dtype=np.int64)] * len(plan.vertices)
     first = 0
@@ -64,9 +60,7 @@ def _by_index(plan: Plan) -> list[Indices]:
 
 
 def _fewest_tasks(plan: Plan) -> list[Indices]:
-    """Subtask by subtask, producers first: the slot with the fewest tasks among those of its
-    producers, else among all.
-    """
+    """Producers first: the slot with the fewest tasks among those of its producers, else among all."""
     slot_of: list[Indices] = [np.empty(0, dtype=np.int64)] * len(plan.vertices)
     first_slot, size, first = {}, {}, 0
     for group, of_group in plan.groups().items():
@@ -127,10 +121,9 @@ def _candidates(plan: Plan, edges: Sequence[PlannedEdge], slot_of: Sequence[Indi
 
 
 def _beside_producers(candidates: Indices, tasks: Indices) -> Indices:
-    """The slot of each consumer: as if they chose one after the other, each the emptiest candidate
-    not yet taken; -1 if none is left. All choose at once, a slot keeps the first consumer that
-    chose it, and the others choose again. Slots prefer consumers only by index, so the result is
-    the same.
+    """As if consumers chose one after the other, each the emptiest candidate not yet taken; -1 if
+    none is left. All choose at once, a slot keeps the first consumer that chose it, and the others
+    choose again. Slots prefer consumers only by index, so the result is the same.
     """
     consumers, choices = candidates.shape
     if choices == 1:

@@ -1,5 +1,3 @@
-"""How evenly tasks are spread: tasks, work and network buffers of each TaskManager."""
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,10 +12,8 @@ Reals = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Spread:
-    """By TaskManager: ``tasks``, ``busy_cores`` (threads at work; None if no busy time is known)
-    and ``buffers``.
-
-    ``tasks_of``: vertices × TaskManagers. Tasks of unknown TaskManager are not counted.
+    """By TaskManager. ``busy_cores``: threads at work. ``tasks_of``: vertices × TaskManagers,
+    without tasks of unknown TaskManager.
     """
 
     tasks_of: Indices
@@ -34,9 +30,7 @@ class Spread:
         return float(np.max(self.tasks)) / mean if mean > 0 else None
 
     def concentration(self) -> Reals:
-        """By vertex: its most subtasks on one TaskManager, divided by the even share (rounded up).
-        1 is even, 0 if none is known.
-        """
+        """By vertex: its most subtasks on one TaskManager over the even share (rounded up)."""
         even = -(-self.tasks_of.sum(axis=1) // max(self.tasks_of.shape[1], 1))
         most: Indices = self.tasks_of.max(axis=1, initial=0)
         return np.where(even > 0, most / np.maximum(even, 1), 0.0)
@@ -49,8 +43,8 @@ def spread(
     settings: BufferSettings,
     busy_ratio: Sequence[float | None] | None = None,
 ) -> Spread:
-    """``busy_ratio``: by vertex, the mean of its subtasks; a vertex of unknown busy time makes the
-    work of TaskManagers unknown.
+    """``busy_ratio``: by vertex, the mean of its subtasks; unknown for one makes ``busy_cores``
+    unknown.
     """
     counts = [np.bincount(where[where >= 0], minlength=taskmanagers) for where in taskmanager_of]
     tasks_of = np.stack(counts) if counts else np.zeros((0, taskmanagers), dtype=np.int64)

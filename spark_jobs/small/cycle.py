@@ -1,5 +1,3 @@
-"""A cycle over rows that fit one process."""
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,13 +19,11 @@ from spark_jobs.transforms import group_windows
 
 MOST_STATE_BYTES = 4 * MOST_BYTES
 MOST_EXECUTIONS = 100_000
-"""Attempts of subtasks that are remembered: as plain rows they take a kilobyte each."""
+"""As plain rows they take a kilobyte each."""
 
 
 def fits(lake: LakeReader, previous: Manifest | None, run_dir: str) -> bool:
-    """Whether the lake is on this machine and the remembered state is small. The number of new rows
-    shows while they are read.
-    """
+    """The number of new rows shows while they are read."""
     if not is_local(lake.root, run_dir, previous.run_dir if previous else ""):
         return False
     filesystem, root = fsspec.core.url_to_fs(previous.run_dir if previous else run_dir)
@@ -36,10 +32,7 @@ def fits(lake: LakeReader, previous: Manifest | None, run_dir: str) -> bool:
 
 
 class SmallCycle(Cycle):
-    """``lake`` is a :class:`spark_jobs.small.rows.SmallLake`.
-
-    Raises :class:`spark_jobs.small.rows.TooLarge`; then Spark may write to the same directory.
-    """
+    """Raises :class:`spark_jobs.small.rows.TooLarge`; then Spark may write to the same directory."""
 
     lake: SmallLake
 

@@ -1,6 +1,4 @@
-"""Splits clusters into parts, so that one process holds the rows of a few: jobs of different
-clusters are independent.
-"""
+"""Splits clusters into parts, so that one process holds the rows of a few."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -13,15 +11,14 @@ from spark_jobs.run_files import EXECUTIONS, JOB_STATE
 from spark_jobs.small.rows import SmallLake
 
 ROWS_OF_A_REMEMBERED_JOB = 4
-"""What is remembered of a job takes as much memory as some rows."""
+"""In memory."""
 
 
 def parts(
     lake: SmallLake, after: Mapping[str, int], previous: Manifest | None, most_rows: int
 ) -> Iterator[tuple[str, ...] | None]:
-    """Names of clusters, by part; together all with new rows or remembered jobs. A single None
-    means all at once, if rows are few. A cluster with more than ``most_rows`` is a part by itself:
-    the collector bounds its rows per commit.
+    """Names of clusters, by part; a single None means all at once. A cluster with more than
+    ``most_rows`` is a part by itself: the collector bounds its rows per commit.
     """
     sizes = lake.new_rows_of_clusters(after)
     for name, weight in ((JOB_STATE, ROWS_OF_A_REMEMBERED_JOB), (EXECUTIONS, 1)):

@@ -18,9 +18,9 @@ from spark_jobs.slices import counts, data_path
 from spark_jobs.spans import Span
 
 MOST_ROWS = 40_000
-"""Of all files that a cycle reads: seconds of work. Beyond it Spark's planning no longer weighs."""
+"""Seconds of work. Beyond it Spark's planning no longer weighs."""
 MOST_BYTES = 8 << 20
-"""The stored bytes of these files; rows of thousands of subtasks are long."""
+"""Stored; rows of thousands of subtasks are long."""
 
 
 def is_local(*places: str) -> bool:
@@ -33,9 +33,8 @@ class TooLarge(Exception):
 
 @dataclass
 class SmallLake:
-    """A lake on this machine's disk, at one version per table. Its methods raise :class:`TooLarge`.
-    ``after``: by table, its version and that of the derived table. ``clusters``: the only ones
-    whose rows are read; None for all.
+    """A lake on this machine's disk, at one version per table. Methods raise :class:`TooLarge`.
+    ``clusters``: the only ones whose rows are read.
     """
 
     lake: LakeReader

@@ -1,7 +1,6 @@
-"""The steps of a cycle: new rows of the lake → one pass over each job that has any → one result. If
-a job needs earlier rows, they are looked up, and it is folded again. A small cycle
-(``small/cycle.py``) calls the steps in its own process; with Spark (``jobs/recompute.py``) Python
-workers call them on all rows of a job, or of a cluster.
+"""The steps of a cycle: new rows of the lake → one pass over each job that has any → one result. A
+small cycle (``small/cycle.py``) calls them in its own process; with Spark (``jobs/recompute.py``)
+Python workers call them on all rows of a job, or of a cluster.
 """
 
 from abc import ABC, abstractmethod
@@ -54,14 +53,14 @@ _MAPPED_TABLES: Mapping[str, tuple[Make, pa.Schema]] = {
 
 
 class Made(NamedTuple):
-    """Rows that are computed once for all readers, and their files in the run's directory."""
+    """Rows that are computed once for all readers, and their files."""
 
     rows: Rows
     output: Output
 
 
 class Cycle(ABC):
-    """One run over rows since ``previous``; ``steps`` writes everything except the manifest."""
+    """``steps`` writes everything except the manifest."""
 
     def __init__(
         self, lake: Any, previous: Manifest | None, run_dir: RunFiles,
@@ -76,7 +75,7 @@ class Cycle(ABC):
         }
 
     def steps(self) -> Iterator[tuple[str, int]]:
-        """Write part after part; yields the name and number of rows of each."""
+        """Yields the name and number of rows of each part."""
         if self._has_new("log_records"):
             yield "events", self._read_events.output.rows
         if self._has_new("references"):
@@ -135,9 +134,7 @@ class Cycle(ABC):
 
     @cached_property
     def parts(self) -> Parts:
-        """New and remembered rows of each job, by part; see
-        :class:`spark_jobs.fold.job_update.JobUpdate`.
-        """
+        """By part; see :class:`spark_jobs.fold.job_update.JobUpdate`."""
         parts = dict(self._parts_of_life)
         if self._has_executions:
             parts["executions"] = self._mapped(
@@ -333,15 +330,11 @@ class Cycle(ABC):
     def _mapped(self, rows: Rows, make: Make, schema: pa.Schema) -> Rows: ...
     @abstractmethod
     def _in_order(self, parts: Parts, by: Sequence[str]) -> Rows:
-        """Rows of all parts, grouped by key, each part in a struct column of its name; within a
-        cluster part by part.
-        """
+        """Grouped by key, each part in a struct column of its name; within a cluster part by part."""
 
     @abstractmethod
     def _made(self, folder: str, rows: Rows, make: Make, schema: pa.Schema) -> Made:
-        """The result of ``make``, written below the folder; ``staged/`` is for later steps of this
-        run.
-        """
+        """Written below the folder; ``staged/`` is for later steps of this run."""
 
     @abstractmethod
     def _rows(self, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> Rows: ...
@@ -355,7 +348,7 @@ class Cycle(ABC):
 
     @abstractmethod
     def _bounds(self, rows: Rows, column: str) -> tuple[datetime, datetime]:
-        """The first and the last instant, rounded down to seconds."""
+        """Rounded down to seconds."""
 
     @abstractmethod
     def _select_jobs(self, rows: Rows, jobs: Rows) -> Rows: ...
@@ -365,15 +358,11 @@ class Cycle(ABC):
 
     @abstractmethod
     def _flagged(self, samples: Rows, after_seq: int) -> Rows:
-        """Samples with an instant, as :data:`spark_jobs.transforms.group_windows.SAMPLE` with its
-        flags.
-        """
+        """Samples with an instant, and their flags."""
 
     @abstractmethod
     def _carried(self, name: str, schema: pa.Schema, known: str | None = None) -> Rows:
-        """A snapshot of the last run, without rows whose ``known`` is null; from another version,
-        the common columns.
-        """
+        """Without rows whose ``known`` is null."""
 
     def _carry_over(self, name: str, schema: pa.Schema) -> None:
         if self.previous:

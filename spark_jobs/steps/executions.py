@@ -22,9 +22,7 @@ DEPLOYED, RECEIVED = "task_deployed", "task_received"
 SUBTASK = ("job_id", "vertex_id", "task", "subtask")
 
 CARRIED_DAYS = 7
-"""Older attempts are forgotten, but the newest of each subtask, which may still run, only after
-``NEWEST_DAYS``.
-"""
+"""The newest attempt of each subtask may still run, and is forgotten after ``NEWEST_DAYS``."""
 NEWEST_DAYS = 400
 DAY_MS = 86_400_000
 
@@ -42,9 +40,6 @@ def report_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 
 def learnt_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """``LEARNT_EXECUTION`` rows of each cluster from its parts ``carried`` (by the last run) and
-    ``reported``.
-    """
     for group in groups(batches, keys=1):
         rows = executions(group.rows("reported"), group.rows("carried"))
         yield batch_from_rows(({**row, "cluster": group.key[0]} for row in rows), LEARNT_EXECUTION)
@@ -55,8 +50,8 @@ def newly_placed_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Recor
 
 
 def executions(events: Sequence[Row], carried: Sequence[Row]) -> list[dict[str, Any]]:
-    """Executions in these lines of one cluster and in ``carried``, an earlier result; a row per
-    attempt. ``newly_placed``: job, task and host have become known.
+    """A row per attempt. ``carried``: an earlier result. ``newly_placed``: job, task and host have
+    become known.
     """
     tellings: dict[str, list[tuple[Any, Row]]] = defaultdict(list)
     for row in carried:
@@ -104,9 +99,7 @@ def _time(row: Row) -> Any:
 def _take_jobs(
     known: Iterable[dict[str, Any]], reported: Iterable[Row], carried: Iterable[Row]
 ) -> None:
-    """Set the job: from a line that names both, else from the execution graph, else if the log has
-    only one job.
-    """
+    """From a line that names both, else from the execution graph, else if the log has only one job."""
     with_job = [event for event in reported if event["job_id"] is not None]
     of_graph: dict[str, str] = {}
     for row in (*(event for event in with_job if event["execution_id"] is not None), *carried):

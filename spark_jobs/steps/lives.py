@@ -53,9 +53,6 @@ def line_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def life_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """``known``, ``lines``, ``samples``, ``exceptions`` and ``executions`` of clusters →
-    ``LEARNT_LIFE``.
-    """
     for group in groups(batches, keys=1):
         names = ("known", "lines", "samples", "exceptions", "executions")
         rows = lives(*map(group.rows, names))
@@ -67,7 +64,7 @@ def served_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def loss_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """``TASKMANAGER_LOSS`` for each job that needs to know of it."""
+    """For each job that needs to know of it."""
     for batch in batches:
         losses = batch.take(pc.list_parent_indices(batch["to_inform"]))
         made = {

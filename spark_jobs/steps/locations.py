@@ -14,13 +14,9 @@ from spark_jobs.transforms.grouped_batches import groups
 from spark_jobs.transforms.plain_rows import plain
 
 OF_PROCESS = ("transaction_open", "transaction_lost", "transaction_timeout_set", *STORE_KINDS)
-"""Lines of TaskManagers that name no task: they are of the job whose tasks run there, where that is
-one job.
-"""
+"""Lines of TaskManagers that name no task: of the only job whose tasks run there."""
 WORKER_ENDED = "worker_terminated"
-"""Of the ResourceManager: a worker without a deployed task is only a loss for the job that waits
-for it.
-"""
+"""A worker without a deployed task is only a loss for the job that waits for it."""
 OF_CLUSTER = (
     WORKER_ENDED,
     "worker_unregistered",
@@ -39,11 +35,9 @@ OF_CLUSTER = (
     "taskmanager_fatal",
     "zookeeper_lost",
 )
-"""Lines of other processes belong to the cluster's only known job; those of ``OF_PROCESS`` too, if
-it is unknown what runs there.
-"""
+"""Lines of other processes belong to the cluster's only known job."""
 NAMED_BY = ("execution_id", "attempt", "container", "timeout_ms", "reason_text", "reason")
-"""Columns of events, at least one of which is filled if the place of a task matters."""
+"""Columns, at least one of which is filled if the place of a task matters."""
 
 _NAME = ("task", "subtask", "attempt")
 _BY_NAME = ("job_id", "vertex_id", "container", "host")
@@ -68,10 +62,9 @@ class Places:
         self._ran: dict[str, Row] = {}
         self._runs: dict[Any, list[Row]] = defaultdict(list)
         self._came: dict[str, list[Row]] = defaultdict(list)
-        """Executions that a TaskManager logged as received, by log."""
+        """That a TaskManager logged as received, by log."""
         self._first_of_job: dict[str, Row] = {}
         self._named: set[str] = set()
-        """Jobs that any line names."""
         self._containers: set[str] = set()
 
     def take(self, executions: Iterable[Row]) -> None:

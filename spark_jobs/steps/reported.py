@@ -17,18 +17,16 @@ STACKTRACE_CHARS = 16 * 1024
 UNNAMED = "unknown"
 EXCEPTION = arrow_schema(JOB_EXCEPTION)
 SKIP = pa.schema([*arrow_schema(SKIPPED_INPUT), ("job_id", pa.string())])
-"""Skipped inputs name no job."""
 
 Batches = Iterable[pa.RecordBatch]
 Wanted = Sequence[tuple[str, str, Sequence[str]]]
-"""Cluster, job and the keys of snapshots that it needs (:mod:`spark_jobs.fold.wanted_snapshots`).
-"""
+"""Cluster, job and keys (:mod:`spark_jobs.fold.wanted_snapshots`)."""
 
 _READ_BY_NOBODY = ""
 
 
 def exception_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """``exceptions`` → ``EXCEPTION``; ``task_key`` is "" for a global failure."""
+    """``task_key`` is "" for a global failure."""
     for rows in batches:
         traces = [
             trace and shortened(trace, STACKTRACE_CHARS) for trace in rows["stacktrace"].to_pylist()
@@ -53,9 +51,7 @@ def skip_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def taskmanager_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """``taskmanagers`` → ``TASKMANAGER``, one for each job with slots there; none before 1.13,
-    which does not report the jobs.
-    """
+    """One for each job with slots there; none before 1.13, which does not report the jobs."""
     for rows in batches:
         slots = (
             dict.fromkeys(slot["job_id"] for slot in allocated or ())
@@ -70,8 +66,8 @@ def taskmanager_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def snapshot_batches(batches: Batches, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-    """``snapshots`` → ``SNAPSHOT``, one for each job that needs it. A row of an audit has no
-    cluster, which is unknown where the file is read, so it matches any.
+    """One for each job that needs it. A row of an audit has no cluster, which is unknown where the
+    file is read, so it matches any.
     """
     by_key: dict[str, list[tuple[str, str]]] = {}
     for cluster, job_id, keys in wanted:

@@ -20,7 +20,6 @@ LENGTHS_MS = {"hour": HOUR_MS, "day": 24 * HOUR_MS}
 PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 ROLLUP = arrow_schema(CHECKPOINT_ROLLUP)
 NEW = (*JOB, "trigger_time")
-"""What is read of a new fact."""
 
 _KEY = tuple(name for name in CHECKPOINT_FACTS.identity if name not in JOB)
 _key = itemgetter(*_KEY)
@@ -31,9 +30,7 @@ Period = tuple[str, int]
 
 
 def rollup_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """``new`` facts of jobs and all ``kept`` facts of their days → ``ROLLUP`` of changed hours and
-    days.
-    """
+    """Of hours and days that have ``new`` facts, from all ``kept`` facts of their days."""
     with without_garbage_collection():
         for group in groups(batches):
             if touched := {period for row in group.rows("new") for period in _periods(row)}:
@@ -56,10 +53,9 @@ def rolled_up(kept: Iterable[dict[str, Any]], touched: set[Period]) -> Iterator[
 
 
 def newest(kept: Iterable[dict[str, Any]]) -> Iterator[Row]:
-    """Rows of the lake's ``checkpoint_facts`` of one job → each key once, as in the database. A
-    retraction voids earlier commits of its key; of the rest a settled row goes before an open one,
-    then the newest. A retracted key has no figures; its ``as_of`` is that of the voided row, so
-    that the roll-up without it replaces the one with it.
+    """Each key once, as in the database. A retraction voids earlier commits of its key; of the rest
+    a settled row goes before an open one, then the newest. A retracted key has no figures; its
+    ``as_of`` is that of the voided row, so that the roll-up without it replaces the one with it.
     """
     back: dict[Any, int] = {}
     dated = [row for row in kept if row["trigger_time"] is not None]

@@ -52,9 +52,7 @@ class Compared(NamedTuple):
 
 
 def file_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The ``REFERENCE`` rows of RocksDB files, and those that mark a ``_metadata`` as read to its
-    end.
-    """
+    """RocksDB files, and rows that mark a ``_metadata`` as read to its end."""
     for batch in batches:
         is_file = pc.and_(pc.is_valid(batch["path"]), pc.ends_with(batch["local_name"], SST))
         yield batch.filter(pc.or_kleene(pc.equal(batch["ordinal"], 0), is_file))
@@ -65,9 +63,9 @@ def whole_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
 
 def upload_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """``asked`` (comparisons of jobs), ``read`` (``WHOLE`` of files read since the last run) and,
-    after these of each cluster, ``references`` → ``UPLOAD``: a row for each comparison whose
-    snapshots were both read, at least one since the last run.
+    """``asked`` (comparisons of jobs), ``read`` (files read since the last run) and, after these of
+    each cluster, ``references`` → a row for each comparison whose snapshots were both read, at
+    least one since the last run.
     """
     uploads = None
     for batch in batches:

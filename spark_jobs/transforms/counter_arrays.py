@@ -1,6 +1,6 @@
-"""Counters of records read and emitted by the subtasks of a vertex at two instants of a window: in
-the *newest* answer with counters, and the *first* one of the same attempts. Executors import this
-module: nothing but Arrow and NumPy.
+"""Counters of the subtasks of a vertex at two instants of a window: in the *newest* answer with
+counters, and the *first* one of the same attempts. Executors import this module: nothing but Arrow
+and NumPy.
 """
 
 import numpy as np
@@ -14,9 +14,8 @@ AT = "counted_at"
 
 
 def counters(cells: Cells) -> pa.StructArray:
-    """``newest`` and ``first`` of each window: ``at`` and arrays over subtasks, null if a task did
-    not run or report. ``newest`` is null if no answer has any, ``first`` if no earlier one has all
-    subtasks in the same attempts.
+    """``at`` and arrays over subtasks. ``newest`` is null if no answer has counters, ``first`` if
+    no earlier one has all subtasks in the same attempts.
     """
     read = {name: cells.reals(name) for name in COUNTERS}
     counts = ~np.isnan(read["records_in"]) | ~np.isnan(read["records_out"])

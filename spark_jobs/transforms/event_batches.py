@@ -1,7 +1,4 @@
-"""Log records → typed events over Arrow batches: for Spark's workers and for small cycles.
-
-Types are those of :func:`ingest.flink_logs.event_parser.event_of`.
-"""
+"""Log records → typed events, as :func:`ingest.flink_logs.event_parser.event_of`."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -40,9 +37,7 @@ RECORD_COLUMNS = (
 
 
 def event_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Records (at least ``level`` and ``message``) → their events: the columns of ``EVENT`` that
-    are known, in that order.
-    """
+    """The columns of ``EVENT`` that are known. Records have at least ``level`` and ``message``."""
     for batch in batches:
         with without_garbage_collection():
             events = _events_of(batch)

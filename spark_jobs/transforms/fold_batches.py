@@ -1,7 +1,5 @@
 """The work of a Python worker: rows of jobs from Arrow, through :mod:`spark_jobs.fold`, back into
-Arrow.
-
-Executors import this module: nothing but Arrow, the fold and the diagnosis core.
+Arrow. Executors import this module: nothing but Arrow, the fold and the diagnosis core.
 """
 
 import gc
@@ -89,9 +87,7 @@ FOLDED = pa.schema(
         (ROWS, pa.struct([(table.name, pa.int64()) for table in _TABLES])),
     ]
 )
-"""``lookup``: the job was not folded, since earlier rows are needed; then nothing else of it
-counts.
-"""
+"""``lookup``: the job was not folded, since earlier rows are needed."""
 
 _READ: Mapping[str, Sequence[str] | None] = {
     "skips": ("observed_at", "subject", "reason", "detail", "as_of"),
@@ -99,14 +95,13 @@ _READ: Mapping[str, Sequence[str] | None] = {
     group_windows.FOUND_PART: (),
     "windows": group_windows.WINDOW,
 }
-"""Fields of a part that are taken out of Arrow; of parts that are not named, all."""
+"""Fields that are taken out of Arrow; of parts that are not named, all."""
 _FOUND_BY = {
     "found_checkpoints": ("trigger_time", 0),
     "found_vertex_checkpoints": ("trigger_time", 0),
     "found_lines": ("ts", LINES_AFTER_TRIGGER // timedelta(milliseconds=1)),
 }
-"""Looked-up rows are read for several jobs at once: these columns tell which are in the span of one
-job.
+"""Rows are looked up for several jobs at once: these columns tell which are in the span of one job.
 """
 _UNFIT = (pa.ArrowException, OverflowError, ValueError, TypeError)
 _AS_NEWS = (
@@ -133,11 +128,9 @@ _AS_NEWS = (
 def folded_batches(
     batches: Iterable[pa.RecordBatch], settings: Settings, older_snapshots: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of ``FOLDED``, a row for each job. ``batches``: rows of ``cluster``, ``job_id`` and a
-    struct for each part, sorted by job.
-
-    A job that cannot be folded affects no other: its state stays, and a skipped input says why.
-    ``older_snapshots``: see :class:`spark_jobs.fold.job_update.JobUpdate`.
+    """A row of ``FOLDED`` for each job. ``batches``: rows of ``cluster``, ``job_id`` and a struct
+    for each part, sorted by job. A job that cannot be folded affects no other: its state stays, and
+    a skipped input says why.
     """
     # Rows form no cycles: garbage collection of millions of them took more time than the rules.
     gc.disable()
@@ -157,14 +150,14 @@ def folded_batches(
 
 
 def jobs_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Group]:
-    """The groups of rows by job, with samples as windows."""
+    """With samples as windows."""
     return group_windows.with_windows(groups(batches, _READ))
 
 
 def asked_batches(
     batches: Iterable[pa.RecordBatch], settings: Settings
 ) -> Iterator[pa.RecordBatch]:
-    """``ASKED`` of each job, from the same rows; none for a job that cannot be folded."""
+    """None for a job that cannot be folded."""
     rows: list[Row] = []
     for group in jobs_of(batches):
         if group.key[1] is not None:
@@ -272,7 +265,7 @@ def fold_group(
 
 
 def news_of(group: Group, older_snapshots: bool = False) -> JobUpdate:
-    """The new rows of one job, from a group of :func:`jobs_of`."""
+    """From a group of :func:`jobs_of`."""
     windows, looked_up = group.rows("windows"), group.rows("found")
     news: dict[str, Any] = {part: group.rows(part) for part in _AS_NEWS}
     for part, (column, later_ms) in _FOUND_BY.items():

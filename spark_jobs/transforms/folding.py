@@ -10,9 +10,7 @@ from spark_jobs.nested_tables import JOB
 
 
 def in_order(parts: Mapping[str, DataFrame], by: Sequence[str] = JOB) -> DataFrame:
-    """Rows of all parts, grouped by key, each part in a struct column of its name; within a cluster
-    part by part.
-    """
+    """Each part in a struct column of its name; within a cluster part by part."""
     nested = (_nest(rows, name, by) for name, rows in parts.items())
     every = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), nested)
     then = () if by == JOB else (F.col(name).isNull() for name in parts)

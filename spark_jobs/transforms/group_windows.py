@@ -1,7 +1,5 @@
 """Metric samples of jobs → their pressure windows and where their tasks ran, whole columns of many
-jobs at a time.
-
-Executors import this module: nothing but Arrow and NumPy.
+jobs at a time. Executors import this module: nothing but Arrow and NumPy.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,9 +20,7 @@ FOUND_PART = "found_samples"
 """All samples of the minutes that the job needs; of other minutes, those that other jobs need."""
 IS_NEW = "is_new"
 SAMPLE = OF_WINDOW
-"""Columns of ``vertex_metrics`` that are read of a sample. Beside them a row says whether it
-``is_new``, or only of a touched window.
-"""
+"""Beside them a row says whether it ``is_new``, or only of a touched window."""
 WINDOW = (
     "vertex_id",
     "window_start",
@@ -42,16 +38,14 @@ WINDOW = (
     "readings",
     "counters",
 )
-"""Fields of a window that the fold reads; those of its serving table are passed on as they are."""
+"""Fields that the fold reads; those of the serving table are passed on as they are."""
 PLACEMENT = ("vertex_id", "ts", "host", "attempt")
 
 SAMPLES_AT_ONCE = 20_000
 
 
 def with_windows(groups: Iterable[Group]) -> Iterator[Group]:
-    """The groups in their order, with ``windows`` (those with a new sample) and ``placements``
-    instead of ``samples``.
-    """
+    """With ``windows`` (those with a new sample) and ``placements`` instead of ``samples``."""
     pending: list[Group] = []
     rows = 0
     for group in groups:

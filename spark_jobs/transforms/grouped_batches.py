@@ -14,7 +14,6 @@ Key = tuple[Any, ...]
 """Cluster, or cluster and job; rows that name no job are a group of their cluster."""
 
 Piece = tuple[list[Any], pa.StructArray]
-"""Plain rows, and the same rows in Arrow."""
 
 
 _ALL: Mapping[str, Sequence[str] | None] = {}
@@ -22,7 +21,7 @@ _ALL: Mapping[str, Sequence[str] | None] = {}
 
 @dataclass
 class Group:
-    """All rows of one key, by part: as plain rows, and as Arrow columns."""
+    """By part: as plain rows, and as Arrow columns."""
 
     key: Key
     parts: dict[str, list[Piece]] = field(default_factory=dict)
@@ -33,7 +32,6 @@ class Group:
         return pieces[0][0] if len(pieces) == 1 else [row for rows, _ in pieces for row in rows]
 
     def arrays(self, part: str) -> list[pa.StructArray]:
-        """The same rows as arrays, in the same order."""
         return [array for _, array in self.parts.get(part, ())]
 
 
@@ -43,7 +41,7 @@ def groups(
     keys: int = 2,
 ) -> Iterator[Group]:
     """``batches``: the key's columns, and a struct column for each part, of which one is set in a
-    row; sorted by key. ``read``: the fields to read of a part; all if it is not named, and no plain
+    row; sorted by key. ``read``: the fields to read of a part; all if it is not named, no plain
     rows if empty.
     """
     current: Group | None = None

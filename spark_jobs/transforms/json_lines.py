@@ -1,4 +1,4 @@
-"""Recognises lines of a JSON log that are not kept, for a whole column at once, like
+"""Lines of a JSON log that are not kept, for a whole column at once, like
 :func:`ingest.flink_logs.json_records.is_routine`.
 """
 
@@ -15,12 +15,11 @@ _MESSAGE, _QUIET = '"message": ?"', r'"(?:log\.)?level": ?"(?:INFO|DEBUG|TRACE)"
 
 
 def alone(lines: pa.BinaryArray) -> bool:
-    """Whether all lines begin like objects."""
     return bool(pc.all(pc.starts_with(lines, "{")).as_py())
 
 
 def routine(lines: pa.BinaryArray) -> np.ndarray:
-    """True for records that are certainly neither events nor of a kept level."""
+    """Certainly neither events nor of a kept level."""
     objects = pc.and_(pc.starts_with(lines, "{"), pc.ends_with(lines, "}"))
     flags: np.ndarray = (
         objects.to_numpy(zero_copy_only=False)

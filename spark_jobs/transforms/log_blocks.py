@@ -1,6 +1,5 @@
 """Blocks of log files → batches of records. A record belongs to the block in which it begins; the
-worker reads past the block to its end. So large files are read on many cores, with the same
-records.
+worker reads past the block to its end.
 """
 
 import sys
@@ -26,18 +25,16 @@ from spark_jobs.arrow_schemas import INSTANT
 from spark_jobs.transforms import json_lines, whole_records
 
 BLOCK_BYTES = 16 * 1024 * 1024
-"""Small, so that no core waits long for another's last block."""
+"""No core waits long for another's last block."""
 READ_BYTES = 2 * 1024 * 1024
 READ_ON_BYTES = 64 * 1024
 LEARNED_BYTES = 64 * 1024
-"""Read at a file's beginning, and before a block, to learn the prefixes of lines."""
+"""To learn the prefixes of lines."""
 LEARNED_BEHIND_BYTES = 4 * 1024
 """Of the line in which a block begins."""
 
 MOST_CHANGES = 20
-"""Changes between single records and other parts in one reading: with more, the batch path is
-slower.
-"""
+"""With more, the batch path is slower."""
 
 RECORDS = pa.schema(
     [
@@ -49,15 +46,14 @@ RECORDS = pa.schema(
         ("failure", pa.string()),
     ]
 )
-"""``offset`` is not known, ``ordinal`` only within a block. Each block has one more row, without
-``record_hash``: how many ``headers`` it has (some of which may be those behind it), and why it
-could not be read to its end.
+"""``ordinal`` only within a block. Each block has one more row, without ``record_hash``: how many
+``headers`` it has (some of which may be those behind it), and why it could not be read to its end.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Bytes of an unpacked file. A packed one is a single block."""
+    """A packed file is a single block."""
 
     path: str
     begin: int
@@ -65,7 +61,7 @@ class Block:
 
 
 def shares(files: Iterable[LogFile], block_bytes: int = BLOCK_BYTES) -> list[list[Block]]:
-    """The files' blocks in groups of about equal size."""
+    """In groups of about equal size."""
     out: list[list[Block]] = []
     left = 0
     for file in files:
@@ -87,7 +83,7 @@ def shares(files: Iterable[LogFile], block_bytes: int = BLOCK_BYTES) -> list[lis
 def record_batches(
     blocks: Iterable[Block], layout: Layout, zone: ZoneInfo, keep: Keep
 ) -> Iterator[pa.RecordBatch]:
-    """``RECORDS`` of the blocks. Never raises for a bad file."""
+    """Never raises for a bad file."""
     for block in blocks:
         reader = BlockReader(block, layout, zone, keep)
         failure = None
@@ -121,7 +117,6 @@ class BlockReader(LogReader):
         self._block = block
 
     def read(self, stream: IO[bytes]) -> Iterator[pa.RecordBatch]:
-        """Records that begin in the block."""
         position, end = self.resume_offset, self._block.end
         if not self._block.begin:
             # Copy-and-truncate rotation may leave a hole, of any size; what follows it belongs to
@@ -154,9 +149,7 @@ class BlockReader(LogReader):
             yield self._batch(end)
 
     def _learn_before(self, stream: IO[bytes]) -> None:
-        """Learn the container from records right before the block, if it first prints behind the
-        file's beginning.
-        """
+        """If the container first prints behind the file's beginning."""
         first = max(self._block.begin - LEARNED_BYTES, LEARNED_BYTES)
         stream.seek(first - 1)
         before = stream.read(self._block.begin - first + 1 + LEARNED_BEHIND_BYTES)
@@ -215,7 +208,6 @@ class BlockReader(LogReader):
             self.hold_columns(process, [*columns, None], len(columns[0]))
 
     def hold_columns(self, process: str, columns: list[Any], rows: int) -> None:
-        """``columns`` up to ``offset``."""
         if rows:
             every = [*columns, process, self._file, None, None]
             arrays = [
@@ -227,7 +219,7 @@ class BlockReader(LogReader):
 
 class ColumnSplitter(RecordSplitter):
     """Makes columns of pieces that are single, complete records; the others go to the usual
-    splitter. Has no offsets of single records.
+    splitter.
     """
 
     def __init__(self, reader: BlockReader, process: str, layout: Layout) -> None:

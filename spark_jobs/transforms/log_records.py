@@ -1,6 +1,4 @@
-"""Log files → rows of the lake's ``log_records``: distributes files over Spark's workers
-(:mod:`spark_jobs.transforms.log_blocks`).
-"""
+"""Distributes log files over Spark's workers (:mod:`spark_jobs.transforms.log_blocks`)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -24,7 +22,6 @@ def by_block(
     keep: Keep = "events",
     block_bytes: int = BLOCK_BYTES,
 ) -> WorkerRows:
-    """``RECORDS`` of the files, a task for each share of their blocks."""
     blocks = shares(files, block_bytes)
     read = partial(_read, shares=blocks, layout=layout, time_zone=time_zone, keep=keep)
     return WorkerRows(session.range(0, len(blocks), 1, max(len(blocks), 1)), read, RECORDS)
@@ -43,9 +40,6 @@ def _read(
 
 
 def numbered(rows: DataFrame) -> DataFrame:
-    """``ordinal`` among equal records of one file.
-
-    Equal ones are interchangeable, so their order does not matter.
-    """
+    """Equal records of one file are interchangeable."""
     alike = Window.partitionBy("file", "ts", "record_hash").orderBy("process")
     return rows.withColumn("ordinal", F.row_number().over(alike).cast("long") - 1)

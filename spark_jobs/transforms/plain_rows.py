@@ -11,7 +11,6 @@ US_PER_MS = 1000
 
 
 def plain(array: pa.Array) -> list[Any]:
-    """An array of any type that the lake or a serving table uses as a Python list, nulls as None."""
     kind = array.type
     if array.null_count == len(array):  # like most columns that only few Flink versions fill
         return [None] * len(array)

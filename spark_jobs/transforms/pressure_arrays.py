@@ -42,7 +42,7 @@ SPREAD = {
     "backpressured_ms_per_s": "backpressured_ms_per_s",
     "idle_ms_per_s": "idle_ms_per_s",
 }
-"""Serving prefix → lake column. Each gets p50, max and mean over subtasks."""
+"""Serving prefix → lake column, with p50, max and mean over subtasks."""
 MEASURES = (*SPREAD.values(), "backpressured_ratio", "records_in_per_s", "records_out_per_s")
 OF_TIME = ("busy_ms_per_s", "backpressured_ms_per_s", "idle_ms_per_s")
 PLACE = ("host", "taskmanager_id")
@@ -66,14 +66,11 @@ ARRAYS = (
     "source_idle_ms",
     *PLACE,
 )
-"""What comes out for each subtask of a window."""
 READ = (*ORDER, "parallelism", "counted_at", *PER_SUBTASK)
 
 
 def windows(samples: pa.RecordBatch) -> pa.RecordBatch:
-    """Samples of whole windows, sorted by ``ORDER`` → a row for each window, with ``newest_ts``,
-    ``counters`` and ``readings``.
-    """
+    """``samples``: of whole windows, sorted by ``ORDER``."""
     once = samples.take(pa.array(newest_places(samples)))
     cells = Cells.of(once, PER_SUBTASK)
     rows = cells.first_of_window
@@ -131,12 +128,10 @@ def _means(cells: Cells) -> dict[str, Reals]:
 
 
 def _busy_or_unknown(read: Mapping[str, Reals]) -> Reals:
-    """Busy time, unless it is a start-up value.
-
-    Flink derives it as what is neither idle nor back-pressured, so a task that has not begun shows
-    a full second; and as metrics are fetched every ten seconds, that reading outlives the
-    INITIALIZING state (seen for 5 s in 1.20). A full second counts only if there is anything to be
-    busy with.
+    """A full second counts only if there is anything to be busy with. Flink derives busy time as
+    what is neither idle nor back-pressured, so a task that has not begun shows a full second; as
+    metrics are fetched every ten seconds, that reading outlives the INITIALIZING state (seen for 5
+    s in 1.20).
     """
     busy = read["busy_ms_per_s"]
     works = (
@@ -166,8 +161,8 @@ def _newest(cells: Cells, name: str) -> Reals:
 
 
 def _newest_places_of_tasks(cells: Cells) -> dict[str, pa.Array]:
-    """Host and TaskManager of each slot, from the last sample with one of them; none for an ended
-    task, which Flink still lists where it ran.
+    """From the last sample with one of them; none for an ended task, which Flink still lists where
+    it ran.
     """
     states, names = cells.texts("task_state")
     ended = np.isin(
@@ -272,10 +267,8 @@ def _place_of_largest(values: Reals) -> Reals:
 
 
 def _gini(ascending: Reals) -> Reals:
-    """Gini coefficient of rates sorted upwards, scaled so that all on one of n subtasks is 1 at
-    every n.
-
-    A single subtask is even by definition; without any records there is nothing to be uneven.
+    """Scaled so that all on one of n subtasks is 1 at every n. A single subtask is even by
+    definition.
     """
     count, total = _count(ascending), np.nansum(ascending, axis=1)
     ranked = np.nansum(ascending * np.arange(1, ascending.shape[1] + 1), axis=1)

@@ -29,9 +29,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Cells:
-    """The positions of subtasks' values. ``subtasks``: of each window; ``slot``: of each cell;
-    ``wide``: cells of each sample.
-    """
+    """``subtasks``: of each window; ``slot``: of each cell; ``wide``: cells of each sample."""
 
     first_of_window: Ints
     subtasks: Ints
@@ -86,9 +84,7 @@ class Cells:
         return indices, encoded.dictionary
 
     def running(self) -> Flags:
-        """Whether the task runs; others report meaningless figures. An unknown state counts as
-        running.
-        """
+        """Tasks that do not run report meaningless figures. An unknown state counts as running."""
         states, names = self.texts("task_state")
         others = [place for place, name in enumerate(names.to_pylist()) if name != "RUNNING"]
         return ~np.isin(states, others)
@@ -100,9 +96,7 @@ def begins(samples: pa.RecordBatch) -> Flags:
 
 
 def newest_places(samples: pa.RecordBatch) -> Ints:
-    """Positions of the samples to use: the newest of each instant, ties by their whole content,
-    independent of order.
-    """
+    """The newest of each instant, ties by their whole content."""
     key = [*(_codes(samples[name]) for name in KEY), ms_of(samples, "ts")]
     places = np.append(np.flatnonzero(_changes(key))[1:], samples.num_rows) - 1
     tied = set(

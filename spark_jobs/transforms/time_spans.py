@@ -1,6 +1,4 @@
-"""Cuts instants to UTC windows in any session time zone, and finds the spans of time of a frame's
-rows.
-"""
+"""Cuts instants to UTC windows in any session time zone."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -19,9 +17,7 @@ def floor_to(at: str | Column, seconds: int) -> Column:
 
 
 def spans(rows: DataFrame, instant_column: str | Column, length_s: int) -> list[Span]:
-    """The windows of ``length_s`` with an instant of any row, neighbours merged: few for any number
-    of rows.
-    """
+    """Neighbours are merged: few for any number of rows."""
     starts = rows.select(F.unix_seconds(floor_to(instant_column, length_s)).alias("start"))
     starts_of_windows = [
         (row.start, row.start) for row in starts.distinct().limit(MOST_SPANS + 1).collect()

@@ -1,6 +1,6 @@
-"""Pieces of a log that are single records → columns of ``log_records``. They are recognised for a
-whole column at once; the others go to :class:`ingest.flink_logs.record_splitter.RecordSplitter`,
-which makes the same rows at four times the cost.
+"""Pieces of a log that are single records → columns of ``log_records``, for a whole column at once;
+the others go to :class:`ingest.flink_logs.record_splitter.RecordSplitter`, which makes the same
+rows at four times the cost.
 """
 
 import re
@@ -23,18 +23,13 @@ _HEADERS = {
     FLINK.name: f"^[0-9]{{2}}-{_DAY} (?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9],[0-9]{{3}} "
     r"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +[^ \n-][^ \n]* +(?:[^\n]* )?- "
 }
-"""Valid headers, for layouts that are read this way.
-
-The first " - " of such a piece ends its header.
-"""
+"""The first " - " of such a piece ends its header."""
 _MINUTE_BYTES = len("26-11-21 04:00")
 _DIGITS_AT = (15, 16, 18, 19, 20)
-"""Of seconds and milliseconds."""
 _DIGITS_WORTH_US = (10_000_000, 1_000_000, 100_000, 10_000, 1_000)
 _TIME_BYTES = len("26-11-21 04:00:00,001 ")
 _HEADER_END = b" - "
 _REPLACED = (b"\0", b"\r")
-"""Bytes that are replaced in a message."""
 
 
 Columns = tuple[pa.Array, pa.Array, pa.Array, pa.Array, list[str]]
@@ -42,7 +37,7 @@ Columns = tuple[pa.Array, pa.Array, pa.Array, pa.Array, list[str]]
 
 
 def alone(pieces: pa.BinaryArray, layout: Layout) -> np.ndarray:
-    """True for pieces (see ``RecordSplitter._take``) that are certainly single, complete records."""
+    """Certainly single, complete records. ``pieces``: see ``RecordSplitter._take``."""
     header = _HEADERS.get(layout.name)
     flags = np.zeros(len(pieces), bool)
     if header and len(pieces) > 1:
@@ -52,8 +47,8 @@ def alone(pieces: pa.BinaryArray, layout: Layout) -> np.ndarray:
 
 
 def unread(pieces: pa.BinaryArray) -> np.ndarray:
-    """True for records (see :func:`alone`) that are certainly neither events nor of a kept level.
-    An archive is mostly those: checking each in Python would cost several times as much as reading.
+    """Certainly neither events nor of a kept level. An archive is mostly those: checking each in
+    Python would cost several times as much as reading.
     """
     return ~holds(pieces, _read())
 
@@ -61,7 +56,7 @@ def unread(pieces: pa.BinaryArray) -> np.ndarray:
 def columns_of(
     pieces: pa.BinaryArray, layout: Layout, zone: ZoneInfo, keep: Keep
 ) -> Columns | None:
-    """The kept columns of pieces that are single records; None if some need the splitter."""
+    """None if some need the splitter."""
     count = len(pieces)
     _, offset_buffer, data = pieces.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32)[
@@ -149,7 +144,7 @@ def _names(headers: pa.BinaryArray, layout: Layout) -> tuple[pa.Array, pa.Array]
 
 
 def holds(pieces: pa.BinaryArray, regex: str) -> np.ndarray:
-    """True where a match of RE2's ``regex`` is in the piece."""
+    """``regex``: of RE2."""
     flags: np.ndarray = pc.match_substring_regex(pieces, regex).to_numpy(zero_copy_only=False)
     return flags
 
@@ -163,5 +158,4 @@ def _read() -> str:
 
 
 def any_of(pieces: tuple[str, ...]) -> str:
-    """An expression for one of them."""
     return "|".join(map(re.escape, pieces))

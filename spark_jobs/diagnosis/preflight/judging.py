@@ -61,9 +61,7 @@ _DECIDING = {
     "FLINK-33863": _OF_OPERATORS,
     "FLINK-34063": _OF_OPERATORS,
 }
-"""Known bugs that make a start from a snapshot fail or lose state, and what the snapshot must hold
-for that.
-"""
+"""Known bugs that make a start from a snapshot fail or lose state, if it holds this."""
 
 
 @dataclass(frozen=True)
@@ -92,9 +90,7 @@ class OperatorFate:
 
 @dataclass(frozen=True)
 class Preflight:
-    """``reasons``: those that decide first. ``can_hit``: known bugs of the release that can hit the
-    job, whether or not at a restore.
-    """
+    """``can_hit``: known bugs of the release that can hit the job, whether or not at a restore."""
 
     outcome: Outcome
     reasons: tuple[Reason, ...]
@@ -219,7 +215,7 @@ def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
 
 
 def _writers(form: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """First and last minor release that write this version."""
+    """First and last minor release."""
     return next(
         ((first, last) for first, last, known in NEWEST_FORMAT if known == form), ((0, 0), (99, 0))
     )
@@ -392,7 +388,6 @@ def _in_flight(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
 
 
 def _program(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
-    """What another program may not have, and REST does not report."""
     if job.took_it:
         return
     if any(operator.has_finished for operator in snapshot.operators):

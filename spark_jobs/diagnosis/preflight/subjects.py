@@ -1,5 +1,3 @@
-"""The two things that are compared."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -11,10 +9,10 @@ SAVEPOINT_KEYED = "KeyGroupsSavepointStateHandle"
 
 @dataclass
 class StoredOperator:
-    """An operator in a ``_metadata``. ``kinds``: of its state, as ``ingest.metadata.pieces`` names
-    them. ``keyed``: classes of its managed keyed state. ``has_state``: a subtask holds a handle.
-    ``is_certain``: Flink takes that for state in every release; not so for a coordinator's state
-    alone, and for empty merged files. ``missing``: files that are not there, or too short.
+    """``kinds``: of its state, as ``ingest.metadata.pieces`` names them. ``keyed``: classes of its
+    managed keyed state. ``has_state``: a subtask holds a handle. ``is_certain``: Flink takes that
+    for state in every release; not so for a coordinator's state alone, and for empty merged files.
+    ``missing``: files that are not there, or too short.
     """
 
     operator_id: str
@@ -37,9 +35,9 @@ class StoredOperator:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """``flink_version`` and ``backend``: of the run that took it, None if no run is known to have.
-    ``type_name`` and ``savepoint_format``: from 1.16 on. ``unchecked``: why files were not looked
-    for, "" if all were. ``foreign``: directories of others that it refers into.
+    """``flink_version`` and ``backend``: of the run that took it. ``type_name`` and
+    ``savepoint_format``: from 1.16 on. ``unchecked``: why files were not looked for, "" if all
+    were. ``foreign``: directories of others that it refers into.
     """
 
     path: str
@@ -73,10 +71,10 @@ class PlannedOperator:
 
 @dataclass(frozen=True)
 class Job:
-    """``vertices``: of its plan. ``operators``: all, from a ``_metadata`` of this run; None if none
-    was read. ``took_it``: this run of the job wrote the snapshot. ``may_drop``: state without an
-    operator may be left behind. ``keeps_types``: somebody asserts that types, serializers,
-    time-to-live and timers of state are those of the snapshot.
+    """``operators``: all, from a ``_metadata`` of this run; None if none was read. ``took_it``:
+    this run wrote the snapshot. ``may_drop``: state without an operator may be left behind.
+    ``keeps_types``: somebody asserts that types, serializers, time-to-live and timers of state are
+    those of the snapshot.
     """
 
     flink_version: str | None
