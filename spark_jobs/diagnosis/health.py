@@ -5,7 +5,7 @@ rule counts in full, each further one 2 points, at most 10. Findings on storage 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any
 
 from ingest.messages import message
 
@@ -23,34 +23,24 @@ FURTHER_POINTS_AT_MOST = 10
 FAMILIES_WITHOUT_DEDUCTION = frozenset({"storage"})
 
 
-class OpenFinding(Protocol):
-    @property
-    def rule(self) -> str: ...
-    @property
-    def severity(self) -> str: ...
-    @property
-    def confidence(self) -> str: ...
-
-
-F = TypeVar("F", bound=OpenFinding)
-
-
 @dataclass(frozen=True, slots=True)
-class Deduction(Generic[F]):
-    finding: F
+class Deduction:
+    """``finding``: anything with a rule, a severity and a confidence."""
+
+    finding: Any
     points: int
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Health(Generic[F]):
+class Health:
     """``value`` is 0..100, None if no rule had data. The deductions may exceed 100."""
 
     value: int | None
-    deductions: tuple[Deduction[F], ...] = ()
+    deductions: tuple[Deduction, ...] = ()
 
 
-def health_of(findings: Iterable[F], *, judged: bool = True) -> Health[F]:
+def health_of(findings: Iterable[Any], *, judged: bool = True) -> Health:
     """``judged``: some rule had data of the job."""
     deductions = deductions_of(findings)
     if not judged:
@@ -58,48 +48,34 @@ def health_of(findings: Iterable[F], *, judged: bool = True) -> Health[F]:
     return Health(max(0, BEST - sum(deduction.points for deduction in deductions)), deductions)
 
 
-def deductions_of(findings: Iterable[F]) -> tuple[Deduction[F], ...]:
-    by_rule: dict[str, list[F]] = {}
+def deductions_of(findings: Iterable[Any]) -> tuple[Deduction, ...]:
+    by_rule: dict[str, list[Any]] = {}
     for finding in findings:
         if _points(finding):
             by_rule.setdefault(finding.rule, []).append(finding)
-    deductions: list[Deduction[F]] = []
+    deductions: list[Deduction] = []
     for of_rule in by_rule.values():
         gravest, *further = sorted(of_rule, key=_points, reverse=True)
-        deductions.append(
-            Deduction(
-                gravest,
-                _points(gravest),
-                message(
-                    "{severity:name}, {confidence:name} confidence",
-                    severity=gravest.severity,
-                    confidence=gravest.confidence,
-                ),
-            )
+        reason = message(
+            "{severity:name}, {confidence:name} confidence",
+            severity=gravest.severity,
+            confidence=gravest.confidence,
         )
-        left = FURTHER_POINTS_AT_MOST
-        for finding in further:
-            points = min(FURTHER_POINTS, left)
-            left -= points
-            if points:
-                deductions.append(
-                    Deduction(
-                        finding,
-                        points,
-                        message("a further finding of {rule:name}", rule=finding.rule),
-                    )
-                )
+        deductions.append(Deduction(gravest, _points(gravest), reason))
+        for finding in further[: FURTHER_POINTS_AT_MOST // FURTHER_POINTS]:
+            reason = message("a further finding of {rule:name}", rule=finding.rule)
+            deductions.append(Deduction(finding, FURTHER_POINTS, reason))
     return tuple(
         sorted(deductions, key=lambda deduction: (-deduction.points, deduction.finding.rule))
     )
 
 
-def worst_points(findings: Iterable[OpenFinding]) -> int:
+def worst_points(findings: Iterable[Any]) -> int:
     """0 without findings."""
     return max(map(_points, findings), default=0)
 
 
-def _points(finding: OpenFinding) -> int:
+def _points(finding: Any) -> int:
     if finding.rule.split(".", 1)[0] in FAMILIES_WITHOUT_DEDUCTION:
         return 0
     return POINTS.get((finding.severity, finding.confidence), 0)

@@ -33,17 +33,7 @@ Sample = (
     | StageProgress
     | ObjectiveBurn
 )
-SampleT = TypeVar(
-    "SampleT",
-    JobWindow,
-    StorageRootSample,
-    StorageJobSample,
-    ReplicaSample,
-    NameNodeReadings,
-    StageProgress,
-    ObjectiveBurn,
-)
-Judge = Callable[[SampleT, Limits], Iterable[Finding]]
+JudgeT = TypeVar("JudgeT", bound=Callable[[Any, Limits], Iterable[Finding]])
 
 DEFAULT_HOLD_S = 180
 
@@ -105,12 +95,11 @@ def rule(
     lacking: str = "",
     outlives_job: bool = False,
     fed_by: str = "",
-    # the default of a constrained type variable
-    judges: type[SampleT] = JobWindow,  # type: ignore[assignment]
-) -> Callable[[Judge[SampleT]], Judge[SampleT]]:
+    judges: type[Sample] = JobWindow,
+) -> Callable[[JudgeT], JudgeT]:
     """``title`` is a few words, ``summary`` one sentence that says when it fires."""
 
-    def register(judge: Judge[SampleT]) -> Judge[SampleT]:
+    def register(judge: JudgeT) -> JudgeT:
         if id in RULES:
             raise ValueError(f"two rules are called {id}")
         RULES[id] = Rule(
@@ -164,14 +153,8 @@ def vertex_finding(
     confidence: Confidence,
     **words: Unpack[Words],
 ) -> Finding:
-    return _finding(
-        rule,
-        severity,
-        confidence,
-        ("vertex", vertex_id, window.vertex_name(vertex_id)),
-        window.at_ms,
-        words,
-    )
+    subject: _Subject = ("vertex", vertex_id, window.vertex_name(vertex_id))
+    return _finding(rule, severity, confidence, subject, window.at_ms, words)
 
 
 def checkpoint_finding(
@@ -184,14 +167,8 @@ def checkpoint_finding(
 ) -> Finding:
     name = message("checkpoint {checkpoint_id:number}", checkpoint_id=checkpoint.checkpoint_id)
     words["seen_at_ms"] = words["began_at_ms"] = checkpoint.ended_ms
-    return _finding(
-        rule,
-        severity,
-        confidence,
-        ("checkpoint", f"{name} @ {checkpoint.trigger_time_ms}", name),
-        window.at_ms,
-        words,
-    )
+    subject: _Subject = ("checkpoint", f"{name} @ {checkpoint.trigger_time_ms}", name)
+    return _finding(rule, severity, confidence, subject, window.at_ms, words)
 
 
 def store_finding(
@@ -233,27 +210,15 @@ def stored_job_finding(
 def replica_finding(
     sample: ReplicaSample, rule: str, severity: Severity, **words: Unpack[Words]
 ) -> Finding:
-    return _finding(
-        rule,
-        severity,
-        "high",
-        ("job", "copy", sample.job_name or sample.job_id),
-        sample.at_ms,
-        words,
-    )
+    subject: _Subject = ("job", "copy", sample.job_name or sample.job_id)
+    return _finding(rule, severity, "high", subject, sample.at_ms, words)
 
 
 def namenode_finding(
     sample: NameNodeReadings, rule: str, severity: Severity, **words: Unpack[Words]
 ) -> Finding:
-    return _finding(
-        rule,
-        severity,
-        "high",
-        ("cluster", "namenode", message("{cluster:name}: NameNode", cluster=sample.cluster)),
-        sample.at_ms,
-        words,
-    )
+    name = message("{cluster:name}: NameNode", cluster=sample.cluster)
+    return _finding(rule, severity, "high", ("cluster", "namenode", name), sample.at_ms, words)
 
 
 _Subject = tuple[SubjectKind, str, str]

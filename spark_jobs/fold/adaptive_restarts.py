@@ -4,7 +4,7 @@ execution graph: the log says CANCELLING, CANCELED, then CREATED to RUNNING.
 
 from collections.abc import Sequence
 
-from spark_jobs.fold.rows import Row, grouped, rank
+from spark_jobs.fold.rows import Row, grouped, ordered
 
 RECREATED = "CREATED"
 _OF_JOB = ("job_state", "job_terminal", "job_submitted")
@@ -19,9 +19,7 @@ def as_restarts(in_order: Sequence[Row]) -> Sequence[Row]:
     ).values():
         begun: Row | None = None
         cancelled: list[Row] = []
-        for event in sorted(
-            of_process, key=lambda entry: [rank(entry[name]) for name in ("ts", "file", "offset")]
-        ):
+        for event in ordered(of_process, "ts", "file", "offset"):
             if event["kind"] != "job_state":
                 begun, cancelled = None, []
             elif event["to_state"] == "CANCELLING":

@@ -12,11 +12,8 @@ from spark_jobs.fold.rest_mentions import failed_restarts, recreated_restarts, r
 from spark_jobs.fold.rows import Row, floor_ms
 from spark_jobs.fold.snapshots import NO_TYPES, Types
 
-APART_MS = {
-    # The Dispatcher logs a submission before the JobManager dates the job's start; on a busy
-    # machine, by seconds.
-    "deploy": 10_000,
-}
+APART_MS = {"deploy": 10_000}
+"""On a busy machine, the Dispatcher logs a submission seconds before the JobManager dates it."""
 APART_OTHERWISE_MS = 1_000
 
 

@@ -128,7 +128,7 @@ def _fact(
     by_rest = largest(rest["as_of"], phases.as_of)
     trace = (
         first_known(
-            ended.failure and ended.failure.trace, logged.declined_trace, logged.failed_trace
+            ended.failure and ended.failure.trace, logged.decline.trace, logged.failure.trace
         )
         if ended.is_lost
         else None
@@ -159,7 +159,7 @@ def _fact(
         "late_messages": log.late_messages(
             logged,
             job.names,
-            first_known(logged.expired_at, logged.declined_at, rest["failure_time"]),
+            first_known(logged.expired_at, logged.decline.at, rest["failure_time"]),
         ),
         "exception": trace and shortened(trace, log.EXCEPTION_CHARS),
         "sources": "+".join(
@@ -179,7 +179,7 @@ def _times(
     elif ended.is_lost:
         at = ended.ending.ended_at if ended.ending else None
         end_time = first_known(
-            logged.expired_at, logged.declined_at, rest["failure_time"], logged.failed_at, at
+            logged.expired_at, logged.decline.at, rest["failure_time"], logged.failure.at, at
         )
     return {"end_time": end_time, "end_to_end_ms": end_to_end_ms}
 

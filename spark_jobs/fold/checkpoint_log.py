@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ingest.flink_logs.reasons import reason_of
-from spark_jobs.fold.rows import LINE, Row, iso, largest, newest_by, rank
+from spark_jobs.fold.rows import LINE, Row, iso, largest, newest_by, ordered, rank
 from spark_jobs.fold.triggers import TRIGGERED
 
 COMPLETED = "checkpoint_completed"
@@ -31,6 +31,18 @@ _LATE = ("vertex_id", "task", "subtask", "container", "host")
 Names = Mapping[str, str | None]
 
 
+class Report(NamedTuple):
+    """The first known values of lines of one kind."""
+
+    at: int | None = None
+    reason: str | None = None
+    text: str | None = None
+    trace: str | None = None
+
+
+NOT_REPORTED = Report()
+
+
 @dataclass(frozen=True)
 class CheckpointLog:
     triggered_at: int | None = None
@@ -41,14 +53,8 @@ class CheckpointLog:
     completed_ms: int | None = None
     completed_as_before_1_14: bool = False
     expired_at: int | None = None
-    failed_at: int | None = None
-    failed_reason: str | None = None
-    failed_text: str | None = None
-    failed_trace: str | None = None
-    declined_at: int | None = None
-    declined_reason: str | None = None
-    declined_text: str | None = None
-    declined_trace: str | None = None
+    failure: Report = NOT_REPORTED
+    decline: Report = NOT_REPORTED
     declined: Sequence[Row] = field(default=(), repr=False)
     late: Sequence[Row] = field(default=(), repr=False)
     as_of: int | None = None
@@ -58,7 +64,8 @@ NOTHING_LOGGED = CheckpointLog()
 
 
 def checkpoint_log(lines: Iterable[Row]) -> CheckpointLog:
-    events = sorted(newest_by(lines, LINE, ("observed_at",)), key=_order)
+    once = newest_by(lines, LINE, ("observed_at",))
+    events = ordered(once, "ts", "process", "record_hash", "ordinal")
     if not events:
         return NOTHING_LOGGED
     by_kind = {
@@ -66,7 +73,6 @@ def checkpoint_log(lines: Iterable[Row]) -> CheckpointLog:
         for kind in (TRIGGERED, COMPLETED, EXPIRED, DECLINED, LATE)
     }
     triggered, completed, declined = by_kind[TRIGGERED], by_kind[COMPLETED], by_kind[DECLINED]
-    failed = [event for event in events if event["kind"] in FAILED]
     savepoint = [event["is_savepoint"] for event in triggered if event["is_savepoint"] is not None]
     return CheckpointLog(
         triggered_at=_first(triggered, "ts"),
@@ -79,14 +85,8 @@ def checkpoint_log(lines: Iterable[Row]) -> CheckpointLog:
             _BEFORE_1_14 in (event["message"] or "") for event in completed
         ),
         expired_at=_first(by_kind[EXPIRED], "ts"),
-        failed_at=_first(failed, "ts"),
-        failed_reason=_first_reason(failed),
-        failed_text=_first(failed, "reason_text"),
-        failed_trace=_first(failed, "detail"),
-        declined_at=_first(declined, "ts"),
-        declined_reason=_first_reason(declined),
-        declined_text=_first(declined, "reason_text"),
-        declined_trace=_first(declined, "detail"),
+        failure=_report([event for event in events if event["kind"] in FAILED]),
+        decline=_report(declined),
         declined=declined,
         late=by_kind[LATE],
         as_of=largest(*(event["observed_at"] for event in events)),
@@ -94,35 +94,35 @@ def checkpoint_log(lines: Iterable[Row]) -> CheckpointLog:
 
 
 def declines(log: CheckpointLog, names: Names) -> list[dict[str, Any]] | None:
-    reported = [
-        {"at": event["ts"], **{name: event[name] for name in _DECLINE}, **_why(event)}
-        for event in log.declined
-    ]
+    reported = (
+        {"at": event["ts"], **_of(event, _DECLINE), **_why(event)} for event in log.declined
+    )
     return [
         {
             "vertex_id": entry["vertex_id"],
             "vertex_name": _name(entry, names),
-            **{
-                name: entry[name]
-                for name in ("subtask", "attempt", "execution_id", "container", "host")
-            },
+            **_of(entry, ("subtask", "attempt", "execution_id", "container", "host")),
             "at": iso(entry["at"]),
-            **{name: entry[name] for name in ("reason", "exception", "log_line")},
+            **_of(entry, ("reason", "exception", "log_line")),
         }
         for entry in sorted(reported, key=rank)[:DECLINES_KEPT]
     ] or None
+
+
+def _of(row: Row, names: Iterable[str]) -> dict[str, Any]:
+    return {name: row[name] for name in names}
 
 
 def late_messages(
     log: CheckpointLog, names: Names, expired_at: int | None
 ) -> list[dict[str, Any]] | None:
     """With their delay after ``expired_at``."""
-    reported = [{"at": event["ts"], **{name: event[name] for name in _LATE}} for event in log.late]
+    reported = ({"at": event["ts"], **_of(event, _LATE)} for event in log.late)
     return [
         {
             "vertex_id": entry["vertex_id"],
             "vertex_name": _name(entry, names),
-            **{name: entry[name] for name in ("subtask", "container", "host")},
+            **_of(entry, ("subtask", "container", "host")),
             "at": iso(entry["at"]),
             "late_ms": None if expired_at is None else entry["at"] - expired_at,
         }
@@ -153,8 +153,11 @@ def _reason(event: Row) -> str | None:
     return by_trace.code if by_trace else None
 
 
-def _first_reason(events: Iterable[Row]) -> str | None:
-    return next((reason for event in events if (reason := _reason(event)) is not None), None)
+def _report(events: Sequence[Row]) -> Report:
+    reason = next((reason for event in events if (reason := _reason(event)) is not None), None)
+    return Report(
+        _first(events, "ts"), reason, _first(events, "reason_text"), _first(events, "detail")
+    )
 
 
 def _first(events: Iterable[Row], name: str) -> Any:
@@ -163,7 +166,3 @@ def _first(events: Iterable[Row], name: str) -> Any:
 
 def _name(reported: Mapping[str, Any], names: Names) -> str | None:
     return names.get(reported["vertex_id"]) or reported["task"]
-
-
-def _order(event: Row) -> Any:
-    return [rank(event[name]) for name in ("ts", "process", "record_hash", "ordinal")]

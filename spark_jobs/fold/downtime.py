@@ -14,7 +14,7 @@ from ingest.job_states import TERMINAL_STATES
 from ingest.messages import join_messages, message
 from spark_jobs.fold.adaptive_restarts import RECREATED
 from spark_jobs.fold.retention import events_whole_from
-from spark_jobs.fold.rows import Row, grouped, iso, rank
+from spark_jobs.fold.rows import Row, grouped, iso, ordered
 
 DETECTED_WITHIN_MS = 60_000
 """A task that failed longer before belongs to an earlier restart."""
@@ -37,9 +37,7 @@ class _Outage:
     restoring_at: int | None = None
 
 
-def outages(
-    events: Iterable[Row], remembered: Sequence[Row] = (), known: Sequence[Row] = ()
-) -> list[Row]:
+def outages(events: Iterable[Row], remembered: Sequence[Row], known: Sequence[Row]) -> list[Row]:
     """Outages that ended, oldest first. ``remembered``: events from an earlier run. ``known``:
     earlier results, kept if their lines are no longer available.
     """
@@ -91,13 +89,7 @@ def _log_outages(events: Iterable[Row], whole_from: int) -> Iterator[Row]:
     """In the log of one JobManager: TaskManagers also log task changes, by their own clocks."""
     failed: list[tuple[int, _Task]] = []
     outage: _Outage | None = None
-    in_order = sorted(
-        events,
-        key=lambda event: [
-            rank(event[name]) for name in ("ts", "file", "offset", "record_hash", "ordinal")
-        ],
-    )
-    for event in in_order:
+    for event in ordered(events, "ts", "file", "offset", "record_hash", "ordinal"):
         kind, state, at = event["kind"], event["to_state"], event["ts"]
         if at < whole_from:
             continue

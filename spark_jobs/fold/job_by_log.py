@@ -3,23 +3,6 @@ from typing import Any
 
 from spark_jobs.fold.rows import Row, rank
 
-_NOTHING: dict[str, Any] = dict.fromkeys(
-    (
-        "name",
-        "state",
-        "state_at",
-        "start_time",
-        "restarts",
-        "restored_checkpoint_id",
-        "restored_at",
-        "restored_is_savepoint",
-        "restored_path",
-        "first_seen_at",
-        "last_seen_at",
-        "as_of",
-    )
-)
-
 
 def line_at(event: Row) -> int:
     """At most when the line was read: with a wrong time zone it would stay the newest forever."""
@@ -28,8 +11,7 @@ def line_at(event: Row) -> int:
 
 
 def job_logged(events: Sequence[Row]) -> dict[str, Any]:
-    if not events:
-        return _NOTHING
+    instants = [line_at(event) for event in events]
     named = [
         (line_at(event), event["job_name"]) for event in events if event["job_name"] is not None
     ]
@@ -54,14 +36,16 @@ def job_logged(events: Sequence[Row]) -> dict[str, Any]:
         ),
         "restarts": sum(
             event["kind"] == "job_state" and event["to_state"] == "RESTARTING" for event in events
-        ),
+        )
+        if events
+        else None,
         "restored_at": restored[0],
         "restored_checkpoint_id": restored[1],
         "restored_is_savepoint": restored[2],
         "restored_path": restored[3],
-        "first_seen_at": min(line_at(event) for event in events),
-        "last_seen_at": max(line_at(event) for event in events),
-        "as_of": max(event["observed_at"] for event in events),
+        "first_seen_at": min(instants, default=None),
+        "last_seen_at": max(instants, default=None),
+        "as_of": max((event["observed_at"] for event in events), default=None),
     }
 
 

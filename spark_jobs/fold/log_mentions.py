@@ -6,16 +6,14 @@ from ingest.job_states import TERMINAL_STATES
 from ingest.messages import message
 from spark_jobs.diagnosis.stack_traces import without_middle
 from spark_jobs.fold.downtime import words_of
-from spark_jobs.fold.mentions import Mention, by_log, restore_words
-from spark_jobs.fold.rows import Row, grouped, iso, rank
-from spark_jobs.fold.snapshots import NO_TYPES, Types
+from spark_jobs.fold.mentions import Mention, at_least, by_log, restore_words
+from spark_jobs.fold.rows import Row, grouped, iso, ordered
+from spark_jobs.fold.snapshots import Types
 
 CAUSE_CHARS = 500
 
 
-def log_mentions(
-    events: Sequence[Row], outages: Sequence[Row] = (), types: Types = NO_TYPES
-) -> list[Mention]:
+def log_mentions(events: Sequence[Row], outages: Sequence[Row], types: Types) -> list[Mention]:
     return [mention for event in events for mention in _line_mentions(event, types)] + [
         *_restarted(events, outages)
     ]
@@ -59,12 +57,7 @@ def _restarted(events: Sequence[Row], outages: Sequence[Row]) -> Iterator[Mentio
     for of_process in grouped(
         (event for event in events if event["kind"] == "job_state"), "process"
     ).values():
-        in_order = sorted(
-            of_process,
-            key=lambda entry: [
-                rank(entry[name]) for name in ("ts", "file", "offset", "record_hash", "ordinal")
-            ],
-        )
+        in_order = ordered(of_process, "ts", "file", "offset", "record_hash", "ordinal")
         for event, following in zip(in_order, [*in_order[1:], None], strict=True):
             if event["to_state"] != "RESTARTING":
                 continue
@@ -75,11 +68,7 @@ def _restarted(events: Sequence[Row], outages: Sequence[Row]) -> Iterator[Mentio
                 label = message("restart before all tasks ran again")
                 detail = {"outage_began_at": iso(part_of[at]["at"])}
             elif following is not None and following["to_state"] == "RUNNING":
-                detail = {
-                    "began_at": iso(at),
-                    "job_running_at": iso(following["ts"]),
-                    "downtime_at_least_ms": following["ts"] - at,
-                }
+                detail = at_least(at, following["ts"])
             yield by_log("restart", "", label, detail, event)
 
 
@@ -114,9 +103,7 @@ def operator_mentions(event: Row) -> Iterator[Mention]:
     change = text.partition(" ")[0]
     if reason not in OPERATOR_WORDS or (reason == "SpecChanged" and change == "IGNORE"):
         return
-    label = (
-        _KINDS_OF_CHANGE.get(change, OPERATOR_WORDS[reason])
-        if reason == "SpecChanged"
-        else OPERATOR_WORDS[reason]
-    )
+    label = OPERATOR_WORDS[reason]
+    if reason == "SpecChanged":
+        label = _KINDS_OF_CHANGE.get(change, label)
     yield by_log(OPERATOR, reason, label, {"said": text, "path": event["path"]}, event)

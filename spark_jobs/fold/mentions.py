@@ -3,8 +3,8 @@ from functools import cached_property
 from typing import Any
 
 from ingest.messages import join_messages, message
-from spark_jobs.fold.rows import Row, json_text, rank
-from spark_jobs.fold.snapshots import NO_TYPES, Types, is_savepoint
+from spark_jobs.fold.rows import Row, iso, json_text, rank
+from spark_jobs.fold.snapshots import Types, is_savepoint
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,17 @@ def by_log(kind: str, subject: str, label: str, detail: dict[str, Any] | None, r
     return Mention(kind, subject, row["ts"], True, label, detail, row["observed_at"])
 
 
+def at_least(began_at: int, running_at: int) -> dict[str, Any]:
+    """The detail of a restart of which only states of the job are known."""
+    return {
+        "began_at": iso(began_at),
+        "job_running_at": iso(running_at),
+        "downtime_at_least_ms": running_at - began_at,
+    }
+
+
 def restore_words(
-    what: str | None,
-    checkpoint_id: int | None,
-    path: str | None,
-    job_id: str,
-    types: Types = NO_TYPES,
+    what: str | None, checkpoint_id: int | None, path: str | None, job_id: str, types: Types
 ) -> tuple[str, str, dict[str, Any]]:
     """``what``: Flink's word. A job that starts from another job's snapshot as a "checkpoint"
     claimed it, as a "savepoint" did not (NO_CLAIM or LEGACY).
@@ -66,20 +71,10 @@ def restore_words(
     claim_mode = (
         message("NO_CLAIM or LEGACY") if what == "savepoint" else "CLAIM" if is_foreign else None
     )
-    is_one = is_savepoint(path, None if what is None else what == "savepoint", types)
-    what = None if is_one is None else "savepoint" if is_one else "checkpoint"
-    label = join_messages(
-        (
-            word
-            for word in (
-                message("restored from"),
-                what or message("checkpoint or savepoint"),
-                number,
-            )
-            if word is not None
-        ),
-        " ",
-    )
+    known = is_savepoint(path, None if what is None else what == "savepoint", types)
+    what = None if known is None else "savepoint" if known else "checkpoint"
+    words = (message("restored from"), what or message("checkpoint or savepoint"), number)
+    label = join_messages(filter(None, words), " ")
     return (
         number or "",
         label,

@@ -88,28 +88,22 @@ def outcome_of(reason: str) -> str:
 def outcome(trigger_time: int, rest: Row, logged: CheckpointLog, job: JobLife) -> Outcome:
     if logged.completed_at is not None or rest["status"] == "COMPLETED":
         return Outcome("completed", None, None)
-    text = first_known(rest["failure_message"], logged.declined_text, logged.failed_text)
+    text = first_known(rest["failure_message"], logged.decline.text, logged.failure.text)
     by_rest = None
     if rest["status"] == "FAILED":
         known = reason_of(rest["failure_message"])
         by_rest = known.code if known else UNKNOWN_REASON
     if logged.expired_at is not None:
         return Outcome("expired", "CHECKPOINT_EXPIRED", text)
-    if logged.declined_at is not None:
-        return Outcome("declined", logged.declined_reason or by_rest or "CHECKPOINT_DECLINED", text)
+    if logged.decline.at is not None:
+        return Outcome("declined", logged.decline.reason or by_rest or "CHECKPOINT_DECLINED", text)
     reason = by_rest
-    if reason is None and logged.failed_at is not None:
-        reason = logged.failed_reason or UNKNOWN_REASON
+    if reason is None and logged.failure.at is not None:
+        reason = logged.failure.reason or UNKNOWN_REASON
     if reason in LOST_WITH_JOB:
-        at = first_known(rest["failure_time"], logged.failed_at, trigger_time)
-        return _lost_with_job(
-            trigger_time,
-            at,
-            reason,
-            text,
-            ending_between(job.endings, trigger_time, at + DROPPED_WITHIN_MS),
-            job,
-        )
+        at = first_known(rest["failure_time"], logged.failure.at, trigger_time)
+        ending = ending_between(job.endings, trigger_time, at + DROPPED_WITHIN_MS)
+        return _lost_with_job(trigger_time, at, reason, text, ending, job)
     if reason is not None:
         return Outcome(outcome_of(reason), reason, text)
     ending = (

@@ -5,9 +5,9 @@ from itertools import pairwise
 from math import inf
 
 from ingest.job_states import TERMINAL_STATES
-from spark_jobs.fold.mentions import Mention, by_rest, restore_words
-from spark_jobs.fold.rows import Row, iso
-from spark_jobs.fold.snapshots import NO_TYPES, Types
+from spark_jobs.fold.mentions import Mention, at_least, by_rest, restore_words
+from spark_jobs.fold.rows import Row
+from spark_jobs.fold.snapshots import Types
 
 COUNTER_LAG_MS = 60_000
 """The counter is a metric, fetched every ten seconds by another request."""
@@ -18,10 +18,10 @@ THERE = frozenset({"RUNNING", "RESTARTING", "CREATED", "INITIALIZING"})
 
 
 def rest_mentions(
-    jobs: Sequence[Row], types: Types = NO_TYPES, logged_restarts: Sequence[int] = ()
+    jobs: Sequence[Row], types: Types, logged_restarts: Sequence[int]
 ) -> list[Mention]:
     """``jobs``: one row for each instant, in order of time. ``logged_restarts``: in epoch ms."""
-    by_state = [mention for row in jobs for mention in _answer_mentions(row, types)]
+    by_state = (mention for row in jobs for mention in _answer_mentions(row, types))
     return [*by_state, *_uncounted_restarts(jobs, logged_restarts), *_rescaled(jobs)]
 
 
@@ -39,20 +39,18 @@ def _answer_mentions(row: Row, types: Types) -> Iterator[Mention]:
     running_since = _entered(row, "RUNNING")
     for entry in row["state_since"] or ():
         state, since = entry["state"], entry["since"]
-        if since is None:
-            continue
-        if state == "RESTARTING":
-            runs_again = running_since is not None and running_since > since
-            # The tasks run later than the job's state says; no answer tells by how much.
-            lasted_ms = (running_since or 0) - since
-            at_least = {
-                "began_at": iso(since),
-                "job_running_at": iso(running_since),
-                "downtime_at_least_ms": lasted_ms,
-            }
-            yield by_rest("restart", "", since, "restart", at_least if runs_again else None, row)
-        elif state in TERMINAL_STATES:
+        if since is not None and state == "RESTARTING":
+            yield _restart(row, since, running_since)
+        elif since is not None and state in TERMINAL_STATES:
             yield by_rest("terminal", state, since, state.lower(), None, row)
+
+
+def _restart(row: Row, since: int, running_at: int | None) -> Mention:
+    detail = None
+    if running_at is not None and running_at > since:
+        # The tasks run later than the job's state says; no answer tells by how much.
+        detail = at_least(since, running_at)
+    return by_rest("restart", "", since, "restart", detail, row)
 
 
 def _entered(row: Row, state: str) -> int | None:
@@ -78,14 +76,8 @@ def _uncounted_restarts(jobs: Sequence[Row], logged: Sequence[int]) -> Iterator[
             at is not None and at - before["observed_at"] > -COUNTER_LAG_MS for at in dated
         )
         if row["restarts"] > before["restarts"] and not is_dated:
-            yield by_rest(
-                "restart",
-                "",
-                row["observed_at"],
-                "restart",
-                {"count": row["restarts"] - before["restarts"]},
-                row,
-            )
+            count = {"count": row["restarts"] - before["restarts"]}
+            yield by_rest("restart", "", row["observed_at"], "restart", count, row)
 
 
 def failed_restarts(
@@ -132,15 +124,7 @@ def _is_same_life(before: Row, row: Row) -> bool:
 def recreated_restarts(jobs: Sequence[Row]) -> Iterator[Mention]:
     """The adaptive scheduler dates only the new graph: the tasks were cancelled before."""
     for row, since in _graphs(jobs):
-        running_at = _entered(row, "RUNNING")
-        detail = {
-            "began_at": iso(since),
-            "job_running_at": iso(running_at),
-            "downtime_at_least_ms": (running_at or 0) - since,
-        }
-        yield by_rest(
-            "restart", "", since, "restart", detail if (running_at or 0) > since else None, row
-        )
+        yield _restart(row, since, _entered(row, "RUNNING"))
 
 
 def _graphs(jobs: Sequence[Row]) -> Iterator[tuple[Row, int]]:
@@ -162,11 +146,5 @@ def _rescaled(jobs: Sequence[Row]) -> Iterator[Mention]:
             parallelism[vertex_id] = now
             if before is not None and now != before:
                 detail = {"vertex_name": name, "from": before, "to": now}
-                yield by_rest(
-                    "rescale",
-                    vertex_id,
-                    row["observed_at"],
-                    f"{name or vertex_id}: {before} → {now}",
-                    detail,
-                    row,
-                )
+                label = f"{name or vertex_id}: {before} → {now}"
+                yield by_rest("rescale", vertex_id, row["observed_at"], label, detail, row)

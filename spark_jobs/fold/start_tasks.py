@@ -3,20 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from spark_jobs.diagnosis.samples import rule_kind
 from spark_jobs.fold.retention import events_whole_from
 from spark_jobs.fold.rows import Row, grouped
 
 CLOCK_MS = 50
 """REST and log date the same change of state some milliseconds apart."""
-_COLUMNS = (
-    "attempt",
-    "host",
-    "taskmanager_id",
-    "scheduled_at",
-    "deploying_at",
-    "initializing_at",
-    "running_at",
-)
 
 
 class Task(NamedTuple):
@@ -51,8 +43,18 @@ class Task(NamedTuple):
         return self.running_at - self.deploying_at
 
 
+_COLUMNS = Task._fields[2:]
 Tasks = dict[int, list[Task]]
 """By the instant at which scheduling began."""
+
+
+_PLACE = ("attempt", "host", "container")
+_STATES = {
+    "task_deployed": "deploying",
+    "task_state DEPLOYING": "deploying",
+    "task_state INITIALIZING": "initializing",
+    "task_state RUNNING": "running",
+}
 
 
 def latest(instants: Iterable[int], until: int) -> int | None:
@@ -63,28 +65,10 @@ def answered(rows: Iterable[Row], begins: Sequence[int]) -> Tasks:
     attempts: dict[tuple[Any, ...], Task] = {}
     for row in rows:
         columns = [row[name] or () for name in _COLUMNS]
-        for subtask, (
-            attempt,
-            host,
-            manager,
-            scheduled,
-            deploying,
-            initializing,
-            running,
-        ) in enumerate(zip(*columns, strict=False)):
-            if deploying is not None and running is not None:
-                key = row["vertex_id"], subtask, attempt
-                attempts[key] = Task(
-                    row["vertex_id"],
-                    subtask,
-                    attempt,
-                    host,
-                    manager,
-                    scheduled,
-                    deploying,
-                    initializing,
-                    running,
-                )
+        for subtask, values in enumerate(zip(*columns, strict=False)):
+            task = Task(row["vertex_id"], subtask, *values)
+            if task.deploying_at is not None and task.running_at is not None:
+                attempts[task.vertex_id, subtask, task.attempt] = task
     # The newest attempt of a subtask that was deployed again at an unknown time.
     newest: dict[int, dict[tuple[str, int], Task]] = {}
     for task in sorted(attempts.values(), key=lambda task: task.deploying_at):
@@ -105,28 +89,13 @@ def logged(events: Iterable[Row], remembered: Sequence[Row], begins: Sequence[in
         if not any(event["kind"] == "job_state" for event in of_process):
             continue
         for event in of_process:
-            state = (
-                "DEPLOYING"
-                if event["kind"] == "task_deployed"
-                else event["to_state"]
-                if event["kind"] == "task_state"
-                else None
-            )
-            if state not in ("DEPLOYING", "INITIALIZING", "RUNNING") or event["subtask"] is None:
-                continue
+            state = _STATES.get(rule_kind(event["kind"], event["to_state"]))
             at = latest(begins, event["ts"] + CLOCK_MS)
-            if at is not None and at >= whole_from:
-                task = seen.setdefault(at, {}).setdefault(
-                    (event["vertex_id"] or event["task"], event["subtask"]), {}
-                )
+            if state and event["subtask"] is not None and at is not None and at >= whole_from:
+                key = event["vertex_id"] or event["task"], event["subtask"]
+                task = seen.setdefault(at, {}).setdefault(key, {})
                 task[state] = event["ts"]
-                task.update(
-                    {
-                        name: event[name]
-                        for name in ("attempt", "host", "container")
-                        if event[name] is not None
-                    }
-                )
+                task |= {name: event[name] for name in _PLACE if event[name] is not None}
     return {
         at: [_task(*key, task) for key, task in of_begin.items()]
         for at, of_begin in seen.items()
@@ -135,11 +104,11 @@ def logged(events: Iterable[Row], remembered: Sequence[Row], begins: Sequence[in
 
 
 def _ran(task: Mapping[str, Any]) -> bool:
-    return "DEPLOYING" in task and task.get("RUNNING", -1) >= task["DEPLOYING"]
+    return "deploying" in task and task.get("running", -1) >= task["deploying"]
 
 
 def _task(vertex: str, subtask: int, seen: Mapping[str, Any]) -> Task:
-    place = seen.get("attempt"), seen.get("host"), seen.get("container")
+    place = map(seen.get, _PLACE)
     return Task(
-        vertex, subtask, *place, None, seen["DEPLOYING"], seen.get("INITIALIZING"), seen["RUNNING"]
+        vertex, subtask, *place, None, seen["deploying"], seen.get("initializing"), seen["running"]
     )

@@ -1,5 +1,5 @@
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -54,10 +54,7 @@ class JobState:
     judged_runs: Sequence[Row] = ()
 
     def packed(self) -> bytes:
-        written = {part.name: getattr(self, part.name) for part in fields(self)}
-        written["older"] = {
-            part.name: getattr(self.older, part.name) for part in fields(self.older)
-        }
+        written = vars(self) | {"older": vars(self.older)}
         # Answers of one job repeat its plan and its settings word for word.
         return ZstdCompressor(level=1).compress(
             orjson.dumps({name: _table(value) for name, value in written.items()})
@@ -69,16 +66,8 @@ def unpacked(packed: bytes | None) -> JobState:
     if packed is None:
         return JobState()
     values: Mapping[str, Any] = orjson.loads(ZstdDecompressor().decompress(packed))
-    known = {name: _rows(value) for name, value in values.items() if name in _FIELDS}
-    if "older" in known:
-        known["older"] = OlderFacts(
-            **{name: value for name, value in known["older"].items() if name in _OLDER_FIELDS}
-        )
-    return JobState(**known)
-
-
-_FIELDS = frozenset(part.name for part in fields(JobState))
-_OLDER_FIELDS = frozenset(part.name for part in fields(OlderFacts))
+    known = {name: _rows(value) for name, value in values.items()}
+    return JobState(**known | {"older": OlderFacts(**known["older"])})
 
 
 def _table(value: Any) -> Any:

@@ -50,9 +50,6 @@ class Recompute(Cycle):
         plain_rows: list[dict[str, Any]] = rows.toArrow().to_pylist()
         return plain_rows
 
-    def _union(self, left: DataFrame, other: DataFrame) -> DataFrame:
-        return left.unionByName(other)
-
     def _holds(self, rows: DataFrame, columns: Sequence[str]) -> bool:
         return not rows.where(" or ".join(f"{name} is not null" for name in columns)).isEmpty()
 

@@ -56,9 +56,6 @@ class SmallCycle(Cycle):
         plain_rows: list[dict[str, Any]] = rows.to_pylist()
         return plain_rows
 
-    def _union(self, left: pa.Table, other: pa.Table) -> pa.Table:
-        return pa.concat_tables([left, other])
-
     def _holds(self, rows: pa.Table, columns: Sequence[str]) -> bool:
         return any(rows[name].null_count < rows.num_rows for name in columns)
 

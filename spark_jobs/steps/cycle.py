@@ -341,8 +341,6 @@ class Cycle(ABC):
     @abstractmethod
     def _collected(self, rows: Rows) -> list[dict[str, Any]]: ...
     @abstractmethod
-    def _union(self, left: Rows, other: Rows) -> Rows: ...
-    @abstractmethod
     def _holds(self, rows: Rows, columns: Sequence[str]) -> bool:
         """Whether any row has a value in any of the columns."""
 

@@ -1,6 +1,5 @@
 """Checkpoints of one job summed up over each hour and each UTC day."""
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
@@ -11,7 +10,7 @@ import pyarrow as pa
 from ingest.garbage_collection import without_garbage_collection
 from ingest.lake.derived import CHECKPOINT_FACTS, REFUSED
 from spark_jobs.arrow_schemas import arrow_schema, batch_from_rows
-from spark_jobs.fold.rows import HOUR_MS, Row, newest_by, rank
+from spark_jobs.fold.rows import HOUR_MS, Row, largest, newest_by, percentile, rank
 from spark_jobs.nested_tables import JOB
 from spark_jobs.serving import CHECKPOINT_FACT, CHECKPOINT_ROLLUP, OUTCOMES, PHASES
 from spark_jobs.transforms.grouped_batches import groups
@@ -70,11 +69,8 @@ def newest(kept: Iterable[dict[str, Any]]) -> Iterator[Row]:
     for newest_row in newest_by(
         dated, _KEY, ("counts", "is_there", "final", "observed_at", "commit_seq")
     ):
-        yield {**newest_row, "as_of": _latest(notified_at[_key(newest_row)], "observed_at")}
-
-
-def _latest(rows: Iterable[Row], name: str) -> int | None:
-    return max((row[name] for row in rows if row[name] is not None), default=None)
+        versions = notified_at[_key(newest_row)]
+        yield {**newest_row, "as_of": largest(*(row["observed_at"] for row in versions))}
 
 
 def _periods(row: Row) -> list[Period]:
@@ -97,16 +93,19 @@ def _sum_up(rows: Sequence[Row]) -> dict[str, Any]:
         "savepoint_count": sum(bool(row["is_savepoint"]) for row in rows),
         "preflight_refusals": refusals or None,
         **{
-            f"end_to_end_{name}_ms": _percentile(counted, "end_to_end_ms", share)
+            f"end_to_end_{name}_ms": percentile((row["end_to_end_ms"] for row in counted), share)
             for name, share in PERCENTILES.items()
         },
-        **{f"{phase}_p95_ms": _percentile(counted, f"{phase}_ms", 0.95) for phase in PHASES},
+        **{
+            f"{phase}_p95_ms": percentile((row[f"{phase}_ms"] for row in counted), 0.95)
+            for phase in PHASES
+        },
         "state_bytes_last": _last_size(counted),
         # Of every outcome: failed checkpoints also used the network.
         "checkpointed_bytes_sum": _sum(
             row["checkpointed_bytes"] for row in rows if row["checkpointed_bytes"] is not None
         ),
-        "as_of": _latest(rows, "as_of"),
+        "as_of": largest(*(row["as_of"] for row in rows)),
     }
 
 
@@ -120,17 +119,6 @@ def _last_size(counted: Iterable[Row]) -> int | None:
 
     last: int = max(sized, key=in_order)["state_bytes"]
     return last
-
-
-def _percentile(rows: Iterable[Row], name: str, share: float) -> float | None:
-    ascending = sorted(row[name] for row in rows if row[name] is not None)
-    if not ascending:
-        return None
-    at = (len(ascending) - 1) * share
-    low, high = math.floor(at), math.ceil(at)
-    if low == high or ascending[low] == ascending[high]:
-        return float(ascending[low])
-    return float((high - at) * ascending[low] + (at - low) * ascending[high])
 
 
 def _sum(values: Iterable[int]) -> int | None:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ingest.lake.tables import TABLES
 from spark_jobs.arrow_schemas import arrow_schema, batch_from_rows, in_microseconds
-from spark_jobs.fold.rows import Row, rank
+from spark_jobs.fold.rows import Row, largest, rank
 from spark_jobs.serving import CHECKPOINT_UPLOAD
 from spark_jobs.transforms.grouped_batches import groups
 
@@ -122,34 +122,16 @@ class Uploads:
             )
             files, name = self._files[directory, version], tuple(row[part] for part in _FILE)
             before, size = files.get(name, (file, None))
-            files[name] = (
-                max(file, before),
-                max(
-                    (
-                        known_size
-                        for known_size in (size, row["size_bytes"])
-                        if known_size is not None
-                    ),
-                    default=None,
-                ),
-            )
+            files[name] = max(file, before), largest(size, row["size_bytes"])
 
     def rows(self) -> Iterator[Row]:
         for compared in self._news:
             if compared.directory in self._whole and compared.compared_with in self._whole:
-                (mine, at), (theirs, their_at) = (
-                    self._newest(compared.directory),
-                    self._newest(compared.compared_with),
-                )
-                of_checkpoint = {
-                    name: value for name, value in compared._asdict().items() if name != "directory"
-                }
-                yield {
-                    "cluster": self.cluster,
-                    **of_checkpoint,
-                    **_bytes(mine, theirs),
-                    "as_of": max(at, their_at),
-                }
+                mine, at = self._newest(compared.directory)
+                theirs, their_at = self._newest(compared.compared_with)
+                row = compared._asdict() | _bytes(mine, theirs)
+                del row["directory"]
+                yield row | {"cluster": self.cluster, "as_of": max(at, their_at)}
 
     def _newest(self, directory: str) -> tuple[Files, Any]:
         seen = self._whole[directory]
@@ -172,11 +154,8 @@ def _bytes(mine: Files, theirs: Files) -> dict[str, int]:
             continue
         # After a RocksDB was rebuilt, the size distinguishes files of equal number.
         same = their_file is not None and size == their_size
-        reported[
-            "kept_bytes"
-            if same and file == their_file
-            else "same_name_bytes"
-            if same
-            else "new_name_bytes"
-        ] += size
+        if not same:
+            reported["new_name_bytes"] += size
+        else:
+            reported["kept_bytes" if file == their_file else "same_name_bytes"] += size
     return {name: total if total <= _LARGEST else 0 for name, total in reported.items()}
