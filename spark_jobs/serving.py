@@ -270,8 +270,6 @@ PRESSURE_WINDOW = ServingTable(
             for metric in (
                 "in_pool",
                 "out_pool",
-                "exclusive",
-                "floating",
                 "busy_ms_per_s",
                 "backpressured_ms_per_s",
                 "idle_ms_per_s",
@@ -284,11 +282,9 @@ PRESSURE_WINDOW = ServingTable(
             "share of subtasks back-pressured for more than half of the window",
         ),
         Column("busy_share", "real", "share of subtasks busy for more than half of the window"),
-        Column("in_pool_high_share", "real", "share of subtasks with inPool above 0.8"),
         Column("records_in_per_s", "real", "sum over subtasks"),
         Column("records_out_per_s", "real", "sum over subtasks"),
         Column("records_in_max_over_median", "real"),
-        Column("records_in_gini", "real", "0 even … 1 all on one subtask"),
         Column("hottest_subtask", "int", "largest busy time; before 1.13 largest input rate"),
         Column("watermark_ms", "int", "lowest over subtasks at the end of the window, epoch ms"),
         Column(

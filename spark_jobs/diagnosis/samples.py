@@ -58,7 +58,6 @@ class VertexWindow:
     idle_ratio: Reals = ()
     in_pool_usage: Reals = ()
     out_pool_usage: Reals = ()
-    exclusive_usage: Reals = ()
     floating_usage: Reals = ()
     records_in_per_s: Reals = ()
     records_out_per_s: Reals = ()
@@ -311,9 +310,6 @@ class SizeTrend:
     ] = None
     bytes_per_h_low: Annotated[float | None, "10th percentile of pairwise slopes"] = None
     bytes_per_h_high: Annotated[float | None, "90th percentile of pairwise slopes"] = None
-    forecast_24h_bytes: Annotated[float | None, "unknown below six hours"] = None
-    forecast_24h_low_bytes: Annotated[float | None, "by bytes_per_h_low"] = None
-    forecast_24h_high_bytes: Annotated[float | None, "by bytes_per_h_high"] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,9 @@
 """How the full state of a job grows: the median of the slopes between all pairs of points (Theil
-and Sen) since the last change point. A rate is known from an hour on, a forecast of a day from six
-hours on.
+and Sen) since the last change point. A rate is known from an hour on.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import ceil
 from typing import Any
 
@@ -14,7 +13,6 @@ from spark_jobs.fold.rows import HOUR_MS, Row, largest, percentile, quantile
 
 MIN_POINTS = 5
 MIN_SPAN_MS = HOUR_MS
-MIN_FORECAST_SPAN_MS = 6 * HOUR_MS
 MAX_POINTS = 60
 """1,770 pairs, whether the job has an hour or a month of checkpoints."""
 
@@ -23,8 +21,6 @@ STEP_POINTS = 5
 STEP_RATIO = 0.5
 STEP_OVER_USUAL_CHANGE = 10
 STEP_MIN_BYTES = 1024 * 1024
-
-FORECAST_H = 24
 
 Point = tuple[int, int, int]
 """End (epoch ms) and id of a completed checkpoint, and its full state in bytes."""
@@ -74,11 +70,7 @@ def _steps(points: Sequence[Point]) -> Iterator[int]:
 
 _PARTS = {"": 0.5, "_low": 0.1, "_high": 0.9}
 _NO_SLOPE: dict[str, Any] = dict.fromkeys(
-    (
-        *("from_time", "to_time"),
-        *(f"bytes_per_h{suffix}" for suffix in _PARTS),
-        *(f"forecast_24h{suffix}_bytes" for suffix in _PARTS),
-    )
+    ("from_time", "to_time", *(f"bytes_per_h{suffix}" for suffix in _PARTS))
 )
 
 
@@ -90,20 +82,11 @@ def _slope(points: Sequence[Point]) -> dict[str, Any]:
     trend = _NO_SLOPE | {"from_time": from_time, "to_time": to_time}
     if len(points) < MIN_POINTS or to_time - from_time < MIN_SPAN_MS:
         return trend
-    # Hours before the newest point, so that the level at 0 is the level now.
-    line = sorted(((at - to_time) / HOUR_MS, float(size)) for at, _, size in thinned)
-    slopes = [
-        (bytes_after - bytes_before) / (after - before)
-        for place, (before, bytes_before) in enumerate(line)
-        for after, bytes_after in line[place + 1 :]
-        if after > before
-    ]
-    slopes.sort()
-    slope = quantile(slopes, 0.5) or 0.0
-    level = quantile(sorted(size - slope * hour for hour, size in line), 0.5) or 0.0
-    for suffix, part in _PARTS.items():
-        bytes_per_h = quantile(slopes, part) or 0.0
-        trend[f"bytes_per_h{suffix}"] = bytes_per_h
-        if to_time - from_time >= MIN_FORECAST_SPAN_MS:
-            trend[f"forecast_24h{suffix}_bytes"] = max(0.0, level + FORECAST_H * bytes_per_h)
-    return trend
+    slopes = sorted(
+        (later_size - size) * HOUR_MS / (later - at)
+        for (at, _, size), (later, _, later_size) in combinations(thinned[::-1], 2)
+        if later > at
+    )
+    return trend | {
+        f"bytes_per_h{suffix}": quantile(slopes, part) for suffix, part in _PARTS.items()
+    }

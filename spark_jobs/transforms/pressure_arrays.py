@@ -29,21 +29,24 @@ from spark_jobs.transforms.sample_cells import (
     wholes,
 )
 
-HIGH_POOL_USAGE = 0.8
 LARGER_PART = 0.5
 FULL_MS_PER_S = 1000.0
 
 SPREAD = {
     "in_pool": "in_pool_usage",
     "out_pool": "out_pool_usage",
-    "exclusive": "exclusive_usage",
-    "floating": "floating_usage",
     "busy_ms_per_s": "busy_ms_per_s",
     "backpressured_ms_per_s": "backpressured_ms_per_s",
     "idle_ms_per_s": "idle_ms_per_s",
 }
 """Serving prefix → lake column, with p50, max and mean over subtasks."""
-MEASURES = (*SPREAD.values(), "backpressured_ratio", "records_in_per_s", "records_out_per_s")
+MEASURES = (
+    *SPREAD.values(),
+    "floating_usage",
+    "backpressured_ratio",
+    "records_in_per_s",
+    "records_out_per_s",
+)
 OF_TIME = ("busy_ms_per_s", "backpressured_ms_per_s", "idle_ms_per_s")
 PLACE = ("host", "taskmanager_id")
 OF_SOURCE = tuple(SOURCE_METRICS)
@@ -56,7 +59,6 @@ ARRAYS = (
     "idle_ratio",
     "in_pool_usage",
     "out_pool_usage",
-    "exclusive_usage",
     "floating_usage",
     "records_in_per_s",
     "records_out_per_s",
@@ -204,11 +206,9 @@ def _figures(means: Mapping[str, Reals], part: Reals) -> dict[str, Reals]:
     return figures | {
         "backpressured_share": _share(part, LARGER_PART),
         "busy_share": _share(means["busy_ms_per_s"] / FULL_MS_PER_S, LARGER_PART),
-        "in_pool_high_share": _share(means["in_pool_usage"], HIGH_POOL_USAGE),
         "records_in_per_s": _sum(rates),
         "records_out_per_s": _sum(means["records_out_per_s"]),
         "records_in_max_over_median": _divide(_largest(rates), middle),
-        "records_in_gini": _gini(rates),
         "hottest_subtask": _known_first(
             _place_of_largest(means["busy_ms_per_s"]), _place_of_largest(means["records_in_per_s"])
         ),
@@ -264,17 +264,6 @@ def _place_of_largest(values: Reals) -> Reals:
         return np.full(len(values), np.nan)
     working = np.where(values > 0, values, 0.0)
     return np.where(working.any(axis=1), working.argmax(axis=1), np.nan)
-
-
-def _gini(ascending: Reals) -> Reals:
-    """Scaled so that all on one of n subtasks is 1 at every n. A single subtask is even by
-    definition.
-    """
-    count, total = _count(ascending), np.nansum(ascending, axis=1)
-    ranked = np.nansum(ascending * np.arange(1, ascending.shape[1] + 1), axis=1)
-    plain_gini = _divide(2 * ranked, count * total) - _divide(count + 1.0, count)
-    scaled = np.where(total > 0, plain_gini * _divide(count, count - 1.0), np.nan)
-    return np.where(count == 1, 0.0, scaled)
 
 
 def _known_first(values: Reals, otherwise: Reals) -> Reals:

@@ -203,7 +203,6 @@ def sketched(draw: st.DrawFn) -> tuple[JobWindow, str]:
                 replace(
                     vertex,
                     **dict(zip(names, rows, strict=True)),
-                    exclusive_usage=(),
                     taskmanager_id=(),
                     host=(),
                 )

@@ -372,7 +372,6 @@ def skewed(siblings):
         "agg",
         (1.0, *siblings),
         in_pool_usage=(0.5, 0.0, 0.0, 0.0),
-        exclusive_usage=(0.17, 0.0, 0.0, 0.0),
         floating_usage=(1.0, 0.0, 0.0, 0.0),
         records_in_per_s=(900.0, 30.0, 40.0, 30.0),
     )

@@ -140,7 +140,7 @@ def test_the_log_alone_knows_the_job_too() -> None:
 
 
 @pytest.mark.parametrize("recording", ALL)
-def test_the_minutes_of_a_recording_make_no_rate_and_no_forecast(recording: str) -> None:
+def test_the_minutes_of_a_recording_make_no_rate(recording: str) -> None:
     """Spans by Flink's own answers: none reaches an hour, although all but a few hold many
     completed checkpoints.
     """
@@ -156,5 +156,5 @@ def test_the_minutes_of_a_recording_make_no_rate_and_no_forecast(recording: str)
     assert max(completed) - min(completed) < 3_600_000
     for job in lives(recording):
         assert job.trend is None or {
-            job.trend[name] for name in ("bytes_per_h", "bytes_per_h_low", "forecast_24h_bytes")
+            job.trend[name] for name in ("bytes_per_h", "bytes_per_h_low")
         } == {None}

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from spark_jobs.fold.older_facts import OlderFacts
 from spark_jobs.fold.size_trend import MAX_POINTS, size_trend
 from spark_jobs.fold.triggers import key_of
 from tests.fold.rows import Row, facts, noon, serving
@@ -25,15 +26,14 @@ def sized(sizes: Iterable[int], every_s: float = 3_600) -> list[dict[str, Any]]:
 def trend(fact_rows: Iterable[Row], annotation_rows: Iterable[Row] = ()) -> dict[str, Any]:
     """Of facts that are there once each, as a run has them."""
     once = {key_of(fact): fact for fact in facts(fact_rows)}
-    found = size_trend(once.values(), serving("job_annotation", annotation_rows))
+    found = size_trend(once.values(), serving("job_annotation", annotation_rows), OlderFacts())
     assert found is not None
     return found
 
 
-def test_a_straight_line_gives_its_slope_and_the_level_in_a_day() -> None:
+def test_a_straight_line_gives_its_slope() -> None:
     row = trend(sized([100 * MB + n * MB for n in range(1, 13)]))
     assert row["bytes_per_h"] == pytest.approx(MB)
-    assert row["forecast_24h_bytes"] == pytest.approx(112 * MB + 24 * MB)
     assert (row["points"], row["from_time"], row["to_time"]) == (12, noon(3_600), noon(12 * 3_600))
 
 
@@ -51,21 +51,15 @@ def test_a_saw_of_compactions_has_no_steps_and_an_interval_around_its_slope() ->
 
 def test_four_points_are_too_few_for_a_slope() -> None:
     row = trend(sized([1, 2, 3, 4]))
-    assert (row["points"], row["bytes_per_h"], row["forecast_24h_bytes"]) == (4, None, None)
+    assert (row["points"], row["bytes_per_h"]) == (4, None)
 
 
-def test_less_than_an_hour_gives_no_rate_and_less_than_six_no_forecast() -> None:
+def test_less_than_an_hour_gives_no_rate() -> None:
     sizes = [100 * MB + n * MB for n in range(1, 62)]
     row = trend(sized(sizes[:60], every_s=60))
     assert (row["points"], row["from_time"], row["to_time"]) == (60, noon(60), noon(3_600))
-    assert (row["bytes_per_h"], row["bytes_per_h_high"], row["forecast_24h_bytes"]) == (
-        None,
-        None,
-        None,
-    )
-    hour = trend(sized(sizes, every_s=60))
-    assert (hour["bytes_per_h"], hour["forecast_24h_bytes"]) == (pytest.approx(60 * MB), None)
-    assert trend(sized(sizes[:6], every_s=4_320))["forecast_24h_bytes"] is not None
+    assert (row["bytes_per_h"], row["bytes_per_h_high"]) == (None, None)
+    assert trend(sized(sizes, every_s=60))["bytes_per_h"] == pytest.approx(60 * MB)
 
 
 def test_sizes_of_which_only_one_is_reported_have_no_trend() -> None:
@@ -92,10 +86,6 @@ def test_ten_thousand_checkpoints_are_thinned_and_keep_their_slope() -> None:
     row = trend(sized([100 * MB + n * 100 for n in range(10_000)]))
     assert (row["points"], row["bytes_per_h"]) == (10_000, pytest.approx(100))
     assert MAX_POINTS <= 200
-
-
-def test_a_falling_forecast_ends_at_zero() -> None:
-    assert trend(sized([100 * MB - 5 * n * MB for n in range(12)]))["forecast_24h_bytes"] == 0
 
 
 def test_savepoints_and_failures_are_no_points() -> None:

@@ -189,9 +189,6 @@ class SizeTrend(models.Model):
     bytes_per_h = models.FloatField(null=True)
     bytes_per_h_low = models.FloatField(null=True)
     bytes_per_h_high = models.FloatField(null=True)
-    forecast_24h_bytes = models.FloatField(null=True)
-    forecast_24h_low_bytes = models.FloatField(null=True)
-    forecast_24h_high_bytes = models.FloatField(null=True)
     as_of = models.DateTimeField()
 
     class Meta:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import plotly.graph_objects as go
@@ -27,7 +27,7 @@ from webapp.fleet.job_lookup import JobView, look_up
 from webapp.fleet.models import JobAnnotation, JobStart
 from webapp.fleet.shown_attempts import ShownAttempts, shown_attempts
 from webapp.lib.messages.rendering import localised
-from webapp.lib.quantities import bytes_text, count_text, duration_text, per_second_text
+from webapp.lib.quantities import count_text, duration_text, per_second_text
 from webapp.lib.timeranges import iso_text
 from webapp.pressure.heat import read_heat
 from webapp.pressure.over_time import over_time
@@ -37,6 +37,8 @@ Noted = tuple[Part, str]
 
 log = logging.getLogger(__name__)
 
+FORECAST_FROM = timedelta(hours=6)
+"""A shorter trend is not drawn into the future."""
 MOST_ANNOTATIONS = 500
 MOST_DOWNTIMES = 100
 
@@ -82,8 +84,7 @@ def _checkpoint_charts(view: JobView, attempts: ShownAttempts, facts: Any) -> It
         return
     served = trend_of(view.job, () if attempts.alone else attempts.others, end)
     figure, note = size_over_time(sizes, start, end, _trend(served), link=facts_of.links(cluster))
-    notes = " ".join(filter(None, (_forecast(served), note)))
-    yield Part("sizes", gettext("Full state and upload of checkpoints"), figure, 80), notes
+    yield Part("sizes", gettext("Full state and upload of checkpoints"), figure, 80), note
 
 
 def _pressure_charts(view: JobView, attempts: ShownAttempts) -> Iterator[Noted]:
@@ -228,20 +229,8 @@ def _trend(served: SizeTrend | None) -> Trend | None:
         return None
     low = served.bytes_per_h_low
     high = served.bytes_per_h_high
-    forecast = served.forecast_24h_bytes is not None
+    forecast = served.to_time - served.from_time >= FORECAST_FROM
     return Trend(served.from_time, served.to_time, served.bytes_per_h, low, high, forecast)
-
-
-def _forecast(served: SizeTrend | None) -> str:
-    if served is None or served.forecast_24h_bytes is None:
-        return ""
-    low = bytes_text(served.forecast_24h_low_bytes)
-    high = bytes_text(served.forecast_24h_high_bytes)
-    return gettext("At this slope %(forecast_24h_bytes)s in 24 h (%(low)s to %(high)s).") % {
-        "forecast_24h_bytes": bytes_text(served.forecast_24h_bytes),
-        "low": low,
-        "high": high,
-    }
 
 
 def _draw(figure: go.Figure, note: str) -> HttpResponse:

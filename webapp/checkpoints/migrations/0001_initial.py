@@ -188,9 +188,6 @@ class Migration(migrations.Migration):
                 ("bytes_per_h", models.FloatField(null=True)),
                 ("bytes_per_h_low", models.FloatField(null=True)),
                 ("bytes_per_h_high", models.FloatField(null=True)),
-                ("forecast_24h_bytes", models.FloatField(null=True)),
-                ("forecast_24h_low_bytes", models.FloatField(null=True)),
-                ("forecast_24h_high_bytes", models.FloatField(null=True)),
                 ("as_of", models.DateTimeField()),
             ],
             options={
