@@ -28,6 +28,7 @@ _COUNTS = {
     f"checkpoints_{name}": name
     for name in ("total", "completed", "failed", "in_progress", "restored")
 }
+_OF_VERTEX = ("vertex_id", "name", "parallelism", "status", "max_parallelism")
 _EACH_BY_ITSELF = ("name", "start_time", "restarts", "flink_version", "parallelism")
 
 
@@ -105,10 +106,9 @@ def _newest(
     row = (
         tied[0]
         if len(tied) == 1
-        else max(tied, key=lambda entry: [rank(entry.get(name)) for name in names])
+        else max(tied, key=lambda entry: [rank(entry[name]) for name in names])
     )
-    # Rows that an earlier version remembered lack columns that were added since.
-    return {name: row.get(name) for name in names}
+    return {name: row[name] for name in names}
 
 
 def _graph(plan: dict[str, Any]) -> dict[str, Any] | None:
@@ -121,9 +121,7 @@ def _graph(plan: dict[str, Any]) -> dict[str, Any] | None:
     return {
         "vertices": [
             {
-                **{name: vertex[name] for name in ("vertex_id", "name", "parallelism", "status")},
-                # Rows that an earlier version remembered lack it.
-                "max_parallelism": vertex.get("max_parallelism"),
+                **{name: vertex[name] for name in _OF_VERTEX},
                 "slot_sharing_group_id": groups.get(vertex["vertex_id"]),
             }
             for vertex in plan["vertices"]

@@ -62,12 +62,13 @@ class JobState:
 
 
 def unpacked(packed: bytes | None) -> JobState:
-    """Raises ValueError or an error of a decompressor if it is no state."""
+    """Names of another version of Weir are ignored. Raises ValueError or an error of a decompressor."""
     if packed is None:
         return JobState()
     values: Mapping[str, Any] = orjson.loads(ZstdDecompressor().decompress(packed))
-    known = {name: _rows(value) for name, value in values.items()}
-    return JobState(**known | {"older": OlderFacts(**known["older"])})
+    names = JobState.__dataclass_fields__
+    known = {name: _rows(value) for name, value in values.items() if name in names}
+    return JobState(**known | {"older": OlderFacts(**known.get("older", {}))})
 
 
 def _table(value: Any) -> Any:

@@ -111,7 +111,7 @@ RESTARTED = [
 
 
 def test_before_1_14_redeploying_lasts_until_all_tasks_run() -> None:
-    (one,) = outages(events(RESTARTED))
+    (one,) = outages(events(RESTARTED), (), ())
     assert (one["at"], one["ended_at"], one["downtime_ms"], one["detect_ms"]) == (
         noon(2),
         noon(9),
@@ -128,14 +128,17 @@ def test_before_1_14_redeploying_lasts_until_all_tasks_run() -> None:
 
 
 def test_a_task_that_does_not_run_again_leaves_the_outage_open() -> None:
-    assert outages(events(RESTARTED[:-1])) == []
+    assert outages(events(RESTARTED[:-1]), (), ()) == []
     assert (
-        outages(events([*RESTARTED[:-1], job_state(8, "CANCELLING"), task(9, "RUNNING", 1)])) == []
+        outages(
+            events([*RESTARTED[:-1], job_state(8, "CANCELLING"), task(9, "RUNNING", 1)]), (), ()
+        )
+        == []
     )
 
 
 def test_what_was_told_stays_when_its_lines_are_forgotten() -> None:
-    known = outages(events(RESTARTED))
+    known = outages(events(RESTARTED), (), ())
     left = events(
         [RESTARTED[1], *(task(7_200 + n / 100, "RUNNING", n) for n in range(EVENTS_KEPT))]
     )

@@ -100,28 +100,30 @@ class Preflight:
     @property
     def lost_bytes(self) -> int:
         return sum(
-            one.stored.state_bytes for one in self.operators if one.stored and one.fate == "dropped"
+            operator.stored.state_bytes
+            for operator in self.operators
+            if operator.stored and operator.fate == "dropped"
         )
 
 
 def judge(snapshot: Snapshot, job: Job) -> Preflight:
     fates = tuple(_fates(snapshot, job))
-    restored = [one for one in fates if one.fate == "matched" and one.stored]
+    restored = [operator for operator in fates if operator.fate == "matched" and operator.stored]
     reasons = [
         *_version(snapshot, job),
         *_mapping(fates, job),
         *_parallelism(restored),
-        *_backend(snapshot, job, [one.stored for one in restored if one.stored]),
+        *_backend(snapshot, job, [operator.stored for operator in restored if operator.stored]),
         *_types(snapshot, job, restored),
         *_in_flight(snapshot, job),
         *_program(snapshot, job),
         *_files(snapshot, fates),
         *_bugs(snapshot, job, restored),
     ]
-    found = {reason.outcome for reason in reasons}
+    outcomes = {reason.outcome for reason in reasons}
     order: tuple[Outcome, ...] = ("refused", "unknown", "restores")
     return Preflight(
-        next((outcome for outcome in order if outcome in found), "unknown"),
+        next((outcome for outcome in order if outcome in outcomes), "unknown"),
         tuple(sorted(reasons, key=lambda reason: order.index(reason.outcome))),
         fates,
         tuple(bug.issue for bug in KNOWN_BUGS if bug.exposure(job.facts) == "can_hit"),
@@ -129,7 +131,10 @@ def judge(snapshot: Snapshot, job: Job) -> Preflight:
 
 
 def _fates(snapshot: Snapshot, job: Job) -> Iterator[OperatorFate]:
-    planned = {**(job.operators or {}), **{one.operator_id: one for one in job.vertices}}
+    planned = {
+        **(job.operators or {}),
+        **{operator.operator_id: operator for operator in job.vertices},
+    }
     for stored in snapshot.operators:
         mate = planned.pop(stored.operator_id, None)
         fate: Fate = "unknown"
@@ -140,7 +145,7 @@ def _fates(snapshot: Snapshot, job: Job) -> Iterator[OperatorFate]:
         elif job.operators is not None:
             fate = "dropped"
         yield OperatorFate(fate, stored, mate)
-    yield from (OperatorFate("new", None, one) for one in planned.values())
+    yield from (OperatorFate("new", None, operator) for operator in planned.values())
 
 
 def _minor(version: str | None) -> tuple[int, ...] | None:
@@ -169,7 +174,7 @@ def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
             FORMATS,
         )
         return
-    said: dict[str, Value] = {
+    values: dict[str, Value] = {
         "format": snapshot.format_version,
         "version": job.flink_version or "?",
     }
@@ -181,7 +186,7 @@ def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
                 "Its _metadata has format {format:number}; Flink {version:name} reads formats up "
                 "to {newest:number}.",
                 newest=newest,
-                **said,
+                **values,
             ),
             FORMATS,
         )
@@ -192,14 +197,14 @@ def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
         text = message(
             "It may be of a later release than Flink {version:name}, which does not promise to "
             "read it (format {format:number}).",
-            **said,
+            **values,
         )
         yield Reason("unknown", "version", text, UPGRADING)
     elif (writer or oldest) < _READ_SINCE:
         text = message(
             "It may be of a release before 1.8, whose snapshots Flink {version:name} does not "
             "promise to read (format {format:number}).",
-            **said,
+            **values,
         )
         yield Reason("unknown", "version", text, UPGRADING)
     elif oldest[0] < target[0] and any(operator.has_state for operator in snapshot.operators):
@@ -210,7 +215,7 @@ def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
         )
         yield Reason("unknown", "version", text, NOTES_2_0)
     else:
-        text = message("Flink {version:name} reads _metadata of format {format:number}.", **said)
+        text = message("Flink {version:name} reads _metadata of format {format:number}.", **values)
         yield Reason("restores", "version", text, FORMATS)
 
 
@@ -225,7 +230,7 @@ def _mapping(fates: Sequence[OperatorFate], job: Job) -> Iterator[Reason]:
     if not job.vertices:
         text = message("The plan of the job is not known.")
         yield Reason("unknown", "operators", text, REST)
-    unknown = [one for one in fates if one.fate == "unknown"]
+    unknown = [operator for operator in fates if operator.fate == "unknown"]
     if unknown:
         yield Reason(
             "unknown",
@@ -238,9 +243,11 @@ def _mapping(fates: Sequence[OperatorFate], job: Job) -> Iterator[Reason]:
             ),
             REST,
         )
-    dropped = [one for one in fates if one.fate == "dropped"]
-    in_doubt = [one for one in dropped if one.stored and not one.stored.is_certain]
-    certain = [one for one in dropped if one.stored and one.stored.is_certain]
+    dropped = [operator for operator in fates if operator.fate == "dropped"]
+    in_doubt = [
+        operator for operator in dropped if operator.stored and not operator.stored.is_certain
+    ]
+    certain = [operator for operator in dropped if operator.stored and operator.stored.is_certain]
     if certain:
         text = message(
             "The job has no operator for the state of {names:message}.", names=_named(certain)
@@ -269,14 +276,14 @@ def _mapping(fates: Sequence[OperatorFate], job: Job) -> Iterator[Reason]:
 
 def _parallelism(restored: Sequence[OperatorFate]) -> Iterator[Reason]:
     ok = True
-    for one in restored:
-        stored, planned = one.stored, one.planned
+    for operator in restored:
+        stored, planned = operator.stored, operator.planned
         if stored is None or planned is None:
             continue
-        said: dict[str, Value] = {"name": _name(one), "max": stored.max_parallelism}
+        values: dict[str, Value] = {"name": _name(operator), "max": stored.max_parallelism}
         if planned.parallelism is None or planned.max_parallelism is None:
             ok = False
-            text = message("The parallelism of {name:name} is not known.", name=_name(one))
+            text = message("The parallelism of {name:name} is not known.", name=_name(operator))
             yield Reason("unknown", "parallelism", text, REST)
         elif planned.parallelism > stored.max_parallelism:
             ok = False
@@ -284,7 +291,7 @@ def _parallelism(restored: Sequence[OperatorFate]) -> Iterator[Reason]:
                 "{name:name} has parallelism {parallelism:number}; the maximum parallelism of its "
                 "state is {max:number}.",
                 parallelism=planned.parallelism,
-                **said,
+                **values,
             )
             outcome: Outcome = "refused" if stored.has_state else "unknown"
             yield Reason(outcome, "parallelism", text, ASSIGNMENT)
@@ -295,7 +302,7 @@ def _parallelism(restored: Sequence[OperatorFate]) -> Iterator[Reason]:
                 "Flink takes over that of the state unless the job sets its own, and then refuses; "
                 "whether it does is not reported.",
                 planned=planned.max_parallelism,
-                **said,
+                **values,
             )
             yield Reason("unknown", "parallelism", text, POINTER)
     if ok and restored:
@@ -315,7 +322,7 @@ def _backend(snapshot: Snapshot, job: Job, restored: Sequence[StoredOperator]) -
     incremental = any(name.startswith("Incremental") for name in keyed)
     if incremental and its is None and snapshot.format_version < 5:
         its = "RocksDB"  # ForSt came with 2.0
-    said = {"mine": mine or "?", "its": its or "?"}
+    values = {"mine": mine or "?", "its": its or "?"}
     minor = _minor(job.flink_version) or (99, 0)
     changelog = job.changelog
     if changelog is None and minor < _CHANGELOG_SINCE:
@@ -331,7 +338,7 @@ def _backend(snapshot: Snapshot, job: Job, restored: Sequence[StoredOperator]) -
         text = message(
             "Its keyed state is in the form of a backend ({its:name}), and the job has {mine:name}. "
             "Only a canonical savepoint is sure to be read by another backend.",
-            **said,
+            **values,
         )
         yield Reason("unknown", "backend", text, COMPARED)
     elif changelog is not False or not keyed <= plain:
@@ -360,7 +367,9 @@ def _family(backend: str | None) -> str | None:
 
 
 def _types(snapshot: Snapshot, job: Job, restored: Sequence[OperatorFate]) -> Iterator[Reason]:
-    if job.took_it or not any(one.stored and one.stored.has_state for one in restored):
+    if job.took_it or not any(
+        operator.stored and operator.stored.has_state for operator in restored
+    ):
         return
     if job.keeps_types:
         text = message(
@@ -406,7 +415,9 @@ def _program(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
 
 
 def _files(snapshot: Snapshot, fates: Sequence[OperatorFate]) -> Iterator[Reason]:
-    needed = [one.stored for one in fates if one.stored and one.fate != "dropped"]
+    needed = [
+        operator.stored for operator in fates if operator.stored and operator.fate != "dropped"
+    ]
     missing = sum(operator.missing for operator in needed)
     if missing:
         text = plural(
@@ -435,11 +446,16 @@ def _files(snapshot: Snapshot, fates: Sequence[OperatorFate]) -> Iterator[Reason
 def _bugs(snapshot: Snapshot, job: Job, restored: Sequence[OperatorFate]) -> Iterator[Reason]:
     in_flight = any(operator.holds_in_flight for operator in snapshot.operators)
     rescaled = any(
-        one.stored and one.planned and one.stored.parallelism != one.planned.parallelism
-        for one in restored
+        operator.stored
+        and operator.planned
+        and operator.stored.parallelism != operator.planned.parallelism
+        for operator in restored
     )
     of_operators = any(
-        kind.endswith("-op") for one in restored if one.stored for kind in one.stored.kinds
+        kind.endswith("-op")
+        for operator in restored
+        if operator.stored
+        for kind in operator.stored.kinds
     )
     holds = {
         _IN_FLIGHT: in_flight,
@@ -464,12 +480,12 @@ def _bugs(snapshot: Snapshot, job: Job, restored: Sequence[OperatorFate]) -> Ite
 
 
 def _named(fates: Sequence[OperatorFate]) -> Message:
-    return list_text([_name(one) for one in fates], 3)
+    return list_text([_name(operator) for operator in fates], 3)
 
 
-def _name(one: OperatorFate) -> str:
-    if one.stored and one.stored.name:
-        return one.stored.name
-    if one.planned:
-        return one.planned.name
-    return one.operator_id
+def _name(operator: OperatorFate) -> str:
+    if operator.stored and operator.stored.name:
+        return operator.stored.name
+    if operator.planned:
+        return operator.planned.name
+    return operator.operator_id
