@@ -5,6 +5,7 @@ import pytest
 
 from spark_jobs.fold import retention
 from spark_jobs.fold.job_current import job_current
+from spark_jobs.fold.older_facts import OlderFacts
 from spark_jobs.serving import PHASES
 from tests.fold.rows import VERTEX, Row, events, facts, lake, noon, serving
 
@@ -25,6 +26,8 @@ def current(
         facts(checkpoints),
         windows,
         retention.events(retention.each_once(of_job)),
+        OlderFacts(),
+        {},
     )
 
 
