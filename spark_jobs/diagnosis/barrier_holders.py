@@ -2,17 +2,15 @@
 vertex a barrier waits until the vertex downstream has processed the buffers in between.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ingest.messages import brief
 from spark_jobs.diagnosis.findings import Limits, NotJudged
 from spark_jobs.diagnosis.origins import pressure_of
-from spark_jobs.diagnosis.samples import JobWindow
-
-PAST_WINDOW_MS = 60_000
-"""The grid on which windows are judged."""
+from spark_jobs.diagnosis.samples import JobWindow, VertexPast
+from spark_jobs.diagnosis.window_contents import WINDOW_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +40,6 @@ class Holder:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class _Pressure:
-    """One vertex in one window: whether a subtask was blocked, or busy, for the larger part."""
-
-    blocked: bool | None
-    busy: bool | None
-
-
 def pressure_is_known(window: JobWindow) -> bool:
     return any(vertex.backpressured_ratio for vertex in window.vertex_windows)
 
@@ -60,11 +50,15 @@ def holder_between(window: JobWindow, limits: Limits, from_ms: int, to_ms: int) 
         holder = _holder_now(window, limits)
         if holder:
             return holder
-    for start_ms, pressures in _windows(window, from_ms, to_ms):
-        holder = _holder(window, pressures, min(start_ms + PAST_WINDOW_MS, window.at_ms))
-        if holder:
-            return holder
-    return None
+    past: dict[int, dict[str, VertexPast]] = {}
+    for vertex in window.past:
+        if vertex.window_start_ms <= to_ms and vertex.window_start_ms + WINDOW_MS >= from_ms:
+            past.setdefault(vertex.window_start_ms, {})[vertex.vertex_id] = vertex
+    holders = (
+        _holder(window, past[start_ms], min(start_ms + WINDOW_MS, window.at_ms))
+        for start_ms in sorted(past, reverse=True)
+    )
+    return next(filter(None, holders), None)
 
 
 def _holder_now(window: JobWindow, limits: Limits) -> Holder | None:
@@ -96,30 +90,9 @@ def _holder_now(window: JobWindow, limits: Limits) -> Holder | None:
     )
 
 
-def _windows(
-    window: JobWindow, from_ms: int, to_ms: int
-) -> Iterator[tuple[int, Mapping[str, _Pressure]]]:
-    past: dict[int, dict[str, _Pressure]] = {}
-    for vertex_window in window.past:
-        if (
-            vertex_window.window_start_ms <= to_ms
-            and vertex_window.window_start_ms + PAST_WINDOW_MS >= from_ms
-        ):
-            blocked = (
-                None
-                if vertex_window.backpressured_share is None
-                else vertex_window.backpressured_share > 0
-            )
-            busy = None if vertex_window.busy_share is None else vertex_window.busy_share > 0
-            past.setdefault(vertex_window.window_start_ms, {})[vertex_window.vertex_id] = _Pressure(
-                blocked, busy
-            )
-    for start_ms in sorted(past, reverse=True):
-        yield start_ms, past[start_ms]
-
-
-def _holder(window: JobWindow, pressures: Mapping[str, _Pressure], at_ms: int) -> Holder | None:
-    blocked = {vertex_id for vertex_id, pressure in pressures.items() if pressure.blocked}
+def _holder(window: JobWindow, vertices: Mapping[str, VertexPast], at_ms: int) -> Holder | None:
+    """A vertex is blocked, or busy, if any subtask was for the larger part of the window."""
+    blocked = {id for id, vertex in vertices.items() if vertex.backpressured_share}
     if not blocked:
         return None
     upstream: dict[str, list[str]] = {}
@@ -127,15 +100,17 @@ def _holder(window: JobWindow, pressures: Mapping[str, _Pressure], at_ms: int) -
         upstream.setdefault(edge.target, []).append(edge.source)
     candidates = {
         vertex_id: _held_above(vertex_id, upstream, blocked)
-        for vertex_id, pressure in pressures.items()
+        for vertex_id, vertex in vertices.items()
         if vertex_id not in blocked
-        and pressure.busy is not False
+        and vertex.busy_share != 0
         and any(above in blocked for above in upstream.get(vertex_id, ()))
     }
     if not candidates:
         return None
     # A vertex known to be busy goes before one of unknown busy time; then the one that holds most.
-    vertex_id = min(candidates, key=lambda id: (not pressures[id].busy, -len(candidates[id]), id))
+    vertex_id = min(
+        candidates, key=lambda id: (not vertices[id].busy_share, -len(candidates[id]), id)
+    )
     held = candidates[vertex_id]
     return Holder(
         vertex_id,
@@ -145,7 +120,7 @@ def _holder(window: JobWindow, pressures: Mapping[str, _Pressure], at_ms: int) -
             window.vertex_name(id) for id in max(held.values(), key=lambda path: (len(path), path))
         ),
         at_ms,
-        pressures[vertex_id].busy is not None,
+        vertices[vertex_id].busy_share is not None,
     )
 
 

@@ -10,11 +10,18 @@ from ingest.messages import message
 from spark_jobs.diagnosis.findings import Limits, NotJudged
 from spark_jobs.diagnosis.last_result import caches_last_result
 from spark_jobs.diagnosis.pressure import Subtasks, held_subtasks, output_bounds, typical, value
-from spark_jobs.diagnosis.pressure_walk import Holders, LeastWork, Origin, Walk, WalkLimits
+from spark_jobs.diagnosis.pressure_walk import (
+    BACKPRESSURED,
+    BUSY,
+    OWN_BACKPRESSURE,
+    Holders,
+    LeastWork,
+    Origin,
+    Walk,
+)
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.topology import POINTWISE, Topology
 
-BACKPRESSURED = "pressure.root.backpressured_ratio"
 NO_METRICS = message("metrics of any vertex in this window")
 
 
@@ -126,17 +133,9 @@ def pressure_of(window: JobWindow, limits: Limits) -> Pressure:
 
 
 def _has_the_same_pressure(asked: Asked, again: Asked) -> bool:
-    job_window, other = asked[0], again[0]
-    return asked[1] is again[1] and (
-        job_window is other
-        or (
-            job_window.vertex_windows is other.vertex_windows
-            and job_window.vertices is other.vertices
-            and job_window.edges is other.edges
-            and job_window.checkpoints is other.checkpoints
-            and (job_window.terminal, job_window.flink_version)
-            == (other.terminal, other.flink_version)
-        )
+    names = ("vertex_windows", "vertices", "edges", "checkpoints", "terminal", "flink_version")
+    return asked[1] is again[1] and all(
+        getattr(asked[0], name) is getattr(again[0], name) for name in names
     )
 
 
@@ -156,7 +155,7 @@ def _pressure(asked: Asked) -> Pressure | str:
         return Pressure(Topology((), ()), {})
     topology = Topology(window.vertices, window.edges)
     pressure = Pressure(topology, _subtasks(window, topology), held)
-    walk = Walk(topology, pressure.vertices, _walk_limits(limits))
+    walk = Walk(topology, pressure.vertices, limits)
     for held_vertex in held.values():
         _explain(
             pressure,
@@ -174,17 +173,6 @@ def _pressure(asked: Asked) -> Pressure | str:
         if vertex_id not in held and _may_be_held(pressure, vertex_id, subtasks, walk, share)
     )
     return pressure
-
-
-def _walk_limits(limits: Limits) -> WalkLimits:
-    return WalkLimits(
-        held=limits[BACKPRESSURED],
-        busy=limits["pressure.root.busy_ratio"],
-        own_backpressure=limits["pressure.root.own_backpressured_ratio"],
-        slack=limits["pressure.root.slack_ratio"],
-        full_input=limits["pressure.root.full_input_ratio"],
-        empty_input=limits["pressure.root.empty_input_ratio"],
-    )
 
 
 def _silent(window: JobWindow) -> dict[str, list[int] | None]:
@@ -297,8 +285,8 @@ def _late_siblings(pressure: Pressure, held: Held, limits: Limits) -> Origin | N
         index: busy
         for index in range(subtasks.parallelism)
         if (busy := subtasks.busy(index)) is not None
-        and busy >= limits["pressure.root.busy_ratio"]
-        and (subtasks.backpressured(index) or 0.0) < limits["pressure.root.own_backpressured_ratio"]
+        and busy >= limits[BUSY]
+        and (subtasks.backpressured(index) or 0.0) < limits[OWN_BACKPRESSURE]
     }
     if not working:
         return None
@@ -307,7 +295,7 @@ def _late_siblings(pressure: Pressure, held: Held, limits: Limits) -> Origin | N
 
 
 def _all_rest(pressure: Pressure, vertex_id: str, limits: Limits) -> bool:
-    busy, waits = limits["pressure.root.busy_ratio"], limits[BACKPRESSURED]
+    busy, waits = limits[BUSY], limits[BACKPRESSURED]
     targets = (pressure.vertices[target] for target in pressure.topology.downstream(vertex_id))
     return all(
         _rests(target, index, busy, waits)
@@ -364,7 +352,7 @@ def _may_be_held(
             for target in pressure.topology.downstream(vertex_id)
         )
     holders = walk.holders(
-        vertex_id, subtasks, LeastWork(limits.busy, limits.busy, empty_clears=False)
+        vertex_id, subtasks, LeastWork(limits[BUSY], limits[BUSY], empty_clears=False)
     )
     if holders.origins or holders.passing or holders.rivals:
         return True
@@ -376,10 +364,10 @@ def _may_be_held(
     )
 
 
-def _may_work(consumer: Subtasks | None, limits: WalkLimits) -> bool:
+def _may_work(consumer: Subtasks | None, limits: Limits) -> bool:
     if consumer is None:
         return True
     return any(
-        (working := consumer.working(index)) is None or working >= limits.busy
+        (working := consumer.working(index)) is None or working >= limits[BUSY]
         for index in range(consumer.parallelism)
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from spark_jobs.diagnosis.findings import Limits
 from spark_jobs.diagnosis.pressure import Subtasks, typical
 from spark_jobs.diagnosis.topology import Topology, consumers, is_pointwise
 
@@ -20,16 +21,10 @@ Places = tuple[frozenset[str | None], ...]
 Role = Literal["origin", "held", "mixed", "free", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
-class WalkLimits:
-    """See ``rules/pressure_root.py`` for units and reasons."""
-
-    held: float
-    busy: float
-    own_backpressure: float
-    slack: float
-    full_input: float
-    empty_input: float
+BACKPRESSURED = "pressure.root.backpressured_ratio"
+BUSY = "pressure.root.busy_ratio"
+OWN_BACKPRESSURE = "pressure.root.own_backpressured_ratio"
+SLACK = "pressure.root.slack_ratio"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +73,7 @@ class Holders:
 
 class Walk:
     def __init__(
-        self, topology: Topology, vertices: Mapping[str, Subtasks], limits: WalkLimits
+        self, topology: Topology, vertices: Mapping[str, Subtasks], limits: Limits
     ) -> None:
         self._topology = topology
         self._vertices = vertices
@@ -98,12 +93,12 @@ class Walk:
         """If figures disagree, a consumer that is mostly busy or waiting itself is a better
         explanation than none.
         """
-        least = ratio - self.limits.slack
+        least = ratio - self.limits[SLACK]
         strict = self.holders(vertex_id, subtasks, LeastWork(least, least))
         if not strict.is_empty:
             return strict
         loose = self.holders(
-            vertex_id, subtasks, LeastWork(0.0, self.limits.busy, empty_clears=False)
+            vertex_id, subtasks, LeastWork(0.0, self.limits[BUSY], empty_clears=False)
         )
         loose.origins = [replace(origin, agrees=False) for origin in loose.origins]
         return loose
@@ -177,7 +172,7 @@ class Walk:
             return
         unproven.sort(key=lambda origin: -origin.working)
         leads = all(
-            unproven[0].working - origin.working_at_most >= self.limits.slack
+            unproven[0].working - origin.working_at_most >= self.limits[SLACK]
             for origin in unproven[1:]
         )
         if leads and not holders.passing and not holders.unknown:
@@ -195,7 +190,7 @@ class Walk:
             waits = typical(vertex.backpressured(index) for index in mixed) or 0.0
             works = typical(vertex.working(index) for index in mixed) or waits
             answer = self.holders(
-                vertex_id, mixed, LeastWork(waits - self.limits.slack, works - self.limits.slack)
+                vertex_id, mixed, LeastWork(waits - self.limits[SLACK], works - self.limits[SLACK])
             )
             self._asking.discard(vertex_id)
             self.partly_held[key] = answer
@@ -206,13 +201,13 @@ class Walk:
         busy = consumer.busy(index)
         backpressured = consumer.backpressured(index)
         working = consumer.working(index)
-        if backpressured is not None and backpressured >= limits.held:
+        if backpressured is not None and backpressured >= limits[BACKPRESSURED]:
             return "held"
-        never_waits = backpressured is not None and backpressured < limits.own_backpressure
+        never_waits = backpressured is not None and backpressured < limits[OWN_BACKPRESSURE]
         if working is not None and working < (least.origin if never_waits else least.passing):
             return "free"
         empty = least.empty_clears and consumer.has_empty_input(
-            index, limits.empty_input / consumer.gates
+            index, limits["pressure.root.empty_input_ratio"] / consumer.gates
         )
         if empty and _has_remote_channels(consumer, index, producers):
             return "free"
@@ -220,7 +215,8 @@ class Walk:
             waits_at_most = 1.0 if busy is None else (1.0 if working is None else working) - busy
             return (
                 "origin"
-                if waits_at_most < limits.own_backpressure and self._is_busy(consumer, index, least)
+                if waits_at_most < limits[OWN_BACKPRESSURE]
+                and self._is_busy(consumer, index, least)
                 else "unknown"
             )
         if not never_waits:
@@ -235,7 +231,7 @@ class Walk:
         return (
             (consumer.input_level(index) or 0.0) >= self._full(consumer)
             if busy is None
-            else busy >= self.limits.busy
+            else busy >= self.limits[BUSY]
         )
 
     def _origin(
@@ -254,7 +250,7 @@ class Walk:
     def _full(self, consumer: Subtasks) -> float:
         # One gate of several is full when its part of the whole is; below a quarter, ordinary
         # traffic looks the same.
-        return max(0.25, self.limits.full_input / consumer.gates)
+        return max(0.25, self.limits["pressure.root.full_input_ratio"] / consumer.gates)
 
     def _reachable(self, vertex_id: str, subtasks: Sequence[int], target: str) -> dict[int, Places]:
         producer, consumer = self._vertices[vertex_id], self._vertices[target]

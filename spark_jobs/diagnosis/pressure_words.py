@@ -6,7 +6,8 @@ from typing import Any
 
 from ingest.messages import brief, list_text, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Limits, Related
-from spark_jobs.diagnosis.origins import BACKPRESSURED, Held, Pressure, Way
+from spark_jobs.diagnosis.origins import Held, Pressure, Way
+from spark_jobs.diagnosis.pressure_walk import BACKPRESSURED
 from spark_jobs.diagnosis.samples import JobWindow
 
 MOST_SUBTASKS = 50

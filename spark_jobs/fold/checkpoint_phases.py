@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 from spark_jobs.fold.checkpoint_by_rest import is_final
@@ -31,23 +32,23 @@ Hosts = Sequence[str | None]
 
 @dataclass(frozen=True)
 class HostHistory:
-    of_vertex: dict[str, tuple[list[int], list[Hosts]]]
+    of_vertex: dict[str, list[tuple[int, Hosts]]]
 
     @classmethod
     def of(cls, placements: Iterable[Row]) -> "HostHistory":
-        known: dict[str, tuple[list[int], list[Hosts]]] = {}
-        for vertex_id, rows in grouped(
-            (row for row in placements if row["host"] is not None), "vertex_id"
-        ).items():
-            seen = {(row["ts"], tuple(row["host"])) for row in rows}
-            in_order = sorted(seen, key=rank) if len(seen) > 1 else list(seen)
-            known[vertex_id] = ([ts for ts, _ in in_order], [hosts for _, hosts in in_order])
-        return cls(known)
+        known = grouped((row for row in placements if row["host"] is not None), "vertex_id")
+        return cls(
+            {
+                vertex_id: sorted({(row["ts"], tuple(row["host"])) for row in rows}, key=rank)
+                for vertex_id, rows in known.items()
+            }
+        )
 
     def at(self, vertex_id: str, at_ms: int) -> Hosts:
         """The last known hosts at that time, else the first known after it."""
-        since, hosts = self.of_vertex.get(vertex_id, ([], []))
-        return hosts[max(0, bisect_right(since, at_ms) - 1)] if hosts else ()
+        known = self.of_vertex.get(vertex_id, [])
+        place = bisect_right(known, at_ms, key=itemgetter(0))
+        return known[max(place - 1, 0)][1] if known else ()
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,10 @@ the last minute, so they still show a burst that is over.
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
-from spark_jobs.fold.rows import Row, grouped, newest_by
+from spark_jobs.fold.rows import Row, grouped, newest_by, ordered
 
 WANTED_SPAN_MS, LEAST_SPAN_MS = 50_000, 30_000
 """The JobManager collects counters every ten seconds, from one TaskManager after the other: over
@@ -21,12 +22,8 @@ UNKNOWN: Mapping[str, Any] = {"counted_ms": None, "counted_in_per_s": (), "count
 def answers(vertex_windows: Iterable[Row]) -> list[Row]:
     """Later windows are compared with them."""
     return [
-        {
-            "vertex_id": row["vertex_id"],
-            "window_start": row["window_start"],
-            "as_of": row["as_of"],
-            **row["counters"]["newest"],
-        }
+        {name: row[name] for name in ("vertex_id", "window_start", "as_of")}
+        | row["counters"]["newest"]
         for row in vertex_windows
         if row["counters"]["newest"] is not None
     ]
@@ -36,19 +33,15 @@ class Earlier:
     def __init__(self, reported: Iterable[Row]) -> None:
         once = newest_by(reported, ("vertex_id", "window_start"), ("as_of",))
         self._answers = {
-            vertex_id: sorted(rows, key=lambda row: (row["at"], row["window_start"]))
+            vertex_id: ordered(rows, "at", "window_start")
             for vertex_id, rows in grouped(once, "vertex_id").items()
-        }
-        self._instants = {
-            vertex_id: [row["at"] for row in rows] for vertex_id, rows in self._answers.items()
         }
 
     def before(self, vertex_id: str, until_ms: int, since_ms: int) -> Row | None:
-        instants = self._instants.get(vertex_id, ())
-        place = bisect_right(instants, until_ms) - 1
-        return (
-            self._answers[vertex_id][place] if place >= 0 and instants[place] >= since_ms else None
-        )
+        answers = self._answers.get(vertex_id, ())
+        place = bisect_right(answers, until_ms, key=itemgetter("at"))
+        newest = answers[place - 1] if place else None
+        return newest if newest and newest["at"] >= since_ms else None
 
 
 def rates(row: Row, earlier: Earlier) -> Mapping[str, Any]:

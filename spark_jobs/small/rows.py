@@ -63,24 +63,17 @@ class SmallLake:
                 file.last_seq is not None and file.last_seq <= version for file in files
             ):
                 return True
-            newer = self._up_to(source_table) & (
-                pc.field("commit_seq") > after.get(source_table, 0)
-            )
-            if files and ds.dataset(
-                [data_path(self.lake, source_table, file) for file in files], format="parquet"
-            ).count_rows(filter=newer):
+            paths = [data_path(self.lake, source_table, file) for file in files]
+            if paths and ds.dataset(paths, format="parquet").count_rows(
+                filter=self._newer(source_table, after)
+            ):
                 return True
         return False
 
     def new_rows(self, table: str, after: Mapping[str, int]) -> pa.Table:
-        newer = {
-            source_table: self._up_to(source_table)
-            & (pc.field("commit_seq") > after.get(source_table, 0))
-            for source_table in with_same_rows(table)
-        }
         return _as_one(
-            self._read(source_table, self._new_files(source_table, after), is_newer)
-            for source_table, is_newer in newer.items()
+            self._read(name, self._new_files(name, after), self._newer(name, after))
+            for name in with_same_rows(table)
         )
 
     def rows_in(self, table: str, spans: Sequence[Span]) -> pa.Table:
@@ -91,12 +84,8 @@ class SmallLake:
             pc.scalar(False),
         )
         return _as_one(
-            self._read(
-                source_table,
-                self._files_in(source_table, spans),
-                inside & self._up_to(source_table),
-            )
-            for source_table in with_same_rows(table)
+            self._read(name, self._files_in(name, spans), inside & self._up_to(name))
+            for name in with_same_rows(table)
         )
 
     def new_rows_of_clusters(self, after: Mapping[str, int]) -> Counter[str]:
@@ -105,9 +94,12 @@ class SmallLake:
             if paths := [
                 data_path(self.lake, table, file) for file in self._new_files(table, after)
             ]:
-                newer = self._up_to(table) & (pc.field("commit_seq") > after.get(table, 0))
-                counter += counts(ds.dataset(paths, format="parquet"), "cluster", newer)
+                dataset = ds.dataset(paths, format="parquet")
+                counter += counts(dataset, "cluster", self._newer(table, after))
         return counter
+
+    def _newer(self, table: str, after: Mapping[str, int]) -> pc.Expression:
+        return self._up_to(table) & (pc.field("commit_seq") > after.get(table, 0))
 
     def _up_to(self, table: str) -> pc.Expression:
         known = pc.field("commit_seq") <= self.versions.get(table, 0)

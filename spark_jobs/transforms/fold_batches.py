@@ -211,26 +211,26 @@ def _unchanged(group: Group) -> dict[str, Any]:
 
 def _result_row(result: JobResult) -> dict[str, Any]:
     judgement = result.judgement
+    tables: list[tuple[ServingTable, Sequence[Row]]] = [
+        (CHECKPOINT_FACT, result.facts),
+        (JOB_ANNOTATION, result.new_annotations),
+        (JOB_START, result.new_starts),
+        (JOB_HOST, result.new_hosts),
+        (HOST_EVENT, result.host_events),
+        # A job submitted while its cluster was read may first appear in the slots of TaskManagers.
+        (JOB_CURRENT, [] if result.current["as_of"] is None else [result.current]),
+        (SIZE_TREND, [result.trend] if result.trend else []),
+    ]
+    if judgement:
+        tables += [
+            (FINDING_OCCURRENCE, judgement["occurrences"]),
+            (JOB_JUDGEMENT, [judgement | {"as_of": judgement["judged_to"]}]),
+        ]
     return {
-        CHECKPOINT_FACT.name: served_rows(result.facts, CHECKPOINT_FACT),
+        **{table.name: served_rows(rows, table) for table, rows in tables},
         RETRACTED.name: [
             {"checkpoint_id": key[0], "trigger_time": key[1]} for key in result.retracted
         ],
-        JOB_ANNOTATION.name: served_rows(result.new_annotations, JOB_ANNOTATION),
-        JOB_START.name: served_rows(result.new_starts, JOB_START),
-        JOB_HOST.name: served_rows(result.new_hosts, JOB_HOST),
-        HOST_EVENT.name: served_rows(result.host_events, HOST_EVENT),
-        # A job submitted while its cluster was read may first appear in the slots of TaskManagers.
-        JOB_CURRENT.name: served_rows(
-            [result.current] if result.current["as_of"] is not None else [], JOB_CURRENT
-        ),
-        SIZE_TREND.name: served_rows([result.trend] if result.trend else [], SIZE_TREND),
-        FINDING_OCCURRENCE.name: served_rows(
-            judgement["occurrences"] if judgement else [], FINDING_OCCURRENCE
-        ),
-        JOB_JUDGEMENT.name: served_rows(
-            [judgement | {"as_of": judgement["judged_to"]}] if judgement else [], JOB_JUDGEMENT
-        ),
         "state": result.state.packed(),
         "vertex_names": result.vertex_names,
     }

@@ -15,9 +15,9 @@ from spark_jobs.diagnosis.findings import (
     Threshold,
 )
 from spark_jobs.diagnosis.jvm_load import gc_threshold, jvm_cause
-from spark_jobs.diagnosis.origins import BACKPRESSURED, NO_METRICS, Held, Pressure, Way, pressure_of
+from spark_jobs.diagnosis.origins import NO_METRICS, Held, Pressure, Way, pressure_of
 from spark_jobs.diagnosis.pressure import Subtasks, typical, value
-from spark_jobs.diagnosis.pressure_walk import Origin
+from spark_jobs.diagnosis.pressure_walk import BACKPRESSURED, Origin
 from spark_jobs.diagnosis.pressure_words import (
     MOST_NAMED,
     NEARLY_ALWAYS,
