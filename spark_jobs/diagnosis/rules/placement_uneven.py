@@ -9,9 +9,9 @@ from math import fsum
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.meters import holds_start
-from spark_jobs.diagnosis.pressure_walk import BACKPRESSURED
 from spark_jobs.diagnosis.placement_settings import TASKS_SINCE, spreading_setting, spreads
 from spark_jobs.diagnosis.pressure import held_subtasks, value
+from spark_jobs.diagnosis.pressure_walk import BACKPRESSURED
 from spark_jobs.diagnosis.pressure_words import brief_name
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow
