@@ -146,8 +146,8 @@ def log_event(event: Row) -> samples.LogEvent:
 
 
 def read_by_rules(events: Iterable[Row]) -> Timed:
-    read = (log_event(event) for event in events)
-    return in_order([(event.at_ms, event) for event in read if event.rule_kind in events_read()])
+    kinds, read = events_read(), map(log_event, events)
+    return in_order([(event.at_ms, event) for event in read if event.rule_kind in kinds])
 
 
 def vertex_window(row: Row) -> samples.VertexWindow:
