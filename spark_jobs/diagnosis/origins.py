@@ -121,7 +121,7 @@ class Pressure:
         return kept
 
 
-Asked = tuple[JobWindow, Limits]
+WindowAndLimits = tuple[JobWindow, Limits]
 
 
 def pressure_of(window: JobWindow, limits: Limits) -> Pressure:
@@ -132,16 +132,16 @@ def pressure_of(window: JobWindow, limits: Limits) -> Pressure:
     return pressure
 
 
-def _has_the_same_pressure(asked: Asked, again: Asked) -> bool:
+def _has_the_same_pressure(given: WindowAndLimits, last: WindowAndLimits) -> bool:
     names = ("vertex_windows", "vertices", "edges", "checkpoints", "terminal", "flink_version")
-    return asked[1] is again[1] and all(
-        getattr(asked[0], name) is getattr(again[0], name) for name in names
+    return given[1] is last[1] and all(
+        getattr(given[0], name) is getattr(last[0], name) for name in names
     )
 
 
 @caches_last_result(_has_the_same_pressure)
-def _pressure(asked: Asked) -> Pressure | str:
-    window, limits = asked
+def _pressure(given: WindowAndLimits) -> Pressure | str:
+    window, limits = given
     if not window.vertex_windows:
         return Pressure(Topology((), ()), {}) if window.terminal else NO_METRICS
     larger_part = limits[BACKPRESSURED]

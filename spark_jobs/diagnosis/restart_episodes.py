@@ -146,8 +146,8 @@ def restart_instants(window: JobWindow) -> list[int]:
     annotated = [
         annotation.at_ms for annotation in window.annotations if annotation.kind == "restart"
     ]
-    every = with_others(with_others(reported, annotated), window.restarts)
-    return [at_ms for at_ms in every if at_ms <= window.at_ms]
+    instants = with_others(with_others(reported, annotated), window.restarts)
+    return [at_ms for at_ms in instants if at_ms <= window.at_ms]
 
 
 def with_others(exact: Iterable[int], others: Iterable[int]) -> list[int]:

@@ -129,11 +129,11 @@ def checkpoints(update: JobUpdate, before: JobState, job: JobSurroundings) -> Ch
     of_numbers = {
         key: lines for key, lines in anchored.items() if update.found or key[0] in numbers
     }
-    every = checkpoint_facts(rows if update.found else of_touched, of_numbers, job, full_sizes)
-    recomputed = {key: fact for key, fact in every.items() if key in touched}
+    facts = checkpoint_facts(rows if update.found else of_touched, of_numbers, job, full_sizes)
+    recomputed = {key: fact for key, fact in facts.items() if key in touched}
     retracted = {key for key in stand_ins & touched if key not in recomputed}
     remembered = {key: fact for fact in before.facts if (key := key_of(fact)) not in retracted}
-    known = {**_facts_looked_up(every, update, known_triggers), **remembered, **recomputed}
+    known = {**_facts_looked_up(facts, update, known_triggers), **remembered, **recomputed}
     return Checkpoints(
         recomputed,
         sorted(retracted),
@@ -278,12 +278,12 @@ def _placed_by_now(update: JobUpdate, before: JobState) -> set[CheckpointKey]:
 
 
 def _facts_looked_up(
-    every: Mapping[CheckpointKey, Row], update: JobUpdate, known: Mapping[CheckpointKey, Any]
+    facts: Mapping[CheckpointKey, Row], update: JobUpdate, known: Mapping[CheckpointKey, Any]
 ) -> dict[CheckpointKey, Row]:
     if update.found is None:
         return {}
     from_ms, to_ms = update.found
-    return {key: fact for key, fact in every.items() if key in known and from_ms <= key[1] <= to_ms}
+    return {key: fact for key, fact in facts.items() if key in known and from_ms <= key[1] <= to_ms}
 
 
 def _rows_remembered(

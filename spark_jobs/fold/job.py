@@ -98,14 +98,16 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
             ),
         )
     facts = list(folded.known.values())
-    lived, older_events = as_restarts(events), as_restarts(state.events)
-    state = replace(state, outages=outages(lived, before.events, before.outages))
-    state = replace(state, restarts=restart_instants(before.restarts, lived))
+    job_events, older_events = as_restarts(events), as_restarts(state.events)
+    state = replace(state, outages=outages(job_events, before.events, before.outages))
+    state = replace(state, restarts=restart_instants(before.restarts, job_events))
     states = entered_states(state.answers, older_events)
     restarts = restarts_of(states)
     taskmanagers = TaskManagerHistory([*before.taskmanagers, *update.taskmanagers], restarts)
     state = replace(state, taskmanagers=taskmanagers.remembered())
-    state = replace(state, starts=_starts(update, before, state, lived, states, surroundings.names))
+    state = replace(
+        state, starts=_starts(update, before, state, job_events, states, surroundings.names)
+    )
     lost = lost_mentions(losses_of_job(state.taskmanager_losses, states))
     types = types_of(state.snapshots)
     annotated = annotations(
@@ -182,7 +184,7 @@ def fold(update: JobUpdate, before: JobState, settings: Settings) -> JobResult |
     )
     if latest is None:
         return result
-    history = _history(update, before, state, lived, facts, annotated, full_states, states)
+    history = _history(update, before, state, job_events, facts, annotated, full_states, states)
     size = sample(samples.SizeTrend, trend) if trend else None
     windows = job_windows(
         update.cluster,

@@ -129,7 +129,7 @@ def lives(
         _TAKE[sign.what](own, sign)
     sampled_at = largest(*(life["sampled_at"] for own in of_each.values() for life in own))
     ran = _ran_on(executions, {name for name, own in of_each.items() if any(map(_is_over, own))})
-    every = []
+    known_lives = []
     for name, own in of_each.items():
         first = own[0]["life"] or 0 if own else 0
         for place, life in enumerate(own):
@@ -138,8 +138,8 @@ def lives(
             known_as = before.get((name, life["life"]))
             _end(life, known_as, sampled_at)
             _inform(life, known_as, ran.get(name, ()), ended_before)
-            every.append(life)
-    return _retain_newest(every)
+            known_lives.append(life)
+    return _retain_newest(known_lives)
 
 
 def reason_of(loss: Row) -> str:
@@ -410,11 +410,11 @@ def _inform(
     life |= {"changed": changed, "to_inform": sorted(to_inform)}
 
 
-def _retain_newest(every: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _retain_newest(lives: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
     def newest(life: Row) -> int:
         return int(largest(life["ended_at"], life["seen_at"], life["born_at"]) or 0)
 
-    since = max(map(newest, every), default=0) - KEPT_MS
-    every.sort(key=lambda life: (-newest(life), life["taskmanager_id"], life["life"]))
-    return [life for life in every[:LIVES_KEPT] if newest(life) >= since]
+    since = max(map(newest, lives), default=0) - KEPT_MS
+    lives.sort(key=lambda life: (-newest(life), life["taskmanager_id"], life["life"]))
+    return [life for life in lives[:LIVES_KEPT] if newest(life) >= since]

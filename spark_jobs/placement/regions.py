@@ -31,9 +31,9 @@ def regions(plan: Plan, *, full: bool = False) -> list[Indices]:
             for vertex in vertices:
                 labels[vertex][:] = firsts[vertices[0]]
     # A region is labelled with the first of its tasks.
-    every = np.concatenate(labels)
-    numbers = np.cumsum(every == np.arange(len(every))) - 1
-    return np.split(numbers[every], firsts[1:-1])
+    flat = np.concatenate(labels)
+    numbers = np.cumsum(flat == np.arange(len(flat))) - 1
+    return np.split(numbers[flat], firsts[1:-1])
 
 
 def _connected_parts(plan: Plan) -> list[tuple[list[int], list[PlannedEdge]]]:

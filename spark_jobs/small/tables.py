@@ -25,10 +25,10 @@ def in_order(parts: Mapping[str, pa.Table], by: Sequence[str] = JOB) -> pa.Table
             [_single_chunk(whole[column]) for column in fields], names=fields
         )
         nested.append(pa.table({**{column: whole[column] for column in by}, name: struct}))
-    every = pa.concat_tables(nested, promote_options="default").combine_chunks()
-    return every.take(
+    rows_by_part = pa.concat_tables(nested, promote_options="default").combine_chunks()
+    return rows_by_part.take(
         pc.sort_indices(
-            every.select(list(by)), [(column, "ascending", "at_start") for column in by]
+            rows_by_part.select(list(by)), [(column, "ascending", "at_start") for column in by]
         )
     )
 

@@ -30,13 +30,13 @@ DAY_MS = 86_400_000
 def report_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     named = set()
     for batch in batches:
-        tells = []
+        is_needed = []
         names = ("execution_id", "cluster", "process", "job_id")
         for execution_id, *of_log in zip(*(batch[name].to_pylist() for name in names), strict=True):
             names_job = of_log[-1] is not None and tuple(of_log) not in named
-            tells.append(execution_id is not None or names_job)
+            is_needed.append(execution_id is not None or names_job)
             named.add(tuple(of_log))
-        yield batch.filter(pa.array(tells, pa.bool_()))
+        yield batch.filter(pa.array(is_needed, pa.bool_()))
 
 
 def learnt_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

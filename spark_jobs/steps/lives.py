@@ -44,12 +44,12 @@ Batches = Iterable[pa.RecordBatch]
 
 def line_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        tells = pc.and_(pc.is_in(batch["kind"], _KINDS), pc.is_valid(batch["container"]))
+        is_end_or_start = pc.and_(pc.is_in(batch["kind"], _KINDS), pc.is_valid(batch["container"]))
         failed = pc.and_kleene(
             pc.and_kleene(pc.equal(batch["kind"], FAILED), pc.equal(batch["to_state"], "FAILED")),
             pc.match_substring_regex(batch["detail"], _NAMES_A_LOSS),
         )
-        yield batch.filter(pc.or_kleene(tells, failed))
+        yield batch.filter(pc.or_kleene(is_end_or_start, failed))
 
 
 def life_batches(batches: Batches) -> Iterator[pa.RecordBatch]:

@@ -12,9 +12,11 @@ from spark_jobs.nested_tables import JOB
 def in_order(parts: Mapping[str, DataFrame], by: Sequence[str] = JOB) -> DataFrame:
     """Each part in a struct column of its name; within a cluster part by part."""
     nested = (_nest(rows, name, by) for name, rows in parts.items())
-    every = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), nested)
+    rows_by_part = reduce(
+        lambda left, right: left.unionByName(right, allowMissingColumns=True), nested
+    )
     then = () if by == JOB else (F.col(name).isNull() for name in parts)
-    return every.repartition(*by).sortWithinPartitions(*by, *then)
+    return rows_by_part.repartition(*by).sortWithinPartitions(*by, *then)
 
 
 def _nest(rows: DataFrame, name: str, by: Sequence[str]) -> DataFrame:

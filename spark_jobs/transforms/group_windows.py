@@ -83,16 +83,16 @@ def _made(pending: Sequence[Group]) -> Sequence[Group]:
 
 
 def _samples(group: Group) -> pa.StructArray:
-    asked = pa.array(
+    minutes = pa.array(
         [minute for row in group.rows("found") for minute in row["minutes"] or ()], pa.int64()
     )
     pieces = (
         group.arrays(PART)
-        if not len(asked)
-        else [rows.filter(pc.invert(_in_minutes(rows, asked))) for rows in group.arrays(PART)]
+        if not len(minutes)
+        else [rows.filter(pc.invert(_in_minutes(rows, minutes))) for rows in group.arrays(PART)]
     )
     return pa.concat_arrays(
-        [*pieces, *(rows.filter(_in_minutes(rows, asked)) for rows in group.arrays(FOUND_PART))]
+        [*pieces, *(rows.filter(_in_minutes(rows, minutes)) for rows in group.arrays(FOUND_PART))]
     )
 
 

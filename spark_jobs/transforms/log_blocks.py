@@ -209,10 +209,10 @@ class BlockReader(LogReader):
 
     def hold_columns(self, process: str, columns: list[Any], rows: int) -> None:
         if rows:
-            every = [*columns, process, self._file, None, None]
+            values_by_column = [*columns, process, self._file, None, None]
             arrays = [
                 _array(values, field.type, rows)
-                for values, field in zip(every, RECORDS, strict=True)
+                for values, field in zip(values_by_column, RECORDS, strict=True)
             ]
             self._pending.append(pa.RecordBatch.from_arrays(arrays, schema=RECORDS))
 
