@@ -23,7 +23,7 @@ LEAST_MS = 60_000
 TIMES_CHECKPOINT, TIMES_SAVEPOINT = 5, 3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class InForce:
     """Without a requirement, ``fleet_minimum_ms`` (of the interval) and ``fleet_pause_ms`` are 0."""
 
@@ -35,7 +35,7 @@ class InForce:
     recovery_target_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Advised:
     """``value_ms`` is the current setting if no change is advised, None without advice."""
 
@@ -43,7 +43,7 @@ class Advised:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SettingsAdvice:
     """``missing``: what the history lacks; the advice is then None."""
 

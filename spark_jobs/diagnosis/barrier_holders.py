@@ -13,7 +13,7 @@ from spark_jobs.diagnosis.samples import JobWindow, VertexPast
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Holder:
     """``held``: ids of the vertices that it blocks; ``path``: names from the farthest of them to
     the holder. ``busy_known``: not before Flink 1.13.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ingest.messages import message
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReasonWords:
     """``harmless``: normal at a start or an end, or when a newer checkpoint completes first."""
 

@@ -18,7 +18,7 @@ _STEPS_MS = [
 """Durations that people would write: seconds, minutes, hours."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Durations:
     """In ms. ``expired``: with the time that they were given. ``span_ms``: between completed
     checkpoints.

@@ -16,7 +16,7 @@ SLACK_MS = 15_000
 UnknownBecause = Literal["no_watermark", "in_flight", "marked_idle"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fed:
     """``sent_ms``: feeder → watermark, None if there is none. ``unknown_because``: of the distance
     between the inputs.

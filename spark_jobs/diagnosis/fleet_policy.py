@@ -12,7 +12,7 @@ _REASON = message("0 is none: what a shared storage can handle is for its operat
 THRESHOLDS = tuple(Threshold(key, 0, "s", 0, 86_400, _REASON) for key in (INTERVAL, PAUSE))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Breach:
     """``set_ms``: what is in force, below ``least_ms``; None if it is not known."""
 

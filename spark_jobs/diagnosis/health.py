@@ -23,7 +23,7 @@ FURTHER_POINTS_AT_MOST = 10
 FAMILIES_WITHOUT_DEDUCTION = frozenset({"storage"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Deduction:
     """``finding``: anything with a rule, a severity and a confidence."""
 
@@ -32,7 +32,7 @@ class Deduction:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Health:
     """``value`` is 0..100, None if no rule had data. The deductions may exceed 100."""
 

@@ -16,7 +16,7 @@ NEARLY_ALL = 0.9
 HARDLY = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JvmLoad:
     """``gc_ratio``: the share of time in collections; ``cpu_used``: busy processors."""
 
@@ -32,7 +32,7 @@ class JvmLoad:
         return self.host or self.taskmanager_id
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class JvmCause:
     """``sentence`` and ``next_step`` are empty if the JVM explains nothing."""
 

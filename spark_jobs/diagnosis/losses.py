@@ -70,7 +70,7 @@ def loss_thresholds(rule_id: str) -> tuple[Threshold, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Losses:
     """``lost`` have the outcome asked for, oldest first; ``periodic`` and ``periodic_lost`` count
     checkpoints of any outcome.

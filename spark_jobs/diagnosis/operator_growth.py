@@ -11,7 +11,7 @@ from spark_jobs.diagnosis.storage_samples import OperatorStatePoint, OperatorSta
 _NEAR = 0.05
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Growth:
     """``since``: the oldest checkpoint with as many subtasks as the newest. ``ratio`` of elements
     or of bytes, whichever grew more.

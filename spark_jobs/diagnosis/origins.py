@@ -25,7 +25,7 @@ from spark_jobs.diagnosis.topology import POINTWISE, Topology
 NO_METRICS = message("metrics of any vertex in this window")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Held:
     """Subtasks back-pressured for the larger part; ``ratio``: the median over them."""
 
@@ -38,7 +38,7 @@ Way = tuple[Held, tuple[str, ...]]
 """A held vertex and the path of vertex ids from it to an origin, both included."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Outbound:
     """A held vertex whose every consumer has time to spare.
 

@@ -45,7 +45,7 @@ HOLD_S = 900
 NEWEST = 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PhaseCost:
     """Figures over the newest completed checkpoints; ``slow``: those that the phase dominates."""
 

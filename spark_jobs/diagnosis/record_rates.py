@@ -8,7 +8,7 @@ from spark_jobs.diagnosis.samples import Reals, VertexWindow
 from spark_jobs.diagnosis.unevenness import REPORTING_SHARE
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rates:
     """``counted_ms``: the time between the counters; None for rates of meters."""
 

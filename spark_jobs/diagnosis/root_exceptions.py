@@ -37,7 +37,7 @@ _OF_HOST = re.compile(
 _OF_CONNECTOR = "org.apache.flink.connector"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RootException:
     """Of the innermost cause: its class, first line, and first own frame
     ('a.Enrich.map(Enrich.java:7)').

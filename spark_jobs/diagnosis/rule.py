@@ -38,7 +38,7 @@ JudgeT = TypeVar("JudgeT", bound=Callable[[Any, Limits], Iterable[Finding]])
 DEFAULT_HOLD_S = 180
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rule:
     """``hold_s``: occurrences no further apart than this belong to one episode. ``judges``: the
     class of sample that ``judge`` takes. ``reads``: kinds of log events. ``needs``: fields of the

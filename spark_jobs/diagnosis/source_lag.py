@@ -14,7 +14,7 @@ Point = tuple[int, float]
 LEAST_POINTS, LEAST_SPAN_MS = 3, 90_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LagTrend:
     """Change per second, in the unit of the lag; negative while a source catches up."""
 
@@ -27,7 +27,7 @@ class LagTrend:
         return self.high_per_s < 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CatchUp:
     """``latest_s`` None means no upper bound."""
 

@@ -42,7 +42,7 @@ _WRITES_RESULTS = re.compile(
 """Sinks that write files, while a checkpoint is taken too."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StoreFault:
     """``is_assumed``: no text names the bucket, so it is taken from the job's checkpoint directory."""
 
@@ -53,7 +53,7 @@ class StoreFault:
     is_assumed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Report:
     """``code`` and ``path``: from the pattern of the log line."""
 

@@ -53,7 +53,7 @@ Doing = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DumpedThread:
     """``frames``: 'a.B.method:line', innermost first; ``owner_number``: of the thread that holds
     ``lock``.
@@ -69,7 +69,7 @@ class DumpedThread:
     is_cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TaskName:
     """``subtask`` 0-based."""
 

@@ -18,7 +18,7 @@ TIMES_NEEDED = 2
 """Of what was seen so far: the next checkpoint or restart may be the slowest."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Commit:
     checkpoint_id: int
     at_ms: int
@@ -29,7 +29,7 @@ class Commit:
         return datetime.fromtimestamp(self.at_ms / 1000, UTC)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Transactions:
     """``timeout_ms``: the shortest of the job's sinks. ``pending_ms``: how long the oldest
     uncommitted one has been open. ``restart_ms``: the longest restart.

@@ -6,7 +6,7 @@ MOST_TOP = 10
 REPORTING_SHARE = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Spread:
     """``typical``: the median of all but the largest; ``ratio``: None if that is 0."""
 

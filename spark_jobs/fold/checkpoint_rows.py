@@ -6,7 +6,7 @@ from operator import itemgetter
 from typing import Any
 
 from spark_jobs.fold import checkpoint_by_rest, checkpoint_phases
-from spark_jobs.fold.rows import LINE, Row, grouped, newest_by, rank
+from spark_jobs.fold.rows import LINE, Row, first_known, grouped, newest_by, rank
 from spark_jobs.fold.triggers import CheckpointKey, key_of
 
 HELD_MS = 120_000
@@ -45,8 +45,9 @@ class CheckpointRows:
         )
 
     def about(self, numbers: Collection[int]) -> "CheckpointRows":
+        parts = (self.checkpoints, self.vertex_checkpoints, self.lines)
         return CheckpointRows(
-            *([row for row in rows if row["checkpoint_id"] in numbers] for rows in self._parts)
+            *([row for row in rows if row["checkpoint_id"] in numbers] for rows in parts)
         )
 
     def answered(self) -> set[CheckpointKey]:
@@ -62,10 +63,7 @@ class CheckpointRows:
             if execution is not None:
                 line = {
                     **line,
-                    **{
-                        name: execution[name] if line[name] is None else line[name]
-                        for name in PLACE
-                    },
+                    **{name: first_known(line[name], execution[name]) for name in PLACE},
                 }
                 changed.append(line)
             lines.append(line)
@@ -97,10 +95,6 @@ class CheckpointRows:
         return grouped(
             (row for row in rows if key_of(row) in keys), "checkpoint_id", "trigger_time"
         ).values()
-
-    @property
-    def _parts(self) -> tuple[Sequence[Row], Sequence[Row], Sequence[Row]]:
-        return self.checkpoints, self.vertex_checkpoints, self.lines
 
 
 def lacks_place(line: Row) -> bool:
@@ -135,12 +129,14 @@ def _essential_of_vertex(rows: Sequence[Row]) -> list[Row]:
     sized = [
         row for row in rows if row["subtask_state_bytes"] and row["subtask_checkpointed_bytes"]
     ]
-    if sized:
-        best = max(
-            sized, key=lambda row: (rank(row["acknowledged"]), rank(row["subtask_state_bytes"]))
-        )
-        kept += [] if any(row is best for row in kept) else [best]
+    best = best_sized(sized) if sized else kept[0]
+    if not any(row is best for row in kept):
+        kept.append(best)
     return [_known_columns(row) for row in kept]
+
+
+def best_sized(rows: Sequence[Row]) -> Row:
+    return max(rows, key=lambda row: (rank(row["acknowledged"]), rank(row["subtask_state_bytes"])))
 
 
 _taken = itemgetter(*OF_VERTEX)

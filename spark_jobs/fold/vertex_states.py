@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from spark_jobs.fold.checkpoint_phases import is_last
+from spark_jobs.fold.checkpoint_rows import best_sized
 from spark_jobs.fold.rows import Row, floor_ms, grouped, rank
 from spark_jobs.fold.triggers import CheckpointKey
 from spark_jobs.fold.windows import CHUNK_MS
@@ -40,21 +41,12 @@ def _checkpoint_states(
             continue
         states = []
         for vertex_id, seen in grouped(rows, "vertex_id").items():
-            best = (
-                seen[0]
-                if len(seen) == 1
-                else max(
-                    seen,
-                    key=lambda row: (rank(row["acknowledged"]), rank(row["subtask_state_bytes"])),
-                )
-            )
-            sizes = best["subtask_state_bytes"]
             states.append(
                 {
                     "vertex_id": vertex_id,
                     "checkpoint_id": key[0],
                     "trigger_time_ms": key[1],
-                    "subtask_state_bytes": sizes,
+                    "subtask_state_bytes": best_sized(seen)["subtask_state_bytes"],
                 }
             )
         yield {"at": key[1], "states": sorted(states, key=lambda state: rank(state["vertex_id"]))}
