@@ -2,7 +2,7 @@ import json
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import groupby
 from operator import attrgetter, itemgetter
 from typing import Any, TypeVar, cast
@@ -18,22 +18,11 @@ PAST_MS = 2 * 3600 * 1000
 
 SampleT = TypeVar("SampleT")
 
-_NAMES: dict[type, tuple[str, ...]] = {
-    part: tuple(field.name for field in fields(part))
-    for part in (
-        samples.CheckpointSample,
-        samples.Annotation,
-        samples.JobStart,
-        samples.JobFailure,
-        samples.LogEvent,
-        samples.UploadedFiles,
-        samples.VertexPast,
-        samples.VertexWindow,
-        samples.SizeTrend,
-        samples.TaskManagerSample,
-        samples.VertexGauges,
-    )
-}
+
+@cache
+def _names(part: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(part))
+
 
 _PER_SUBTASK = tuple(
     place for place, field in enumerate(fields(samples.VertexWindow)) if field.default == ()
@@ -86,7 +75,7 @@ def in_order(dated: list[tuple[int, Any]]) -> Timed:
 def _by_content(tied: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
     if len(tied) == 1:
         return tied
-    names = _NAMES[type(tied[0][1])]
+    names = _names(type(tied[0][1]))
     first = attrgetter(names[0])
     if len({first(row) for _, row in tied}) == len(tied):
         return sorted(tied, key=lambda pair: rank(first(pair[1])))
@@ -109,10 +98,10 @@ def _values(part: Any, known: tuple[str, ...]) -> Callable[[Row], Sequence[Any]]
             ),
             None,
         )
-        for name in _NAMES[part]
+        for name in _names(part)
     ]
     documents = [
-        (place, _DOCUMENTS[name]) for place, name in enumerate(_NAMES[part]) if name in _DOCUMENTS
+        (place, _DOCUMENTS[name]) for place, name in enumerate(_names(part)) if name in _DOCUMENTS
     ]
     if not documents and None not in columns:
         return itemgetter(*columns)

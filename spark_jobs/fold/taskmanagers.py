@@ -4,6 +4,7 @@ JVM ends, so the newest sample between each two restarts is kept.
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from operator import itemgetter
 
 from spark_jobs.diagnosis.samples import TaskManagerSample
@@ -11,23 +12,9 @@ from spark_jobs.fold.history import sample
 from spark_jobs.fold.rows import HOUR_MS, Row, newest_by
 
 COLUMNS = (
-    "taskmanager_id",
     "ts",
     "commit_seq",
-    "host",
-    "cpu_cores",
-    "heap_used_bytes",
-    "heap_max_bytes",
-    "direct_used_bytes",
-    "metaspace_used_bytes",
-    "metaspace_max_bytes",
-    "framework_off_heap_bytes",
-    "task_off_heap_bytes",
-    "network_memory_bytes",
-    "metaspace_bytes",
-    "cpu_load",
-    "gc_ms",
-    "cpu_ms",
+    *(field.name for field in fields(TaskManagerSample) if field.name not in ("at_ms", "restarts")),
 )
 RECENT_MS = 180_000
 """One sample a minute is kept: counters are compared from minute to minute."""

@@ -6,6 +6,7 @@ import gc
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import fields
 from datetime import timedelta
 from itertools import accumulate, chain
 from typing import Any
@@ -104,24 +105,10 @@ _FOUND_BY = {
 """Rows are looked up for several jobs at once: these columns tell which are in the span of one job.
 """
 _UNFIT = (pa.ArrowException, OverflowError, ValueError, TypeError)
-_AS_NEWS = (
-    "answers",
-    "checkpoints",
-    "vertex_checkpoints",
-    "events",
-    "exceptions",
-    "placements",
-    "uploads",
-    "executions",
-    "vertex_starts",
-    "vertex_gauges",
-    "taskmanager_losses",
-    "taskmanagers",
-    "snapshots",
-    "found_checkpoints",
-    "found_vertex_checkpoints",
-    "found_lines",
-    "found_snapshots",
+_AS_NEWS = tuple(
+    field.name
+    for field in fields(JobUpdate)
+    if field.default == () and field.name not in ("vertex_windows", "pressure")
 )
 
 

@@ -3,11 +3,13 @@ jobs at a time. Executors import this module: nothing but Arrow and NumPy.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from spark_jobs.diagnosis.samples import VertexPast
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
 from spark_jobs.transforms.grouped_batches import Group, Piece
 from spark_jobs.transforms.plain_rows import plain
@@ -22,21 +24,8 @@ IS_NEW = "is_new"
 SAMPLE = OF_WINDOW
 """Beside them a row says whether it ``is_new``, or only of a touched window."""
 WINDOW = (
-    "vertex_id",
-    "window_start",
-    "newest_ts",
-    "watermark_ms",
-    "records_in_per_s",
-    "records_out_per_s",
-    "backpressured_share",
-    "busy_share",
-    "pending_records",
-    "pending_subtasks",
-    "emit_lag_ms",
-    "source_idle_ms",
-    "as_of",
-    "readings",
-    "counters",
+    *("window_start", "newest_ts", "as_of", "readings", "counters"),
+    *(field.name for field in fields(VertexPast) if field.name != "window_start_ms"),
 )
 """Fields that the fold reads; those of the serving table are passed on as they are."""
 PLACEMENT = ("vertex_id", "ts", "host", "attempt")

@@ -3,6 +3,7 @@ as long (measured). Executors import this module: nothing but Arrow and NumPy. U
 """
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 
 from ingest.flink_rest.metric_names import SOURCE_METRICS
 from ingest.job_states import TERMINAL_STATES
+from spark_jobs.diagnosis.samples import VertexWindow
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
 from spark_jobs.transforms.counter_arrays import COUNTERS, counters
 from spark_jobs.transforms.sample_cells import (
@@ -53,20 +55,10 @@ OF_SOURCE = tuple(SOURCE_METRICS)
 """Each subtask's newest value counts: the current lag, not its mean."""
 PER_SUBTASK = (*MEASURES, *OF_SOURCE, "watermark_ms", "task_state", *PLACE, *COUNTERS)
 WHOLE = ("parallelism", "samples")
-ARRAYS = (
-    "busy_ratio",
-    "backpressured_ratio",
-    "idle_ratio",
-    "in_pool_usage",
-    "out_pool_usage",
-    "floating_usage",
-    "records_in_per_s",
-    "records_out_per_s",
-    "watermark_ms",
-    "pending_records",
-    "emit_lag_ms",
-    "source_idle_ms",
-    *PLACE,
+ARRAYS = tuple(
+    field.name
+    for field in fields(VertexWindow)
+    if field.default == () and not field.name.startswith("counted_")
 )
 READ = (*ORDER, "parallelism", "counted_at", *PER_SUBTASK)
 
