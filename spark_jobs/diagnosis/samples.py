@@ -320,15 +320,11 @@ class CheckpointConfig:
     interval_ms: int | None = None
     timeout_ms: int | None = None
     min_pause_ms: int | None = None
-    max_concurrent: int | None = None
     externalized: bool | None = None
     retained_on_cancellation: bool | None = None
     unaligned: bool | None = None
-    aligned_timeout_ms: int | None = None
     tolerable_failed: int | None = None
     state_backend: str | None = None
-    storage: str | None = None
-    changelog: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,9 +50,6 @@ OVER_STATES = (*TERMINAL_STATES, NOT_LISTED)
 Span = tuple[int, int]
 Timed = tuple[list[int], list[Any]]
 
-_CONFIG_NAMES = {"checkpoint_storage": "storage", "changelog_enabled": "changelog"}
-_CONFIG_FIELDS = frozenset(field.name for field in fields(CheckpointConfig))
-
 
 def newest(timed: Timed, end_ms: int, most: int) -> Sequence[Any]:
     until = bisect_left(timed[0], end_ms)
@@ -120,8 +117,7 @@ def is_over(state: str | None) -> bool | None:
 
 
 def checkpoint_config(document: Mapping[str, Any]) -> CheckpointConfig:
-    """From the JSON of ``job_current.checkpoint_config``; unknown names are left out."""
-    values = {_CONFIG_NAMES.get(name, name): value for name, value in document.items()}
+    """From the JSON of ``job_current.checkpoint_config``."""
     return CheckpointConfig(
-        **{name: value for name, value in values.items() if name in _CONFIG_FIELDS}
+        **{field.name: document.get(field.name) for field in fields(CheckpointConfig)}
     )

@@ -1,6 +1,6 @@
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, fields, replace
 from typing import Any
 
 from spark_jobs.diagnosis import registry
@@ -16,20 +16,7 @@ Scoped = Mapping[str, Any]
 ``job_name`` for all ids of that job.
 """
 
-COLUMNS = (
-    "rule",
-    "severity",
-    "confidence",
-    "subject_kind",
-    "subject_id",
-    "subject",
-    "title",
-    "cause",
-    "next_step",
-    "evidence",
-    "related",
-    "data",
-)
+COLUMNS = tuple(field.name for field in fields(Finding) if not field.name.endswith("_ms"))
 MOST_RUNS = 500
 """Of judged minutes without a gap, for each job."""
 
