@@ -391,7 +391,6 @@ class TaskManagerSample:
     task_off_heap_bytes: int | None = None
     network_memory_bytes: int | None = None
     metaspace_bytes: int | None = None
-    cpu_load: float | None = None
     gc_ms: int | None = None
     cpu_ms: int | None = None
 
