@@ -62,15 +62,11 @@ class Subtasks:
 
     def input_level(self, subtask: int) -> float | None:
         """The larger usage of all buffers and of floating ones. 0 means nothing for local channels."""
-        known = [
-            usage
-            for usage in (
-                value(self.window.in_pool_usage, subtask),
-                value(self.window.floating_usage, subtask),
-            )
-            if usage is not None
-        ]
-        return max(known, default=None)
+        usages = (
+            value(self.window.in_pool_usage, subtask),
+            value(self.window.floating_usage, subtask),
+        )
+        return max((usage for usage in usages if usage is not None), default=None)
 
     def has_empty_input(self, subtask: int, level: float) -> bool:
         """Whether nothing is queued. If only the usage of all buffers is known, anything above 0

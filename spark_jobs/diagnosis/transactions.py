@@ -48,12 +48,8 @@ class Transactions:
 
     @property
     def open_ms(self) -> int | None:
-        known = [
-            duration_ms
-            for duration_ms in (self.longest.open_ms if self.longest else None, self.pending_ms)
-            if duration_ms is not None
-        ]
-        return max(known, default=None)
+        durations_ms = (self.longest.open_ms if self.longest else None, self.pending_ms)
+        return max((ms for ms in durations_ms if ms is not None), default=None)
 
     @property
     def needed_ms(self) -> int | None:

@@ -92,12 +92,15 @@ def first_ending(
 ) -> Ending | None:
     """The first ending after the trigger, within the time-out if only REST reported the trigger."""
     within_ms = DEFAULT_TIMEOUT_MS if timeout_ms is None else timeout_ms
-    for ending in every:
-        if ending.ended_at >= trigger_time and (
-            logged_trigger is not None or ending.ended_at - trigger_time <= within_ms
-        ):
-            return ending
-    return None
+    return next(
+        (
+            ending
+            for ending in every
+            if ending.ended_at >= trigger_time
+            and (logged_trigger is not None or ending.ended_at - trigger_time <= within_ms)
+        ),
+        None,
+    )
 
 
 def _is_ending(event: Row) -> bool:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ingest.flink_logs.event_parser import GRAPH_CREATED
 from spark_jobs.arrow_schemas import batch_from_rows
-from spark_jobs.fold.rows import Row, rank
+from spark_jobs.fold.rows import Row, largest, least, rank
 from spark_jobs.step_schemas import EVENT, EXECUTION, LEARNT_EXECUTION
 from spark_jobs.transforms.grouped_batches import groups
 
@@ -84,11 +84,9 @@ def _learnt(execution_id: str, reported: list[tuple[Any, Row]]) -> dict[str, Any
     deployed = [_time(of) for (later, *_), of in reported if not later]
     times = list(filter(None, deployed)) or filter(None, (_time(of) for _, of in reported))
     row["deployed_at"] = min(times, default=None)
-    row["process"] = min(
-        (of["process"] for _, of in reported if of.get("process") is not None), default=None
-    )
+    row["process"] = least(*(of.get("process") for _, of in reported))
     logs = (of["process"] if of.get("kind") == RECEIVED else of.get("log") for _, of in reported)
-    row["log"] = max(filter(None, logs), default=None)
+    row["log"] = largest(*logs)
     return row
 
 
