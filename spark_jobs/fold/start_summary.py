@@ -7,12 +7,18 @@ from statistics import median_low
 from typing import Any
 
 from spark_jobs.fold.checkpoint_log import Names
+from spark_jobs.fold.rows import largest
 from spark_jobs.fold.start_tasks import Task
 
 NAMED = 12
 TASKS_NAMED = 100
 NAME_CHARS = 200
 """Names of vertices may run to kilobytes."""
+_PARTS = ("slots", "deploy", "restore")
+_OF_TASK = (
+    *("vertex_id", "subtask", "attempt", "host", "taskmanager_id", "own_ms"),
+    *(f"{part}_ms" for part in _PARTS),
+)
 STRAGGLES_RATIO, STRAGGLES_MS = 3, 1_000
 """Relative to the median task of its vertex."""
 
@@ -48,17 +54,9 @@ def summary(tasks: Sequence[Task], names: Names) -> dict[str, Any]:
             "hosts": [{"host": key, **spread} for key, spread in _slowest(_group(tasks, "host"))],
             "slowest": [
                 {
-                    "vertex_id": task.vertex_id,
+                    **{name: getattr(task, name) for name in _OF_TASK},
                     "name": _name(names, task.vertex_id),
-                    "subtask": task.subtask,
-                    "attempt": task.attempt,
-                    "host": task.host,
-                    "taskmanager_id": task.taskmanager_id,
                     "straggles": task in straggling,
-                    "slots_ms": task.slots_ms,
-                    "deploy_ms": task.deploy_ms,
-                    "restore_ms": task.restore_ms,
-                    "own_ms": task.own_ms,
                 }
                 for task in slowest[: min(max(-(-len(tasks) // 100), len(straggling)), TASKS_NAMED)]
             ],
@@ -93,15 +91,13 @@ def _slowest(groups: Mapping[str, Sequence[Task]]) -> list[tuple[str, dict[str, 
 
 
 def _spread(tasks: Sequence[Task]) -> dict[str, Any]:
-    durations: dict[str, list[int | None]] = {
-        "slots": [task.slots_ms for task in tasks],
-        "deploy": [task.deploy_ms for task in tasks],
-        "restore": [task.restore_ms for task in tasks],
-        "own": [task.own_ms for task in tasks],
+    own_ms = [task.own_ms for task in tasks]
+    return {
+        "tasks": len(tasks),
+        **{
+            f"{part}_max_ms": largest(*(getattr(task, f"{part}_ms") for task in tasks))
+            for part in _PARTS
+        },
+        "own_median_ms": median_low(own_ms),
+        "own_max_ms": max(own_ms),
     }
-    spread: dict[str, Any] = {"tasks": len(tasks)}
-    for name, values in durations.items():
-        reported = [value for value in values if value is not None]
-        spread[f"{name}_median_ms"] = median_low(reported) if reported else None
-        spread[f"{name}_max_ms"] = max(reported, default=None)
-    return spread
