@@ -90,8 +90,10 @@ def logged(events: Iterable[Row], remembered: Sequence[Row], begins: Sequence[in
             continue
         for event in of_process:
             state = _STATES.get(rule_kind(event["kind"], event["to_state"]))
+            if state is None or event["subtask"] is None:
+                continue
             at = latest(begins, event["ts"] + CLOCK_MS)
-            if state and event["subtask"] is not None and at is not None and at >= whole_from:
+            if at is not None and at >= whole_from:
                 key = event["vertex_id"] or event["task"], event["subtask"]
                 task = seen.setdefault(at, {}).setdefault(key, {})
                 task[state] = event["ts"]
