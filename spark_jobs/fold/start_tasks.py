@@ -12,7 +12,7 @@ CLOCK_MS = 50
 
 
 class Task(NamedTuple):
-    """In epoch ms."""
+    """Instants in epoch ms."""
 
     vertex_id: str
     subtask: int
