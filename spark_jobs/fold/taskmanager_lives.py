@@ -25,7 +25,7 @@ NOTICED_WITHIN_MS = 300_000
 one loss is noticed: heartbeat.timeout is 50 s, or set to some minutes.
 """
 ALIVE_AFTER_MS = 10_000
-"""One interval of heartbeats."""
+"""A heartbeat this long (one interval) after a suspected end disproves it."""
 CONFIRMED_AFTER_MS = 30_000
 """Three missing heartbeats, while it is still listed."""
 UNLISTED_AFTER_MS = 300_000
