@@ -37,12 +37,11 @@ class HostHistory:
     @classmethod
     def of(cls, placements: Iterable[Row]) -> "HostHistory":
         known = grouped((row for row in placements if row["host"] is not None), "vertex_id")
-        return cls(
-            {
-                vertex_id: sorted({(row["ts"], tuple(row["host"])) for row in rows}, key=rank)
-                for vertex_id, rows in known.items()
-            }
-        )
+        of_vertex: dict[str, list[tuple[int, Hosts]]] = {}
+        for vertex_id, rows in known.items():
+            seen = {(row["ts"], tuple(row["host"])) for row in rows}
+            of_vertex[vertex_id] = sorted(seen, key=rank) if len(seen) > 1 else list(seen)
+        return cls(of_vertex)
 
     def at(self, vertex_id: str, at_ms: int) -> Hosts:
         """The last known hosts at that time, else the first known after it."""
