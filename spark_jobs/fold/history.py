@@ -121,7 +121,8 @@ def log_event(event: Row) -> samples.LogEvent:
         state for state in (event["from_state"], event["to_state"]) if state is not None
     )
     same = ("kind", "checkpoint_id", "vertex_id", "subtask", "attempt", "host", "container")
-    read = {name: event[name] for name in LOG_EVENT_FIELDS}
+    # Events that an earlier version remembered lack the newest fields.
+    read = {name: event.get(name) for name in LOG_EVENT_FIELDS}
     read["trigger_time"] = iso(read["trigger_time"])
     return samples.LogEvent(
         at_ms=min(event["ts"], event["observed_at"]),

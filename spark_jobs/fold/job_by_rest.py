@@ -106,9 +106,10 @@ def _newest(
     row = (
         tied[0]
         if len(tied) == 1
-        else max(tied, key=lambda entry: [rank(entry[name]) for name in names])
+        else max(tied, key=lambda entry: [rank(entry.get(name)) for name in names])
     )
-    return {name: row[name] for name in names}
+    # Rows that an earlier version remembered lack the newest columns.
+    return {name: row.get(name) for name in names}
 
 
 def _graph(plan: dict[str, Any]) -> dict[str, Any] | None:
@@ -121,7 +122,7 @@ def _graph(plan: dict[str, Any]) -> dict[str, Any] | None:
     return {
         "vertices": [
             {
-                **{name: vertex[name] for name in _OF_VERTEX},
+                **{name: vertex.get(name) for name in _OF_VERTEX},
                 "slot_sharing_group_id": groups.get(vertex["vertex_id"]),
             }
             for vertex in plan["vertices"]

@@ -162,7 +162,8 @@ def counters(answers: Iterable[Row]) -> list[Row]:
 
 def gauges(rows: Iterable[Row]) -> list[Row]:
     kept = _newest_of_vertices(rows, "ts", "observed_at", GAUGES_KEPT)
-    return ordered(({name: row[name] for name in _GAUGES} for row in kept), "ts", "vertex_id")
+    # Those that an earlier version remembered lack the newest figures.
+    return ordered(({name: row.get(name) for name in _GAUGES} for row in kept), "ts", "vertex_id")
 
 
 def _newest_of_vertices(rows: Iterable[Row], at: str, version: str, most: int) -> list[Row]:
