@@ -213,10 +213,8 @@ def _perhaps_explained(update: JobUpdate, before: JobState) -> set[CheckpointKey
         return set()
     known_states = {state for answer in before.answers for state in reported_states(answer)}
     states = {state for answer in update.answers for state in reported_states(answer)}
-    known_failures, known_lines = (
-        set(map(_failure, before.failures)),
-        set(map(_line, before.events)),
-    )
+    known_failures = set(map(_failure, before.failures))
+    known_lines = set(map(_line, before.events))
     instants = {
         *(at for at, _ in states - known_states),
         *(row["ts"] for row in update.exceptions if _failure(row) not in known_failures),
