@@ -30,6 +30,10 @@ def test_calls_that_write_a_checkpoint_are_those_that_flink_made(name):
         expected = Counter({kind: count * files for kind, count in CALLS_OF_FILE.items()})
         expected += Counter(CALLS_BESIDE_FILES)
         del expected["delete"]
+        if name.endswith("unaligned"):
+            # Each further subtask in a file of in-flight data checks it as it deletes it again.
+            assert made["getFileInfo"] >= expected["getFileInfo"]
+            expected["getFileInfo"] = made["getFileInfo"]
         assert made == expected
 
 
