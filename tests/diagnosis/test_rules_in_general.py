@@ -83,11 +83,6 @@ def in_order(findings):
     return sorted(findings, key=lambda one: one.subject_id)
 
 
-def test_a_rule_that_is_not_there_is_named_with_what_may_be_missing():
-    with pytest.raises(KeyError, match="is its module in spark_jobs/diagnosis/rules/"):
-        registry.diagnose(window(), LIMITS, only=["x.y"])
-
-
 @for_each(rule=WITH_NEEDS, limits=[LIMITS, LOWEST])
 def test_a_rule_says_nothing_and_lacks_what_it_declares_where_all_that_it_needs_is_empty(
     rule, limits
