@@ -1,6 +1,6 @@
 import json
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from itertools import groupby
@@ -20,7 +20,7 @@ SampleT = TypeVar("SampleT")
 
 
 @cache
-def _names(part: type) -> tuple[str, ...]:
+def _names(part: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(part))
 
 
@@ -75,7 +75,7 @@ def in_order(dated: list[tuple[int, Any]]) -> Timed:
 def _by_content(tied: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
     if len(tied) == 1:
         return tied
-    names = _names(type(tied[0][1]))
+    names = _names(cast(Hashable, type(tied[0][1])))
     first = attrgetter(names[0])
     if len({first(row) for _, row in tied}) == len(tied):
         return sorted(tied, key=lambda pair: rank(first(pair[1])))
@@ -87,19 +87,16 @@ def sample(part: type[SampleT], row: Row) -> SampleT:
     return part(*_values(cast(Hashable, part), tuple(row))(row))
 
 
+def columns_read(part: Any, known: Collection[str]) -> list[str | None]:
+    columns = (
+        (_COLUMN_OF.get((part, name), name), name.removesuffix("_ms")) for name in _names(part)
+    )
+    return [next((name for name in names if name in known), None) for names in columns]
+
+
 @lru_cache(maxsize=256)
 def _values(part: Any, known: tuple[str, ...]) -> Callable[[Row], Sequence[Any]]:
-    columns = [
-        next(
-            (
-                column
-                for column in (_COLUMN_OF.get((part, name), name), name.removesuffix("_ms"))
-                if column in known
-            ),
-            None,
-        )
-        for name in _names(part)
-    ]
+    columns = columns_read(part, known)
     documents = [
         (place, _DOCUMENTS[name]) for place, name in enumerate(_names(part)) if name in _DOCUMENTS
     ]

@@ -110,7 +110,7 @@ def _ran(task: Mapping[str, Any]) -> bool:
 
 
 def _task(vertex: str, subtask: int, seen: Mapping[str, Any]) -> Task:
-    place = map(seen.get, _PLACE)
+    place = seen.get("attempt"), seen.get("host"), seen.get("container")
     return Task(
         vertex, subtask, *place, None, seen["deploying"], seen.get("initializing"), seen["running"]
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
+from spark_jobs.fold.older_facts import OlderFacts
 from spark_jobs.fold.size_trend import size_trend
 from webapp.checkpoints.models import CheckpointFact, SizeTrend
 from webapp.fleet.attempts import began_at
@@ -50,7 +51,7 @@ def trend_of(
         for row in completed.order_by("-trigger_time", "-id").values(*_COLUMNS)[:MOST_CHECKPOINTS]
     ]
     noted = list(changes.order_by("-at").values_list("job_id", "kind", "at")[:MOST_CHANGES])
-    trend = size_trend(map(in_ms, rows), _cuts(line, rows, noted))
+    trend = size_trend(map(in_ms, rows), _cuts(line, rows, noted), OlderFacts())
     return SizeTrend(cluster=job.cluster, job_id=job.job_id, **_instants(trend)) if trend else None
 
 
