@@ -142,7 +142,6 @@ def pause_advice(interval: Advised, now: InForce) -> Advised:
 
 
 def timeout_advice(took: Durations, now: InForce) -> Advised:
-    """Advice on ``execution.checkpointing.timeout``."""
     savepoint_ms = quantile(took.savepoints, 0.99) if took.savepoints else 0
     fits_ms = rounded_up_ms(
         max(TIMES_CHECKPOINT * took.p99_ms, TIMES_SAVEPOINT * savepoint_ms, LEAST_MS)

@@ -45,7 +45,6 @@ def pressure_is_known(window: JobWindow) -> bool:
 
 
 def holder_between(window: JobWindow, limits: Limits, from_ms: int, to_ms: int) -> Holder | None:
-    """The holder in the newest window that overlaps ``from_ms``..``to_ms`` and has one."""
     if window.window_start_ms <= to_ms and window.at_ms >= from_ms:
         holder = _holder_now(window, limits)
         if holder:

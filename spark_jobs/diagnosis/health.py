@@ -71,7 +71,6 @@ def deductions_of(findings: Iterable[Any]) -> tuple[Deduction, ...]:
 
 
 def worst_points(findings: Iterable[Any]) -> int:
-    """0 without findings."""
     return max(map(_points, findings), default=0)
 
 

@@ -1,5 +1,3 @@
-"""Findings and recovery points as JSON-compatible data, to pass between processes."""
-
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any

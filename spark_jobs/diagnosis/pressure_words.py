@@ -1,5 +1,3 @@
-"""Common parts of findings about pressure."""
-
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
@@ -11,7 +9,6 @@ from spark_jobs.diagnosis.pressure_walk import BACKPRESSURED
 from spark_jobs.diagnosis.samples import JobWindow
 
 MOST_SUBTASKS = 50
-"""Kept in a finding's data."""
 MOST_NAMED = 4
 NEARLY_ALWAYS = 0.9
 """More work than this counts as without pause."""

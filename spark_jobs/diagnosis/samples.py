@@ -74,8 +74,6 @@ class VertexWindow:
 
 @dataclass(frozen=True, slots=True)
 class VertexGauges:
-    """See the lake table ``vertex_gauges``."""
-
     vertex_id: str
     at_ms: int
     input1_watermark_ms: int | None = None
@@ -123,8 +121,6 @@ class VertexPast:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSample:
-    """The fields are columns of the serving table ``checkpoint_fact``."""
-
     checkpoint_id: Annotated[int, "repeats where a fixed job id restarts"]
     trigger_time_ms: Annotated[int, "when Flink triggered it", EPOCH_MS]
     outcome: Annotated[str, "how it ended; in_progress until then"]
@@ -300,8 +296,6 @@ class LogEvent:
 
 @dataclass(frozen=True, slots=True)
 class SizeTrend:
-    """See the serving table ``size_trend``."""
-
     from_time_ms: Annotated[int | None, "of the first point", EPOCH_MS] = None
     to_time_ms: Annotated[int | None, "of the last point", EPOCH_MS] = None
     points: Annotated[int | None, "completed checkpoints since the last change point"] = None
@@ -361,8 +355,6 @@ class UploadedFiles:
 
 @dataclass(frozen=True, slots=True)
 class RecoveryPoint:
-    """The newest retained checkpoint, as an audit of the storage found it."""
-
     checkpoint_id: int
     audited_at_ms: int
     path: str | None = None

@@ -55,8 +55,6 @@ class StoreFault:
 
 @dataclass(frozen=True)
 class _Report:
-    """``code`` and ``path``: from the pattern of the log line."""
-
     at_ms: int
     came_of: str
     text: str

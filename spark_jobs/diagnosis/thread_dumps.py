@@ -71,8 +71,6 @@ class DumpedThread:
 
 @dataclass(frozen=True)
 class TaskName:
-    """``subtask`` 0-based."""
-
     task: str
     subtask: int
     parallelism: int
@@ -200,6 +198,5 @@ def in_a_row(thread: DumpedThread, before: Mapping[str, tuple[str, int]]) -> int
 
 
 def method_of(name: str) -> str:
-    """``a.B.method`` of ``a.B.method:line``."""
     method, colon, line = name.rpartition(":")
     return method if colon and line.lstrip("-").isdigit() else name

@@ -22,7 +22,6 @@ STARTS = 12
 GAUGES_MS = 600_000
 UPLOADS = 20
 MESSAGE_CHARS, DETAIL_CHARS = 500, 2_000
-"""Of a log event."""
 
 OF_SUBTASKS = frozenset(
     {
@@ -117,7 +116,6 @@ def is_over(state: str | None) -> bool | None:
 
 
 def checkpoint_config(document: Mapping[str, Any]) -> CheckpointConfig:
-    """From the JSON of ``job_current.checkpoint_config``."""
     return CheckpointConfig(
         **{field.name: document.get(field.name) for field in fields(CheckpointConfig)}
     )

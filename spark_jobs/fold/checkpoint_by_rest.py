@@ -1,5 +1,3 @@
-"""REST's answers about a checkpoint, folded into one."""
-
 from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any

@@ -1,5 +1,3 @@
-"""The JobManager's log lines of a checkpoint, folded into one."""
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,8 +30,6 @@ Names = Mapping[str, str | None]
 
 
 class Report(NamedTuple):
-    """The first known values of lines of one kind."""
-
     at: int | None = None
     reason: str | None = None
     text: str | None = None

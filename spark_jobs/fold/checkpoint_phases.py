@@ -239,7 +239,6 @@ def _latest_start(durations: Sequence[Durations]) -> Subtask | None:
 def not_acknowledged(
     phases: CheckpointPhases, names: Names, subtasks: int | None, acknowledged: int | None
 ) -> list[dict[str, Any]] | None:
-    """By vertex, or a single count if only counts are known."""
     if phases.missing:
         return [
             _entry(

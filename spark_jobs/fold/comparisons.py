@@ -1,5 +1,3 @@
-"""The snapshot with which the upload of each completed checkpoint is compared."""
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Failures that ended pending checkpoints."""
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,5 +1,3 @@
-"""The current state of a job, for the fleet page."""
-
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Any

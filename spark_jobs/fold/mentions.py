@@ -52,7 +52,6 @@ def by_log(kind: str, subject: str, label: str, detail: dict[str, Any] | None, r
 
 
 def at_least(began_at: int, running_at: int) -> dict[str, Any]:
-    """The detail of a restart of which only states of the job are known."""
     return {
         "began_at": iso(began_at),
         "job_running_at": iso(running_at),

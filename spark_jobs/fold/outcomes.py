@@ -74,8 +74,6 @@ class Outcome:
 
 @dataclass(frozen=True)
 class JobLife:
-    """``endings``: when the job dropped its pending checkpoints."""
-
     endings: Sequence[Ending]
     failures: Sequence[Failure]
     timeout_ms: int | None

@@ -128,7 +128,6 @@ def recreated_restarts(jobs: Sequence[Row]) -> Iterator[Mention]:
 
 
 def _graphs(jobs: Sequence[Row]) -> Iterator[tuple[Row, int]]:
-    """Answers with a new execution graph of the same submission, and since when."""
     for before, row in pairwise(row for row in jobs if _entered(row, "CREATED") is not None):
         since = _entered(row, "CREATED") or 0
         if row["start_time"] == before["start_time"] and since > (_entered(before, "CREATED") or 0):

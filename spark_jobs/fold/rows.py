@@ -143,7 +143,6 @@ _AS_TEXT: Mapping[Kind, Callable[[Any], str | None]] = {
 
 
 def served_rows(rows: Iterable[Row], table: ServingTable) -> list[dict[str, Any]]:
-    """With the documents in JSON columns as text."""
     write = {
         column.name: _AS_TEXT[column.kind] for column in table.columns if column.kind in _AS_TEXT
     }

@@ -18,7 +18,6 @@ Scoped = Mapping[str, Any]
 
 COLUMNS = tuple(field.name for field in fields(Finding) if not field.name.endswith("_ms"))
 MOST_RUNS = 500
-"""Of judged minutes without a gap, for each job."""
 
 
 @dataclass

@@ -29,7 +29,6 @@ Point = tuple[int, int, int]
 def size_trend(
     facts: Iterable[Row], annotations: Iterable[Row], older: OlderFacts
 ) -> dict[str, Any] | None:
-    """None if the job completed no checkpoint."""
     completed = [fact for fact in facts if is_completed_checkpoint(fact)]
     if not completed and older.completed_as_of is None:
         return None

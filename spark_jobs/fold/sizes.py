@@ -14,8 +14,6 @@ _HEAP = ("hashmap", "memory", "fsstatebackend")
 
 
 class Sizes(NamedTuple):
-    """In bytes."""
-
     full: int | None
     uploaded: int | None
 

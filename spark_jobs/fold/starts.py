@@ -23,8 +23,6 @@ PARTS = (*_BEFORE, "slots", "deploy", "restore")
 
 
 class Life(NamedTuple):
-    """A job's data other than tasks."""
-
     answers: Sequence[Row]
     events: Sequence[Row]
     remembered: Sequence[Row]

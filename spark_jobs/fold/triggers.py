@@ -13,7 +13,7 @@ CLOCK_SLACK_MS = 10_000
 TRIGGERED = "checkpoint_triggered"
 
 TRIGGERS_KEPT = 200
-"""Of earlier checkpoints they are looked up in the lake."""
+"""Triggers of earlier checkpoints are looked up in the lake."""
 
 CheckpointKey = tuple[int, int]
 """Checkpoint id and trigger time."""

@@ -19,7 +19,6 @@ from spark_jobs.transforms import group_windows
 
 MOST_STATE_BYTES = 4 * MOST_BYTES
 MOST_EXECUTIONS = 100_000
-"""As plain rows they take a kilobyte each."""
 
 
 def fits(lake: LakeReader, previous: Manifest | None, run_dir: str) -> bool:

@@ -11,7 +11,6 @@ from spark_jobs.run_files import EXECUTIONS, JOB_STATE
 from spark_jobs.small.rows import SmallLake
 
 ROWS_OF_A_REMEMBERED_JOB = 4
-"""In memory."""
 
 
 def parts(

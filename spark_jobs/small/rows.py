@@ -1,5 +1,3 @@
-"""Rows of a pinned lake as Arrow tables, few enough for one process."""
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -53,8 +53,6 @@ _MAPPED_TABLES: Mapping[str, tuple[Make, pa.Schema]] = {
 
 
 class Made(NamedTuple):
-    """Rows that are computed once for all readers, and their files."""
-
     rows: Rows
     output: Output
 
@@ -134,7 +132,6 @@ class Cycle(ABC):
 
     @cached_property
     def parts(self) -> Parts:
-        """By part; see :class:`spark_jobs.fold.job_update.JobUpdate`."""
         parts = dict(self._parts_of_life)
         if self._has_executions:
             parts["executions"] = self._mapped(

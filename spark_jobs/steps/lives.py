@@ -64,7 +64,6 @@ def served_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def loss_batches(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """For each job that needs to know of it."""
     for batch in batches:
         losses = batch.take(pc.list_parent_indices(batch["to_inform"]))
         made = {

@@ -1,5 +1,3 @@
-"""Adds to events where their task ran."""
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -55,8 +53,6 @@ def located_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatc
 
 
 class Places:
-    """The known executions of one cluster."""
-
     def __init__(self, cluster: str | None) -> None:
         self.cluster = cluster
         self._ran: dict[str, Row] = {}

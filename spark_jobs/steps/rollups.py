@@ -1,5 +1,3 @@
-"""Checkpoints of one job summed up over each hour and each UTC day."""
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter

@@ -48,7 +48,6 @@ logger = logging.getLogger(__name__)
 
 ERROR_CHARS = 500
 ROWS_AT_ONCE = 20_000
-"""About so many come back in one batch."""
 LEFT_OUT = "its facts and verdicts could not be computed"
 
 _PASSED_ON: Mapping[
@@ -137,7 +136,6 @@ def folded_batches(
 
 
 def jobs_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Group]:
-    """With samples as windows."""
     return group_windows.with_windows(groups(batches, _READ))
 
 
@@ -252,7 +250,6 @@ def fold_group(
 
 
 def news_of(group: Group, older_snapshots: bool = False) -> JobUpdate:
-    """From a group of :func:`jobs_of`."""
     windows, looked_up = group.rows("windows"), group.rows("found")
     news: dict[str, Any] = {part: group.rows(part) for part in _AS_NEWS}
     for part, (column, later_ms) in _FOUND_BY.items():

@@ -1,5 +1,3 @@
-"""Groups rows of several kinds by key."""
-
 from collections.abc import Mapping, Sequence
 from functools import reduce
 
@@ -10,7 +8,6 @@ from spark_jobs.nested_tables import JOB
 
 
 def in_order(parts: Mapping[str, DataFrame], by: Sequence[str] = JOB) -> DataFrame:
-    """Each part in a struct column of its name; within a cluster part by part."""
     nested = (_nest(rows, name, by) for name, rows in parts.items())
     rows_by_part = reduce(
         lambda left, right: left.unionByName(right, allowMissingColumns=True), nested

@@ -1,5 +1,3 @@
-"""Batches of rows sorted by cluster or job → one group for each."""
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,8 +19,6 @@ _ALL: Mapping[str, Sequence[str] | None] = {}
 
 @dataclass
 class Group:
-    """By part: as plain rows, and as Arrow columns."""
-
     key: Key
     parts: dict[str, list[Piece]] = field(default_factory=dict)
     size: int = 0

@@ -19,7 +19,7 @@ def alone(lines: pa.BinaryArray) -> bool:
 
 
 def routine(lines: pa.BinaryArray) -> np.ndarray:
-    """Certainly neither events nor of a kept level."""
+    """Whether a record is certainly neither an event nor of a kept level."""
     objects = pc.and_(pc.starts_with(lines, "{"), pc.ends_with(lines, "}"))
     flags: np.ndarray = (
         objects.to_numpy(zero_copy_only=False)

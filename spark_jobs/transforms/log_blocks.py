@@ -25,7 +25,7 @@ from spark_jobs.arrow_schemas import INSTANT
 from spark_jobs.transforms import json_lines, whole_records
 
 BLOCK_BYTES = 16 * 1024 * 1024
-"""No core waits long for another's last block."""
+"""Small, so that no core waits long for another's last block."""
 READ_BYTES = 2 * 1024 * 1024
 READ_ON_BYTES = 64 * 1024
 LEARNED_BYTES = 64 * 1024
@@ -61,7 +61,6 @@ class Block:
 
 
 def shares(files: Iterable[LogFile], block_bytes: int = BLOCK_BYTES) -> list[list[Block]]:
-    """In groups of about equal size."""
     out: list[list[Block]] = []
     left = 0
     for file in files:
@@ -98,8 +97,6 @@ def record_batches(
 
 
 class BlockReader(LogReader):
-    """Reads the records that begin in a block."""
-
     def __init__(self, block: Block, layout: Layout, zone: ZoneInfo, keep: Keep) -> None:
         self._pending: list[pa.RecordBatch] = []
         self._one_by_one = False
@@ -149,7 +146,7 @@ class BlockReader(LogReader):
             yield self._batch(end)
 
     def _learn_before(self, stream: IO[bytes]) -> None:
-        """If the container first prints behind the file's beginning."""
+        """For a container that first prints behind the file's beginning."""
         first = max(self._block.begin - LEARNED_BYTES, LEARNED_BYTES)
         stream.seek(first - 1)
         before = stream.read(self._block.begin - first + 1 + LEARNED_BEHIND_BYTES)

@@ -1,5 +1,3 @@
-"""Distributes log files over Spark's workers (:mod:`spark_jobs.transforms.log_blocks`)."""
-
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 

@@ -220,7 +220,6 @@ def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
 
 
 def _writers(form: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """First and last minor release."""
     return next(
         ((first, last) for first, last, known in NEWEST_FORMAT if known == form), ((0, 0), (99, 0))
     )

@@ -61,8 +61,6 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class PlannedOperator:
-    """An operator of the job, None where that is unknown."""
-
     operator_id: str
     name: str
     parallelism: int | None
