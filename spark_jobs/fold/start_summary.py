@@ -7,7 +7,6 @@ from statistics import median_low
 from typing import Any
 
 from spark_jobs.fold.checkpoint_log import Names
-from spark_jobs.fold.rows import largest
 from spark_jobs.fold.start_tasks import Task
 
 NAMED = 12
@@ -91,13 +90,10 @@ def _slowest(groups: Mapping[str, Sequence[Task]]) -> list[tuple[str, dict[str, 
 
 
 def _spread(tasks: Sequence[Task]) -> dict[str, Any]:
-    own_ms = [task.own_ms for task in tasks]
-    return {
-        "tasks": len(tasks),
-        **{
-            f"{part}_max_ms": largest(*(getattr(task, f"{part}_ms") for task in tasks))
-            for part in _PARTS
-        },
-        "own_median_ms": median_low(own_ms),
-        "own_max_ms": max(own_ms),
-    }
+    spread: dict[str, Any] = {"tasks": len(tasks)}
+    for part in (*_PARTS, "own"):
+        durations = (getattr(task, f"{part}_ms") for task in tasks)
+        known = [duration for duration in durations if duration is not None]
+        spread[f"{part}_median_ms"] = median_low(known) if known else None
+        spread[f"{part}_max_ms"] = max(known, default=None)
+    return spread

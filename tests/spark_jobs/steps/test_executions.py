@@ -112,18 +112,6 @@ def test_the_deploy_line_may_have_come_in_an_earlier_run() -> None:
     )
 
 
-def test_before_1_12_the_first_deploy_line_after_the_attempt_appeared_is_meant() -> None:
-    messages = (
-        f"enrich (2/4) ({OTHER}) switched from CREATED to SCHEDULED.",
-        "Deploying enrich (2/4) (attempt #0) to tm-9 @ host-9 (dataPort=1)",
-        f"enrich (2/4) ({OLD}) switched from CREATED to SCHEDULED.",
-        "Deploying enrich (2/4) (attempt #1) to tm-1 @ host-1 (dataPort=1)",
-        f"enrich (2/4) ({OLD}) switched from DEPLOYING to RUNNING.",
-    )
-    (found,) = [row for row in rows_of(learnt(told(*messages))) if row["execution_id"] == OLD]
-    assert (found["attempt"], found["container"], found["host"]) == (1, "tm-1", "host-1")
-
-
 def test_a_task_line_learns_its_job_from_the_graph_it_belongs_to() -> None:
     created = f"Created execution graph {GRAPH} for job {JOB}."
     other = f"Stopping checkpoint coordinator for job {OTHER}."
