@@ -184,7 +184,8 @@ def _load(path: str, run: PipelineRun | None, lease: Lease, record: RunRecord) -
     manifest = run_files.read_manifest(path, run.attempt if run else None)
     row = loader.accept(manifest, path, run, lease)
     changed = loader.load(row, manifest, lease, record.say)
-    record.counts |= {"rows": row.rows, "changed": changed, "to": row.to_seq}
+    rows = {name: output.rows for name, output in manifest.tables.items()}
+    record.counts |= {"rows": rows, "changed": changed, "to": row.to_seq}
 
 
 def _load_pending(lease: Lease, record: RunRecord) -> bool:

@@ -73,7 +73,6 @@ def accept(manifest: RunManifest, path: str, run: PipelineRun | None, lease: Lea
             path=path,
             from_seq=manifest.from_seq,
             to_seq=manifest.to_seq,
-            rows={name: output.rows for name, output in manifest.tables.items()},
         )
 
 
@@ -114,8 +113,8 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
     )
     with lease.writing():
         cluster_errors.watch_recordings(with_events)
-        row.state, row.loaded_at, row.changed = Manifest.State.LOADED, timezone.now(), changed
-        row.save(update_fields=["state", "loaded_at", "changed"])
+        row.state, row.loaded_at = Manifest.State.LOADED, timezone.now()
+        row.save(update_fields=["state", "loaded_at"])
         findings_changed.send(sender=None)
     return changed
 

@@ -205,8 +205,6 @@ class Manifest(models.Model):
     from_seq = models.JSONField(default=dict, help_text="lake table → commits already known before")
     to_seq = models.JSONField(default=dict, help_text="lake table → commits known with it")
     state = models.CharField(max_length=16, choices=State.choices, default=State.WRITTEN)
-    rows = models.JSONField(default=dict, help_text="serving table → rows in it")
-    changed = models.JSONField(default=dict, help_text="serving table → rows it changed")
     restarted = MessageField(
         null=True,
         help_text="why the lake counts as unread from here on; such a row stands for no run",
@@ -223,27 +221,18 @@ class Manifest(models.Model):
 
 @fleet_wide()
 class KeptSize(models.Model):
-    """The last measured size of one part of Weir's data. Unknown is null."""
+    """The last measured size of one area of Weir's data; null if it could not be measured."""
 
     area = models.CharField(
-        max_length=32, help_text="database, lake, runs, reports, plans, logs, pushed or other"
+        max_length=32,
+        unique=True,
+        help_text="database, lake, runs, plans, logs, pushed or other",
     )
-    name = models.CharField(max_length=200, help_text="table or folder")
     size_bytes = models.BigIntegerField(null=True)
-    rows = models.BigIntegerField(
-        null=True, help_text="of a table of the database; an estimate with PostgreSQL"
-    )
-    files = models.BigIntegerField(null=True)
-    commits = models.BigIntegerField(null=True, help_text="of a table of the lake")
-    oldest_at = models.DateTimeField(null=True)
     as_of = models.DateTimeField()
 
-    class Meta:
-        ordering = ["area", "-size_bytes", "name"]
-        constraints = [models.UniqueConstraint(fields=["area", "name"], name="kept_size_key")]
-
     def __str__(self) -> str:
-        return f"{self.area} {self.name}"
+        return self.area
 
 
 class RolledUp(models.Model):

@@ -52,7 +52,7 @@ def answer(error: Exception, context: dict[str, Any]) -> Response | None:
     A refused action is 409, refused input 400.
     """
     if isinstance(error, Http404):
-        error = exceptions.NotFound(not_found.sentence(error, context["request"]) or None)
+        error = exceptions.NotFound(not_found.sentence(error) or None)
     elif isinstance(error, PermissionDenied):
         error = exceptions.PermissionDenied(str(error) or None)
     elif isinstance(error, InputRefused):

@@ -104,30 +104,14 @@ class Migration(migrations.Migration):
                 (
                     "area",
                     models.CharField(
-                        help_text="database, lake, runs, reports, plans, logs, pushed or other",
+                        help_text="database, lake, runs, plans, logs, pushed or other",
                         max_length=32,
+                        unique=True,
                     ),
                 ),
-                ("name", models.CharField(help_text="table or folder", max_length=200)),
                 ("size_bytes", models.BigIntegerField(null=True)),
-                (
-                    "rows",
-                    models.BigIntegerField(
-                        help_text="of a table of the database; an estimate with PostgreSQL",
-                        null=True,
-                    ),
-                ),
-                ("files", models.BigIntegerField(null=True)),
-                ("commits", models.BigIntegerField(help_text="of a table of the lake", null=True)),
-                ("oldest_at", models.DateTimeField(null=True)),
                 ("as_of", models.DateTimeField()),
             ],
-            options={
-                "ordering": ["area", "-size_bytes", "name"],
-                "constraints": [
-                    models.UniqueConstraint(fields=("area", "name"), name="kept_size_key")
-                ],
-            },
         ),
         migrations.CreateModel(
             name="PipelineAlarm",
@@ -250,11 +234,6 @@ class Migration(migrations.Migration):
                         default="written",
                         max_length=16,
                     ),
-                ),
-                ("rows", models.JSONField(default=dict, help_text="serving table → rows in it")),
-                (
-                    "changed",
-                    models.JSONField(default=dict, help_text="serving table → rows it changed"),
                 ),
                 (
                     "restarted",
