@@ -36,11 +36,8 @@ def read_manifest(
         )
     for output in (*manifest.tables.values(), *manifest.retracted.values()):
         for file in output.files:
-            if (
-                PurePosixPath(file).is_absolute()
-                or ".." in PurePosixPath(file).parts
-                or "://" in file
-            ):
+            path_of_file = PurePosixPath(file)
+            if path_of_file.is_absolute() or ".." in path_of_file.parts or "://" in file:
                 raise BadManifest(f"The manifest at {path} names a file outside its run: {file}.")
     return manifest
 
