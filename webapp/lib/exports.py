@@ -33,11 +33,8 @@ def safe_cell(value: Any) -> Any:
         return value
     if isinstance(value, datetime):
         return _iso(value)
-    text = (
-        json.dumps(value, ensure_ascii=False, default=str)
-        if isinstance(value, (dict, list))
-        else str(value)
-    )
+    is_nested = isinstance(value, dict | list)
+    text = json.dumps(value, ensure_ascii=False, default=str) if is_nested else str(value)
     first, *others = _SEPARATORS.split(text)
     parts = zip(others[::2], others[1::2], strict=True)
     safe = first + "".join(at + "'" * _is_formula(part) + part for at, part in parts)
@@ -45,15 +42,10 @@ def safe_cell(value: Any) -> Any:
 
 
 def _is_formula(text: str) -> bool:
-    seen = next(
-        (
-            letter
-            for letter in text
-            if unicodedata.category(letter)[0] not in _UNSEEN and letter not in _FILLERS
-        ),
-        "",
-    )
-    return unicodedata.normalize("NFKC", seen).startswith(_FORMULA_STARTS)
+    for letter in text:
+        if unicodedata.category(letter)[0] not in _UNSEEN and letter not in _FILLERS:
+            return unicodedata.normalize("NFKC", letter).startswith(_FORMULA_STARTS)
+    return False
 
 
 def export_response(
