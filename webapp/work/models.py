@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from django.db import models
 
-from ingest import log_lines
 from webapp.lib.badges import UNKNOWN, Badge
 from webapp.lib.messages.fields import MessageField
 from webapp.lib.scoped_rows import fleet_wide, scoped
@@ -37,11 +36,9 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
                 self.filter(key=key).update(interval_s=interval_s)
 
     def make_due(self, key: str, interval_s: int, at: datetime) -> None:
-        """Make requested work due, regardless of failures; its run will name the request."""
+        """Make requested work due, regardless of failures."""
         self.ensure({key: interval_s}, at)
-        self.filter(key=key).update(
-            next_attempt_at=at, failures=0, request_id=log_lines.request_id()
-        )
+        self.filter(key=key).update(next_attempt_at=at, failures=0)
 
     def mend(self, now: datetime) -> int:
         """Correct instants in the far future, from a clock that was set back since: work becomes
@@ -120,11 +117,6 @@ class DueWork(models.Model):
     last_finished_at = models.DateTimeField(null=True)
     last_success_at = models.DateTimeField(null=True)
     last_error = MessageField(null=True)
-    request_id = models.CharField(
-        max_length=64,
-        default="",
-        help_text="of the request that made it due; the next run takes it over",
-    )
     created_at = models.DateTimeField(
         auto_now_add=True, null=True, help_text="null: before that was noted"
     )
@@ -170,11 +162,6 @@ class PipelineRun(models.Model):
     log_tail = models.TextField(blank=True, help_text="last 64 KiB at most, credentials removed")
     error = MessageField(null=True)
     manifest_path = models.CharField(max_length=1000, null=True)
-    request_id = models.CharField(
-        max_length=64,
-        default="",
-        help_text="of the request that it is done for; empty where it is routine",
-    )
 
     class Meta:
         ordering = ["-started_at", "-id"]

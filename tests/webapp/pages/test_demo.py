@@ -2,10 +2,8 @@
 
 import os
 import time
-from io import StringIO
 
 import pytest
-from django.core.management import call_command
 from django.utils import timezone
 
 from ingest.replay.shipped import CLUSTERS, REMOVED
@@ -120,11 +118,3 @@ def test_a_button_removes_all_of_it_and_nothing_else(operator, viewer, played):
     assert [one.name for one in Cluster.objects.all()] == ["mine"]
     assert (demo.folder() / REMOVED).exists()
     assert Finding.objects.get(pk=found.pk).state == "closed"
-
-
-def test_so_does_a_command(played):
-    said = StringIO()
-    call_command("remove_demo", stdout=said)
-    assert f"{len(CLUSTERS)} clusters are no longer watched" in said.getvalue()
-    assert demo.is_removed()
-    assert not Cluster.objects.exists()

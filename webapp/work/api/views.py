@@ -20,7 +20,6 @@ class PipelineRunSerializer(serializers.ModelSerializer[PipelineRun]):
             "duration_ms",
             "counts",
             "error",
-            "request_id",
         )
 
 

@@ -73,14 +73,6 @@ class Migration(migrations.Migration):
                 ("last_success_at", models.DateTimeField(null=True)),
                 ("last_error", webapp.lib.messages.fields.MessageField(null=True)),
                 (
-                    "request_id",
-                    models.CharField(
-                        default="",
-                        help_text="of the request that made it due; the next run takes it over",
-                        max_length=64,
-                    ),
-                ),
-                (
                     "created_at",
                     models.DateTimeField(
                         auto_now_add=True, help_text="null: before that was noted", null=True
@@ -188,14 +180,6 @@ class Migration(migrations.Migration):
                 ),
                 ("error", webapp.lib.messages.fields.MessageField(null=True)),
                 ("manifest_path", models.CharField(max_length=1000, null=True)),
-                (
-                    "request_id",
-                    models.CharField(
-                        default="",
-                        help_text="of the request that it is done for; empty where it is routine",
-                        max_length=64,
-                    ),
-                ),
             ],
             options={
                 "ordering": ["-started_at", "-id"],
