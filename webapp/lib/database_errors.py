@@ -118,8 +118,6 @@ def _unavailable(
     if request.path_info.startswith(PREFIX):
         answer = JsonResponse(plain_error(code, message), status=503)
     else:
-        answer = HttpResponse(
-            render_to_string(template, context | {"request_id": log_lines.request_id()}), status=503
-        )
+        answer = HttpResponse(render_to_string(template, context), status=503)
     answer["Retry-After"] = retry_after_s
     return answer

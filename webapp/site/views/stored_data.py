@@ -7,7 +7,6 @@ from django.utils.translation import gettext
 
 from webapp.fleet.pipeline_status import disk_budget
 from webapp.work.models import KeptSize
-from webapp.work.spark_job import LOGS_KEPT
 
 
 def stored_data(request: HttpRequest) -> HttpResponse:
@@ -30,7 +29,6 @@ def _areas() -> dict[str, tuple[str, str]]:
         "keep_runs": settings.WEIR.keep_runs,
         "keep_audits": settings.WEIR.storage_keep_audits,
     }
-    logs = gettext("of Spark jobs: except the last %(kept)s; others are truncated as they grow")
     return {
         "database": (gettext("Database"), gettext("rows by age")),
         "lake": (gettext("Lake"), gettext("replaced files after a day; rows stay")),
@@ -39,7 +37,7 @@ def _areas() -> dict[str, tuple[str, str]]:
             gettext("Clean-up plans and journals"),
             gettext("never: they are the proof of what was moved"),
         ),
-        "logs": (gettext("Logs"), logs % {"kept": LOGS_KEPT}),
+        "logs": (gettext("Logs"), gettext("the oldest lines, as they grow")),
         "pushed": (
             gettext("Lines and samples that wait for the collector"),
             gettext("when they were read"),
