@@ -39,6 +39,12 @@ def last_loaded() -> Manifest | None:
     return Manifest.objects.filter(state=Manifest.State.LOADED).order_by("-id").first()
 
 
+def loaded_commits() -> dict[str, int]:
+    """Lake table → commits of it that are loaded."""
+    last = last_loaded()
+    return dict(last.to_seq) if last else {}
+
+
 def start_over(attempt: str, why: str, *, known: Mapping[str, int] | None = None) -> None:
     """Mark the lake as unread: the next run reads all of it, into the same rows."""
     now = timezone.now()
@@ -60,8 +66,7 @@ def accept(manifest: RunManifest, path: str, run: PipelineRun | None, lease: Lea
         known = Manifest.objects.filter(attempt=manifest.attempt).first()
         if known is not None:
             return known
-        last = last_loaded()
-        ended_at = last.to_seq if last else {}
+        ended_at = loaded_commits()
         if not same_commits(manifest.from_seq, ended_at):
             raise OutOfOrder(
                 f"Run {manifest.attempt} starts at commits {_words(manifest.from_seq)}, "

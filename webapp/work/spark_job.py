@@ -64,6 +64,25 @@ def run(arguments: Sequence[str], record: RunRecord, name: str) -> None:
         )
 
 
+def run_on_lake(job: str, run_dir: str, record: RunRecord, **options: object) -> str:
+    """Run ``cycle`` or ``rollups`` with further ``options``; returns the path of its manifest. Raises
+    :class:`SparkFailed`.
+    """
+    options |= {
+        "lake": settings.WEIR.lake_root,
+        "run_dir": run_dir,
+        "attempt": record.row.attempt,
+        "most_rows_without_spark": settings.WEIR.most_rows_without_spark,
+    }
+    arguments = [
+        word
+        for name, value in options.items()
+        for word in (f"--{name.replace('_', '-')}", str(value))
+    ]
+    run([job, *arguments, *interrupting(record.row)], record, record.row.attempt)
+    return f"{run_dir}/manifest.json"
+
+
 def interrupting(run: PipelineRun) -> list[str]:
     """Arguments naming failed attempts since the last good one, which a Spark server may still be
     running.

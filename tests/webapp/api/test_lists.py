@@ -42,8 +42,6 @@ LISTS = (
     "log-events",
     "exceptions",
     "annotations",
-    "pipeline-runs",
-    "skipped-inputs",
     "findings",
     "host-events",
     "job-hosts",
