@@ -70,8 +70,8 @@ def parquet_batches(
     for file in files:
         with fsspec.open(file, "rb") as stream:
             parquet = ParquetStream(stream)
-            held = parquet.schema_arrow.names
-            names = None if columns is None else [name for name in columns if name in held]
+            present = parquet.schema_arrow.names
+            names = None if columns is None else [name for name in columns if name in present]
             yield from parquet.iter_batches(rows, columns=names)
 
 
