@@ -51,7 +51,6 @@ def test_its_page_says_what_it_is_who_is_ill_and_what_happened(viewer, now):
         "TaskManager tm-3 lost heartbeat timed out",
         "JobManager: leadership granted",
         "orders restarted",
-        "The JobManager http://127.0.0.1:8081",
     ):
         assert said in text, said
     assert page.context["taskmanagers"] == 2
