@@ -3,11 +3,9 @@ scrapes a real server.
 """
 
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -25,9 +23,7 @@ from tests.webapp.monitoring.exposed import asked_by, labels_by_name
 from tests.webapp.monitoring.prometheus import running_prometheus
 from tests.webapp.storage.builders import ROOT, audit, root_figures
 from webapp.accounts.models import ApiToken
-from webapp.config.environment import PROJECT_DIR
 from webapp.delivery.choices import DeliveryState
-from webapp.launch.home import free_port
 from webapp.site.views.monitoring import FOLDER
 from webapp.storage.models import StorageRoot
 from webapp.work.models import DueWork, KeptSize, PipelineRun
@@ -222,28 +218,6 @@ def test_both_are_downloaded_from_the_page_of_the_pipeline(viewer: Client) -> No
         assert f'href="/monitoring/{file.name}"' in page
         answer = viewer.get(f"/monitoring/{file.name}")
         assert answer.content == file.read_bytes() and file.name in answer["Content-Disposition"]
-
-
-def test_a_database_that_is_away_is_a_metric_and_no_error() -> None:
-    ask = "import django; django.setup()\nfrom django.test import Client\n"
-    ask += (
-        "told = Client(HTTP_HOST='localhost').get('/metrics', headers={'Authorization': 'Bearer "
-        "weir_x'})\n"
-    )
-    ask += "print(told.status_code, told.content.decode())"
-    away = {
-        "WEIR_DATABASE_URL": f"postgresql://weir@127.0.0.1:{free_port()}/weir",
-        "DJANGO_SETTINGS_MODULE": "webapp.config.settings",
-    }
-    told = subprocess.run(
-        [sys.executable, "-c", ask],
-        env=os.environ | away,
-        cwd=PROJECT_DIR,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    assert told.startswith("200 ") and "\nweir_database_up 0\n" in told and "\nweir_up 0\n" in told
 
 
 @pytest.fixture
