@@ -130,11 +130,6 @@ class DueWork(models.Model):
     def __str__(self) -> str:
         return self.key
 
-    @property
-    def kind(self) -> str:
-        """collect, spark or maintenance."""
-        return self.key.partition("/")[0]
-
     def is_held(self, now: datetime) -> bool:
         return self.lease_until is not None and self.lease_until >= now
 
