@@ -98,14 +98,6 @@
     }
   }
 
-  const loads = new Map();
-
-  function loadOnce(chart) {
-    seen.unobserve(chart);
-    if (!loads.has(chart)) loads.set(chart, load(chart));
-    return loads.get(chart);
-  }
-
   function open(event) {
     const isOfJob = (data) => typeof data === "string" && data.startsWith("/jobs/");
     const url = event.points.map((point) => point.customdata).find(isOfJob);
@@ -157,31 +149,15 @@
     }
   });
 
-  // Only what was in view is drawn: a press of Ctrl P waits for the rest. A browser's own menu
-  // prints what there is.
-  const allDrawn = () => charts.filter((chart) => figures.has(chart));
-  document.addEventListener("keydown", (event) => {
-    if (event.key.toLowerCase() !== "p" || event.shiftKey || event.altKey) return;
-    if (!event.ctrlKey && !event.metaKey) return;
-    event.preventDefault();
-    if (!event.repeat) Promise.all(charts.map(loadOnce)).finally(() => print());
-  });
-  let themeBefore;
-  addEventListener("beforeprint", () => {
-    themeBefore = document.documentElement.dataset.theme;
-    document.documentElement.dataset.theme = "light";
-    allDrawn().forEach((chart) => onPaper.draw(chart, draw));
-  });
-  addEventListener("afterprint", () => {
-    if (themeBefore) document.documentElement.dataset.theme = themeBefore;
-    else delete document.documentElement.dataset.theme;
-    allDrawn().forEach((chart) => onPaper.restore(chart, draw));
-  });
-
   document.addEventListener("weir:theme", () => figures.forEach((_figure, chart) => draw(chart)));
 
   const seen = new IntersectionObserver((entries) => {
-    entries.filter((entry) => entry.isIntersecting).forEach((entry) => loadOnce(entry.target));
+    entries.filter((entry) => entry.isIntersecting).forEach(({
+      target
+    }) => {
+      seen.unobserve(target);
+      load(target);
+    });
   }, {
     rootMargin: "400px"
   });

@@ -2,24 +2,6 @@
 // var(--name), which are looked up here, so that one figure serves both themes.
 "use strict";
 
-// A sheet of paper is narrower than the window, and light; afterwards charts are drawn as they
-// were.
-const PAPER_PX = 650;
-const onPaper = {
-  draw: (chart, draw) => {
-    draw(chart);
-    Plotly.relayout(chart, {
-      width: PAPER_PX
-    });
-  },
-  restore: (chart, draw) => {
-    draw(chart);
-    Plotly.relayout(chart, {
-      autosize: true
-    });
-  },
-};
-
 const drawFigure = (() => {
   const TOKEN = /^var\(--[a-z0-9-]+\)$/;
   const CONFIG = {

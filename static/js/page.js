@@ -17,13 +17,6 @@
     document.dispatchEvent(new CustomEvent("weir:theme"));
   }
 
-  // Likewise the stops of the way through the demo that were followed: they are checked off.
-  function went(stop) {
-    const before = /(?:^|; )weir_demo_went=([a-z.]*)/.exec(document.cookie)?.[1].split(".") || [];
-    const stops = [...new Set([...before, stop])].join(".");
-    document.cookie = `weir_demo_went=${stops};path=/;max-age=${YEAR_S};samesite=lax`;
-  }
-
   // In which zone the browser is only it knows. A page that is to be in it and is not is asked for
   // again, once.
   function sayZone() {
@@ -37,8 +30,6 @@
   sayZone();
 
   document.addEventListener("click", (event) => {
-    const stop = event.target.closest("[data-stop]");
-    if (stop) went(stop.dataset.stop);
     document.querySelectorAll("details.menu[open]").forEach((menu) => {
       if (!menu.contains(event.target)) menu.open = false;
     });

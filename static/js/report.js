@@ -28,15 +28,27 @@
   });
 
   // On paper it is light and as wide as the sheet, with the parts of the appendix that are open.
+  const PAPER_PX = 650;
   let before;
+
+  function redraw(size) {
+    charts.forEach((chart) => {
+      draw(chart);
+      Plotly.relayout(chart, size);
+    });
+  }
   addEventListener("beforeprint", () => {
     before = root.dataset.theme;
     root.dataset.theme = "light";
-    charts.forEach((chart) => onPaper.draw(chart, draw));
+    redraw({
+      width: PAPER_PX
+    });
   });
   addEventListener("afterprint", () => {
     if (before) root.dataset.theme = before;
     else delete root.dataset.theme;
-    charts.forEach((chart) => onPaper.restore(chart, draw));
+    redraw({
+      autosize: true
+    });
   });
 })();

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.spark_jobs.instances import SmallInstance, play_whole
+
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
@@ -35,3 +37,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.stop()
     for name, value in before.items():
         os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> SmallInstance:
+    """All of ``NAMES`` imported once, in one run without Spark."""
+    instance = SmallInstance(None, tmp_path_factory.mktemp("whole"))  # type: ignore[arg-type]
+    play_whole(instance)
+    return instance

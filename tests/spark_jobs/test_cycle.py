@@ -34,17 +34,8 @@ from tests.spark_jobs.instances import (
     jobmanager_log,
     parsed,
     play_in_pieces,
-    play_whole,
 )
 from tests.spark_jobs.rows import noon
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
-    """All of ``NAMES`` imported once, in one run."""
-    instance = SmallInstance(None, tmp_path_factory.mktemp("whole"))
-    play_whole(instance)
-    yield instance
 
 
 def test_facts_are_final_once_they_ended_and_no_figure_is_negative(whole: Instance) -> None:

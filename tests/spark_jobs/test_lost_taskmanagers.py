@@ -4,7 +4,6 @@ concern, over recordings of clusters.
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +18,8 @@ from tests.spark_jobs.instances import RECORDINGS, SmallInstance
 from tests.windows import recorded_windows
 
 KILLED = "1.20.5/I"
-OTHERS = ("1.20.5/A", "1.20.5/E", "1.20.5/G", "1.20.5/H", "1.20.5/J", "1.20.5/M")
+STOPPED = ("1.20.5/E", "1.20.5/H", "1.20.5/J")
+ALSO_STOPPED = ("1.20.5/A", "1.20.5/G", "1.20.5/M")
 """In these, TaskManagers are only stopped when the job has ended."""
 
 
@@ -50,14 +50,14 @@ def killed_in(recording: Path) -> list[str]:
     return killed
 
 
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallInstance]:
+@pytest.fixture
+def also_played(tmp_path: Path) -> SmallInstance:
     # no Spark in it
-    instance = SmallInstance(None, tmp_path_factory.mktemp("lost"))  # type: ignore[arg-type]
-    for name in (KILLED, *OTHERS):
+    instance = SmallInstance(None, tmp_path / "lost")  # type: ignore[arg-type]
+    for name in ALSO_STOPPED:
         import_recording(RECORDINGS / name, name, instance.lake)
     instance.cycle()
-    yield instance
+    return instance
 
 
 def lost_of(instance: SmallInstance, cluster: str) -> list[dict[str, Any]]:
@@ -69,21 +69,22 @@ def lost_of(instance: SmallInstance, cluster: str) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: row["at"])
 
 
-@pytest.mark.long
 def test_every_taskmanager_that_was_killed_is_an_annotation_of_its_job(
-    played: SmallInstance,
+    whole: SmallInstance,
 ) -> None:
-    rows = lost_of(played, KILLED)
+    rows = lost_of(whole, KILLED)
     assert [row["subject"] for row in rows] == killed_in(RECORDINGS / KILLED)
     assert len(rows) == 5
     assert all("no longer reachable" in json.loads(row["detail"])["reason"] for row in rows)
 
 
-@pytest.mark.parametrize("name", OTHERS)
-def test_a_taskmanager_that_is_stopped_after_the_job_is_no_loss(
-    played: SmallInstance, name: str
-) -> None:
-    assert lost_of(played, name) == []
+def test_taskmanagers_that_are_stopped_after_the_job_are_no_loss(whole: SmallInstance) -> None:
+    assert [row for name in STOPPED for row in lost_of(whole, name)] == []
+
+
+@pytest.mark.long
+def test_nor_are_those_of_other_recordings(also_played: SmallInstance) -> None:
+    assert [row for name in ALSO_STOPPED for row in lost_of(also_played, name)] == []
 
 
 def test_a_loop_counts_every_killed_taskmanager_by_the_log_alone() -> None:

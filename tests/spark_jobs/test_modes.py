@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.installation import Installation
-from tests.selections import mostly_long
 from webapp.config.environment import PROJECT_DIR
 
 WRITES = """
@@ -23,23 +23,30 @@ session.stop()
 """
 
 
-@pytest.mark.parametrize(
-    ("umask", "closed"),
-    mostly_long([("", 0o077), ("027", 0o027)], ids=["usual", "group"], spread=True),
-)
-def test_files_and_directories_of_a_spark_run_are_closed(
-    tmp_path: Path, umask: str, closed: int
+def test_files_and_directories_that_spark_writes_are_closed(
+    spark: SparkSession, tmp_path: Path
 ) -> None:
+    days = spark.range(9).selectExpr("id", "id as day")
+    days.write.partitionBy("day").parquet(str(tmp_path / "table"))
+    assert open_ones(tmp_path / "table", 0o077) == []
+
+
+@pytest.mark.long
+def test_a_group_may_be_let_in(tmp_path: Path) -> None:
     variables = Installation(tmp_path).variables | {"SPARK_MASTER": "local[1]"}
-    variables |= {"WEIR_UMASK": umask} if umask else {}
     folder = tmp_path / "out"
     folder.mkdir(mode=0o755)
     subprocess.run(
-        [sys.executable, "-c", WRITES, str(folder)], env=variables, cwd=PROJECT_DIR, check=True
+        [sys.executable, "-c", WRITES, str(folder)],
+        env=variables | {"WEIR_UMASK": "027"},
+        cwd=PROJECT_DIR,
+        check=True,
     )
-    found = list((folder / "table").rglob("*"))
+    assert open_ones(folder / "table", 0o027) == []
+    assert (folder / "table").stat().st_mode & 0o050 == 0o050
+
+
+def open_ones(table: Path, closed: int) -> list[Path]:
+    found = list(table.rglob("*"))
     assert len(found) > 9
-    open_ones = [path for path in (folder / "table", *found) if path.stat().st_mode & closed]
-    assert open_ones == []
-    if umask:
-        assert (folder / "table").stat().st_mode & 0o050 == 0o050
+    return [path for path in (table, *found) if path.stat().st_mode & closed]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pgserver import PostgresServer
 
 from tests import postgresql as installed
 from tests.migrated import migrated_database
@@ -21,10 +22,15 @@ TEMPLATE = "migrated"
 
 
 @pytest.fixture(scope="module")
-def postgresql() -> Iterator[str]:
-    with installed.postgresql() as server:
-        installed.migrated_database(server, TEMPLATE)
-        yield installed.migrated_database(server, "weir")
+def server() -> Iterator[PostgresServer]:
+    with installed.postgresql() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def postgresql(server: PostgresServer) -> str:
+    installed.migrated_database(server, TEMPLATE)
+    return installed.migrated_database(server, "weir")
 
 
 def environment(home: Path, database_url: str) -> dict[str, str]:
@@ -65,6 +71,61 @@ def test_each_row_is_claimed_by_exactly_one_of_several_processes(
     claimed = [key for process in running for key in process.communicate(timeout=240)[0].split()]
     assert [process.returncode for process in running] == [0] * PROCESSES
     assert sorted(claimed) == sorted(f"collect/{n}" for n in range(ROWS))
+
+
+RESTARTED = """
+import django; django.setup()
+import psycopg, sys
+from datetime import timedelta
+from django.db import Error
+from django.utils import timezone
+from webapp.work import registry
+from webapp.work.models import DueWork, PipelineRun
+from webapp.work.perform import perform
+
+def restart():
+    with psycopg.connect(sys.argv[1], autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                      "WHERE pid <> pg_backend_pid() AND datname = current_database()")
+
+def spark_then_load(lease, record):
+    restart()
+    with lease.writing():
+        record.counts["loaded"] = True
+
+def read(lease, record):
+    restart()
+    DueWork.objects.count()
+
+for key, do in (("written/then", spark_then_load), ("read/then", read)):
+    registry.register(registry.Work(key, registry.MAINTAIN_TASK, every=dict, do=do))
+    DueWork.objects.ensure({key: 30}, timezone.now())
+    try:
+        perform(key)
+    except Error:
+        pass
+print([(run.key, run.state, run.counts) for run in PipelineRun.objects.order_by("id")])
+print([(row.key, row.failures, row.lease_until) for row in DueWork.objects.order_by("id")])
+"""
+
+
+def test_after_a_restart_work_goes_on_or_is_given_back_with_its_error(
+    server: PostgresServer, tmp_path: Path
+) -> None:
+    """It costs at most what was just being written."""
+    url = installed.migrated_database(server, "restarted")
+    done = subprocess.run(
+        [sys.executable, "-c", RESTARTED, url],
+        env=environment(tmp_path, url),
+        cwd=PROJECT_DIR,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    runs, rows = map(eval, done.stdout.splitlines())
+    assert runs == [("written/then", "done", {"loaded": True}), ("read/then", "failed", {})]
+    assert rows == [("written/then", 0, None), ("read/then", 1, None)]
 
 
 ALSO_ON_POSTGRESQL = (

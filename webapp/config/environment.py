@@ -15,7 +15,6 @@ PROJECT_DIR = Path(__file__).resolve().parent.parent.parent
 
 _YEAR_S = 31_536_000
 _DAY_S = 86_400
-_NETWORKS = ", such as 10.0.0.0/8"
 
 
 def _read(reader: Callable[..., Any], *arguments: Any) -> Any:
@@ -67,14 +66,6 @@ def _public_url() -> str:
         "an origin such as https://weir.example.org",
         check.is_origin,
     ).rstrip("/")
-
-
-def _networks(name: str, expected: str) -> tuple[str, ...]:
-    return tuple(words(name, [], expected, check.is_network))
-
-
-def _directories(name: str, expected: str) -> tuple[str, ...]:
-    return tuple(words(name, [], expected, check.is_absolute))
 
 
 def _secret_key() -> str:
@@ -248,19 +239,25 @@ class Environment:
         check.is_weekly,
     )
     webhook_allow_http: bool = _read(flag, "WEIR_WEBHOOK_ALLOW_HTTP", False)
-    webhook_allowed_networks: tuple[str, ...] = _read(
-        _networks,
+    webhook_allowed_networks: list[str] = _read(
+        words,
         "WEIR_WEBHOOK_ALLOWED_NETWORKS",
-        f"private networks alerts may be sent to{_NETWORKS}",
+        [],
+        "private networks alerts may be sent to, such as 10.0.0.0/8",
+        check.is_network,
     )
-    cluster_allowed_networks: tuple[str, ...] = _read(
-        _networks, "WEIR_CLUSTER_ALLOWED_NETWORKS", f"networks clusters may be in{_NETWORKS}"
+    cluster_allowed_networks: list[str] = _read(
+        words,
+        "WEIR_CLUSTER_ALLOWED_NETWORKS",
+        [],
+        "networks clusters may be in, such as 10.0.0.0/8",
+        check.is_network,
     )
     """Read again by :mod:`ingest.network.clusters` at every connection, also for commands without
     Django.
     """
-    read_dirs: tuple[str, ...] = _read(
-        _directories, "WEIR_READ_DIRS", "absolute paths of directories"
+    read_dirs: list[str] = _read(
+        words, "WEIR_READ_DIRS", [], "absolute paths of directories", check.is_absolute
     )
     """Read again by :mod:`ingest.local_directories` whenever files are looked for."""
     mail_from: str = _read(

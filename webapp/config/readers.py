@@ -10,7 +10,7 @@ from environs import Env, EnvError
 _ENV = Env()
 _HIDDEN = "(hidden)"
 
-Check = Callable[[Any], bool]
+Check = Callable[[Any], object]
 
 
 class RefusedSetting(ImproperlyConfigured):

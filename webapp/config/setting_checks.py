@@ -1,4 +1,4 @@
-"""Checks of settings: one per kind, true if the value is valid."""
+"""Checks of settings: one per kind; what they return is true if the value is valid."""
 
 import ipaddress
 import re
@@ -6,16 +6,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 _BIND = re.compile(r"^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):(\d{1,5})$")
-_REDIS = re.compile(r"^(rediss?://[^/]|(redis\+socket|unix):///)")
-_SMTP = re.compile(r"^(smtp|smtps|smtp\+starttls)://([^/@\s]+@)?[A-Za-z0-9.\[\]:-]+/?$")
-
-
-def is_redis(url: str) -> bool:
-    return bool(_REDIS.match(url))
-
-
-def is_smtp(url: str) -> bool:
-    return bool(_SMTP.match(url))
+is_redis = re.compile(r"rediss?://[^/]|(redis\+socket|unix):///").match
+is_smtp = re.compile(r"(smtp|smtps|smtp\+starttls)://([^/@\s]+@)?[A-Za-z0-9.\[\]:-]+/?").fullmatch
+is_host = re.compile(r"\*|\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|\[[0-9a-fA-F:]+\]").fullmatch
+is_weekly = re.compile(r"off|(mon|tue|wed|thu|fri|sat|sun) ([01]\d|2[0-3]):[0-5]\d").fullmatch
+is_mail_address = re.compile(r"[^@\s<>,]+@[^@\s<>,]+").fullmatch
 
 
 def may_be_folder(path: str) -> bool:
@@ -39,10 +34,6 @@ def is_place(place: str) -> bool:
 def is_bind(bind: str) -> bool:
     match = _BIND.match(bind)
     return match is not None and 0 < int(match[2]) < 65536
-
-
-def is_host(host: str) -> bool:
-    return bool(re.fullmatch(r"\*|\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|\[[0-9a-fA-F:]+\]", host))
 
 
 def is_origin(origin: str) -> bool:
@@ -75,16 +66,8 @@ def are_roles(roles: dict[str, str]) -> bool:
     return set(roles.values()) <= {"viewer", "operator", "admin"}
 
 
-def is_weekly(time: str) -> bool:
-    return bool(re.fullmatch(r"off|(mon|tue|wed|thu|fri|sat|sun) ([01]\d|2[0-3]):[0-5]\d", time))
-
-
 def is_network(network: str) -> bool:
     try:
         return bool(ipaddress.ip_network(network.strip()))
     except ValueError:
         return False
-
-
-def is_mail_address(address: str) -> bool:
-    return bool(re.fullmatch(r"[^@\s<>,]+@[^@\s<>,]+", address))

@@ -3,6 +3,7 @@
 import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -14,7 +15,7 @@ from webapp.delivery.notices import Notice, NoticeAlert
 from webapp.delivery.retries import LONGEST_PAUSE
 from webapp.delivery.titles import title_of
 from webapp.findings.choices import SEVERITY_RANK
-from webapp.lib.labels import Labelled, matched_labels
+from webapp.lib.labels import matched_labels
 from webapp.lib.matchers import BadMatcher, Matcher, match_all, match_each
 from webapp.lib.uids import new_uid
 from webapp.work import hints
@@ -33,7 +34,7 @@ class Selection:
     matchers: tuple[Matcher, ...]
     min_rank: int
 
-    def takes(self, alert: Labelled) -> bool:
+    def takes(self, alert: Any) -> bool:
         return _RANK.get(alert.severity, 0) >= self.min_rank and match_all(
             self.matchers, matched_labels(alert)
         )

@@ -64,29 +64,25 @@ def java_fault() -> str:
         return ""
     command = java_command()
     if not shutil.which(command):
-        return (
-            "Weir needs Java %d or newer for Spark, and found none (%s): install a JDK, or set "
-            "JAVA_HOME."
-        ) % (OLDEST_JAVA, command)
+        return needs_java("found none (%s)" % command)
     try:
         run = subprocess.Popen(
             [command, "-version"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
         text = run.communicate(timeout=JAVA_ANSWER_WITHIN_S)[0].decode("utf-8", "replace")
     except (OSError, subprocess.SubprocessError) as error:
-        return "Weir needs Java %d or newer for Spark, and `%s -version` failed: %s." % (
-            OLDEST_JAVA,
-            command,
-            error,
-        )
+        return needs_java("`%s -version` failed (%s)" % (command, error))
     major = java_major(text)
     if major < OLDEST_JAVA:
-        found = str(major) if major else "of an unknown version"
-        return (
-            "Weir needs Java %d or newer for Spark, and %s is %s: install a newer JDK, or set "
-            "JAVA_HOME."
-        ) % (OLDEST_JAVA, command, found)
+        return needs_java("%s is %s" % (command, major or "of an unknown version"))
     return ""
+
+
+def needs_java(instead: str) -> str:
+    return ("Weir needs Java %d or newer for Spark, and %s: install one, or set JAVA_HOME.") % (
+        OLDEST_JAVA,
+        instead,
+    )
 
 
 def home_folder() -> str:
@@ -99,12 +95,6 @@ def home_fault() -> str:
     home = home_folder()
     try:
         os.makedirs(home, mode=0o700, exist_ok=True)
-    except OSError as error:
-        return "WEIR_HOME %s cannot be made (%s): name a folder that you may write." % (
-            home,
-            error.strerror,
-        )
-    try:
         tempfile.TemporaryFile(dir=home).close()
     except OSError as error:
         return "WEIR_HOME %s cannot be written (%s): name a folder that you may write." % (

@@ -33,8 +33,6 @@ UNKNOWN = Badge("unknown", "?", "unknown")
 
 def as_far_as_known(badge: Badge, is_known: bool) -> Badge:
     """The badge, but not a good one if the current state is unknown."""
-    return (
-        badge
-        if is_known or badge.tone != "ok"
-        else Badge(badge.english, UNKNOWN.shape, UNKNOWN.tone)
-    )
+    if is_known or badge.tone != "ok":
+        return badge
+    return Badge(badge.english, UNKNOWN.shape, UNKNOWN.tone)

@@ -14,7 +14,7 @@ THEMES = ("light", "dark")
 def page(request: HttpRequest) -> dict[str, Any]:
     """A view that works with another range puts its own ``time_range`` into its context."""
     now = timezone.now()
-    chosen = timeranges.asked(request, now)
+    chosen = timeranges.range_of(request, now)
     return {
         "now": now,
         "page_words": page_words(),

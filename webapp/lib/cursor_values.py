@@ -1,6 +1,7 @@
-"""Values in a cursor, checked against their columns, since cursors come from outside."""
+"""Values in a cursor, which come from outside, checked against their columns."""
 
 import math
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -9,9 +10,11 @@ from django.db import models
 
 from webapp.lib.row_numbers import LARGEST
 
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+
 
 class NoKey(ValueError):
-    """The value does not fit the column."""
+    """The value does not fit the column, or no database stores it."""
 
 
 def to_json(value: Any) -> Any:
@@ -44,12 +47,7 @@ def _real(value: Any) -> float:
 
 
 def _text(value: Any) -> str:
-    """A text without NUL and lone surrogates, which databases refuse."""
-    if (
-        not isinstance(value, str)
-        or "\x00" in value
-        or any("\ud800" <= letter <= "\udfff" for letter in value)
-    ):
+    if not isinstance(value, str) or _UNSTORABLE.search(value):
         raise NoKey
     return value
 
@@ -57,11 +55,12 @@ def _text(value: Any) -> str:
 def _instant(value: Any) -> datetime:
     try:
         written = datetime.fromisoformat(value["at"])
-        if written.tzinfo is None:
-            raise NoKey
-        return written.astimezone(UTC)
+        instant = written.astimezone(UTC)
     except (TypeError, KeyError, OverflowError, ValueError):
         raise NoKey from None
+    if written.tzinfo is None:
+        raise NoKey
+    return instant
 
 
 _READERS: dict[type["models.Field[Any, Any]"], Callable[[Any], Any]] = {

@@ -1,4 +1,4 @@
-"""Explains database errors that Django raises; its ``handler500`` answers with them."""
+"""Answers to database errors: why, as one sentence."""
 
 import logging
 import sqlite3
@@ -62,10 +62,9 @@ def why_away(error: BaseException | None) -> str:
         return ""
     if isinstance(cause := error.__cause__, sqlite3.Error):
         return why_file_is_away(cause)
-    state = getattr(cause, "sqlstate", "")  # "" for errors that Django raises itself
-    if state is None or state.startswith(
-        _CONNECTION_EXCEPTION
-    ):  # a failed connection has no SQLSTATE
+    # A failed connection has no SQLSTATE; errors of Django itself lack the attribute.
+    state = getattr(cause, "sqlstate", "")
+    if state is None or state.startswith(_CONNECTION_EXCEPTION):
         return UNREACHABLE
     return _AWAY_BY_STATE.get(state, "")
 
@@ -119,8 +118,6 @@ def _unavailable(
     if request.path_info.startswith(PREFIX):
         answer = JsonResponse(plain_error(code, message), status=503)
     else:
-        answer = HttpResponse(
-            render_to_string(template, context | {"request_id": log_lines.request_id()}), status=503
-        )
+        answer = HttpResponse(render_to_string(template, context), status=503)
     answer["Retry-After"] = retry_after_s
     return answer

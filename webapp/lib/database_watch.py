@@ -29,9 +29,9 @@ LOOKS_EVERY_S = 0.3
 SILENT_S = 1.0
 """A page that had to wait for the next look, and then for this, is answered within two seconds."""
 LOCKED_S = 1.5
-NEEDS_NONE, REPORT_IT_THEMSELVES = "/healthz", ("/readyz", "/metrics")
+WITHOUT_DATABASE, REPORT_ITS_ABSENCE = "/healthz", ("/readyz", "/metrics")
 
-_opened: WeakSet[Any] = WeakSet()
+_connections: WeakSet[Any] = WeakSet()
 _one_at_a_time = threading.Lock()
 
 
@@ -57,9 +57,9 @@ class DatabaseWatch:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if request.path_info == NEEDS_NONE or not (why := why_away()):
+        if request.path_info == WITHOUT_DATABASE or not (why := why_away()):
             return self.get_response(request)
-        if request.path_info in REPORT_IT_THEMSELVES:
+        if request.path_info in REPORT_ITS_ABSENCE:
             request.COOKIES.clear()  # a session would be looked up
             return self.get_response(request)
         return database_errors.away(request, why)
@@ -70,7 +70,7 @@ class _Watch(threading.Thread):
         super().__init__(name="database watch", daemon=True)
         self._why = ""
         self._has_looked = threading.Event()
-        self._asking = ThreadPoolExecutor(1, "database")
+        self._executor = ThreadPoolExecutor(1, "database")
 
     def why_away(self) -> str:
         self._has_looked.wait()
@@ -78,14 +78,14 @@ class _Watch(threading.Thread):
 
     def run(self) -> None:
         while True:
-            asked = self._asking.submit(_ask)
+            query = self._executor.submit(_query)
             try:
-                self._why = asked.result(SILENT_S)
+                self._why = query.result(SILENT_S)
             except TimeoutError:
                 self._why = database_errors.SILENT
-                _shut_all()
+                _close_connections()
             self._has_looked.set()
-            wait([asked])
+            wait([query])
             time.sleep(LOOKS_EVERY_S)
 
 
@@ -97,7 +97,7 @@ def _watch_of(process: int) -> _Watch:
     return watch
 
 
-def _ask() -> str:
+def _query() -> str:
     was_open = connection.connection is not None
     try:
         with connection.cursor() as cursor:
@@ -106,25 +106,25 @@ def _ask() -> str:
         connection.close()
         # The former connection may have ended for another reason than the server.
         return (
-            _ask() if was_open else database_errors.why_away(error) or database_errors.UNREACHABLE
+            _query() if was_open else database_errors.why_away(error) or database_errors.UNREACHABLE
         )
     return ""
 
 
 @receiver(connection_created, dispatch_uid="database watch")
-def _opened_one(connection: Any, **_about: Any) -> None:
+def _remember(connection: Any, **_about: Any) -> None:
     if connection.vendor == "postgresql":
-        _opened.add(connection.connection)
+        _connections.add(connection.connection)
 
 
-def _shut_all() -> None:
+def _close_connections() -> None:
     """Close all connections: queries that wait on them fail at once."""
-    for opened in list(_opened):
+    for opened in list(_connections):
         with (
             suppress(Exception),
-            closing(socket.socket(fileno=os.dup(opened.fileno()))) as ours,
+            closing(socket.socket(fileno=os.dup(opened.fileno()))) as copy,
         ):
-            ours.shutdown(socket.SHUT_RDWR)
+            copy.shutdown(socket.SHUT_RDWR)
 
 
 def _why_file_is_away(file: str) -> str:
@@ -132,8 +132,8 @@ def _why_file_is_away(file: str) -> str:
     try:
         with closing(
             sqlite3.connect(f"file:{quote(file)}?mode=rw", uri=True, timeout=LOCKED_S)
-        ) as asked:
-            asked.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+        ) as database:
+            database.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
     except sqlite3.Error as error:
         return database_errors.why_file_is_away(error)
     return ""

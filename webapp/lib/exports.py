@@ -33,11 +33,8 @@ def safe_cell(value: Any) -> Any:
         return value
     if isinstance(value, datetime):
         return _iso(value)
-    text = (
-        json.dumps(value, ensure_ascii=False, default=str)
-        if isinstance(value, (dict, list))
-        else str(value)
-    )
+    is_nested = isinstance(value, dict | list)
+    text = json.dumps(value, ensure_ascii=False, default=str) if is_nested else str(value)
     first, *others = _SEPARATORS.split(text)
     parts = zip(others[::2], others[1::2], strict=True)
     safe = first + "".join(at + "'" * _is_formula(part) + part for at, part in parts)
@@ -45,36 +42,27 @@ def safe_cell(value: Any) -> Any:
 
 
 def _is_formula(text: str) -> bool:
-    seen = next(
-        (
-            letter
-            for letter in text
-            if unicodedata.category(letter)[0] not in _UNSEEN and letter not in _FILLERS
-        ),
-        "",
-    )
-    return unicodedata.normalize("NFKC", seen).startswith(_FORMULA_STARTS)
+    for letter in text:
+        if unicodedata.category(letter)[0] not in _UNSEEN and letter not in _FILLERS:
+            return unicodedata.normalize("NFKC", letter).startswith(_FORMULA_STARTS)
+    return False
 
 
 def export_response(
     form: str, name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]
 ) -> StreamingHttpResponse:
-    """``form``: csv or json."""
-    return (csv_response if form == "csv" else json_response)(name, columns, rows)
-
-
-def csv_response(
-    name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]
-) -> StreamingHttpResponse:
-    """``rows`` hold at least ``columns``; unknown is an empty cell."""
-    return _download(_csv_lines(columns, rows), f"{name}.csv", "text/csv; charset=utf-8")
-
-
-def json_response(
-    name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]
-) -> StreamingHttpResponse:
-    """A JSON list of objects; unknown is null."""
-    return _download(_json_chunks(columns, rows), f"{name}.json", "application/json")
+    """``form``: csv, where unknown is an empty cell, or json, a list of objects with null."""
+    if form == "csv":
+        chunks, content_type = _csv_lines(columns, rows), "text/csv; charset=utf-8"
+    else:
+        chunks, content_type = _json_chunks(columns, rows), "application/json"
+    response = StreamingHttpResponse(chunks, content_type=content_type)
+    safe_name = "".join(
+        letter if letter.isalnum() or letter in "-_." else "-" for letter in f"{name}.{form}"
+    )
+    response["Content-Disposition"] = f'attachment; filename="{safe_name}"'
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
 
 
 class _Line:
@@ -107,13 +95,3 @@ def _plain(value: Any) -> Any:
 
 def _iso(instant: datetime) -> str:
     return instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _download(chunks: Iterator[str], file_name: str, content_type: str) -> StreamingHttpResponse:
-    response = StreamingHttpResponse(chunks, content_type=content_type)
-    safe_name = "".join(
-        letter if letter.isalnum() or letter in "-_." else "-" for letter in file_name
-    )
-    response["Content-Disposition"] = f'attachment; filename="{safe_name}"'
-    response["X-Content-Type-Options"] = "nosniff"
-    return response

@@ -3,10 +3,9 @@
 A wrong value selects no rows, and the answer names the parameter, the value and what is accepted:
 the API and downloads with status 400, pages beside their filters, commands with exit code 2.
 
-A feature declares a ``ListFilters`` in its ``filters.py``, with parameters of
-:mod:`webapp.lib.query_parameters` and the orders of the list. The page calls ``from_page(request.GET,
+A feature declares a ``ListFilters`` in its ``filters.py``. The page calls ``from_page(request.GET,
 rows)``, its download ``.checked()``; the API names it as ``filterset_class``; commands make their
-options of it (``webapp/fleet/rows_command.py``). List pages state their query count in a test.
+options of it (``webapp/fleet/rows_command.py``).
 """
 
 from collections.abc import Mapping
@@ -26,8 +25,8 @@ class WrongParameters(ValueError):
 
 
 class ListFilters(FilterSet):
-    """Subclasses have their parameters as attributes; with ``time_field`` they have ``from`` and
-    ``to``, too.
+    """Subclasses have parameters of :mod:`webapp.lib.query_parameters` as attributes; with
+    ``time_field`` they have ``from`` and ``to``, too.
     """
 
     aliases: ClassVar[Mapping[str, str]] = {}
@@ -84,8 +83,7 @@ class ListFilters(FilterSet):
 
     @property
     def qs(self) -> QuerySet[Any]:
-        # always given
-        return super().qs if self.is_valid() else self.queryset.none()  # type: ignore[union-attr]
+        return super().qs if self.is_valid() else self.queryset.none()  # type: ignore[union-attr]  # given
 
     def check(self) -> None:
         """Raises :class:`WrongParameters`."""

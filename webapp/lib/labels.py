@@ -1,51 +1,24 @@
 """Labels of alerts, for matchers of silences and endpoints."""
 
-from collections.abc import Callable, Collection, Mapping
-from typing import Protocol
+from collections.abc import Collection
+from typing import Any
 
 from webapp.lib.matchers import Matcher
 
-
-class Labelled(Protocol):
-    """An alert, as a row or in a notice."""
-
-    @property
-    def labels(self) -> Mapping[str, str]: ...
-    @property
-    def cluster(self) -> str: ...
-    @property
-    def job_name(self) -> str | None: ...
-    @property
-    def job_id(self) -> str: ...
-    @property
-    def rule(self) -> str: ...
-    @property
-    def family(self) -> str: ...
-    @property
-    def severity(self) -> str: ...
-    @property
-    def confidence(self) -> str: ...
-    @property
-    def subject(self) -> str: ...
-    @property
-    def subject_kind(self) -> str: ...
-    @property
-    def incident_id(self) -> str | None: ...
-
-
-_OF_ALERT: dict[str, Callable[[Labelled], str]] = {
-    "cluster": lambda alert: alert.cluster,
-    "job": lambda alert: alert.job_name or "",
-    "job_id": lambda alert: alert.job_id,
-    "rule": lambda alert: alert.rule,
-    "family": lambda alert: alert.family,
-    "severity": lambda alert: alert.severity,
-    "confidence": lambda alert: alert.confidence,
-    "subject": lambda alert: alert.subject,
-    "subject_kind": lambda alert: alert.subject_kind,
-    "incident": lambda alert: alert.incident_id or "",
+_FIELDS = {
+    "cluster": "cluster",
+    "job": "job_name",
+    "job_id": "job_id",
+    "rule": "rule",
+    "family": "family",
+    "severity": "severity",
+    "confidence": "confidence",
+    "subject": "subject",
+    "subject_kind": "subject_kind",
+    "incident": "incident_id",
 }
-OF_EACH_ALERT = frozenset(_OF_ALERT)
+"""Label → attribute of an alert, as a row or in a notice."""
+OF_EACH_ALERT = frozenset(_FIELDS)
 
 
 def accept_every_alert(
@@ -55,6 +28,9 @@ def accept_every_alert(
     return all(matcher.label not in known and matcher.accepts("") for matcher in matchers)
 
 
-def matched_labels(alert: Labelled) -> dict[str, str]:
+def matched_labels(alert: Any) -> dict[str, str]:
     """Labels by name, the same for rows and notices, so that matchers can be reused."""
-    return {**alert.labels, **{name: label(alert) for name, label in _OF_ALERT.items()}}
+    return {
+        **alert.labels,
+        **{label: getattr(alert, name) or "" for label, name in _FIELDS.items()},
+    }

@@ -170,36 +170,36 @@ def scoped(
     by: str = "cluster", *, also_of_all: bool = False
 ) -> Callable[[type[ModelT]], type[ModelT]]:
     """Rows of the model belong to the cluster in the column ``by``."""
-    return _ruled(OfCluster(by, also_of_all))
+    return _with_rule(OfCluster(by, also_of_all))
 
 
 def scoped_as(parent: str, *, by: str, key: str = "pk") -> Callable[[type[ModelT]], type[ModelT]]:
     """Rows are visible with the row of ``parent`` (``app.Model``) in the column ``by``."""
-    return _ruled(OfRow(by, parent, key))
+    return _with_rule(OfRow(by, parent, key))
 
 
 def of_every(relation: str) -> Callable[[type[ModelT]], type[ModelT]]:
     """Rows are visible to viewers of all clusters in their ``relation``."""
-    return _ruled(OfEvery(relation))
+    return _with_rule(OfEvery(relation))
 
 
 def fleet_wide() -> Callable[[type[ModelT]], type[ModelT]]:
     """Rows are only visible to viewers of everything."""
-    return _ruled(FleetWide())
+    return _with_rule(FleetWide())
 
 
-def _ruled(rule: Rule) -> Callable[[type[ModelT]], type[ModelT]]:
-    def ruled(model: type[ModelT]) -> type[ModelT]:
+def _with_rule(rule: Rule) -> Callable[[type[ModelT]], type[ModelT]]:
+    def decorate(model: type[ModelT]) -> type[ModelT]:
         rule.model = model
         for manager in model._meta.local_managers:
-            manager.__class__ = _held_to(rule, type(manager))
+            manager.__class__ = _restricted(rule, type(manager))
         model._meta._expire_cache()  # type: ignore[attr-defined]  # copies of them
         return model
 
-    return ruled
+    return decorate
 
 
-def _held_to(rule: Rule, manager: type[Any]) -> type[Any]:
+def _restricted(rule: Rule, manager: type[Any]) -> type[Any]:
     """A manager class with the rule in its queries. It has the same bases and name, for type
     checkers.
     """

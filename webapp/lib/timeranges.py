@@ -249,7 +249,7 @@ def from_request(
     ``note``. A page that calls this shows the picker (:func:`is_used`).
     """
     request.META[_USED] = True
-    return asked(request, at, fallback)
+    return range_of(request, at, fallback)
 
 
 def last_day(request: HttpRequest, at: datetime) -> TimeRange:
@@ -261,7 +261,7 @@ def is_used(request: HttpRequest) -> bool:
     return _USED in request.META
 
 
-def asked(request: HttpRequest, at: datetime, fallback: TimeRange | None = None) -> TimeRange:
+def range_of(request: HttpRequest, at: datetime, fallback: TimeRange | None = None) -> TimeRange:
     """As :func:`from_request`, for code that only passes the range on."""
     try:
         chosen = parse(request.GET, at)

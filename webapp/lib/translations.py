@@ -11,6 +11,11 @@ def gettext_lazy(message: str) -> str:
     return cast(str, translation.gettext_lazy(message))
 
 
+def marked(*texts: str) -> tuple[str, ...]:
+    """Marks texts that are looked up later, such as words of codes."""
+    return texts
+
+
 def ngettext_noop(singular: str, plural: str) -> tuple[str, str]:
     """Marks both forms of a text for a later ``ngettext(*forms, count)``."""
     return singular, plural

@@ -1,12 +1,13 @@
 """One Spark cycle: new rows of the lake since the last loaded run, through Spark, into the
 database.
 
-1. A complete run that was never loaded (its process was killed in between) is loaded first. 2.
-Without new rows in the lake, it ends without starting Spark. 3. The job runs as a subprocess, with
-Spark if there are many rows, and writes its tables and finally a manifest, without which the run is
-void. 4. The manifest is loaded; unneeded run directories are removed. 5. After a failed or killed
-attempt, the next ones take the backlog in slices, the oldest commits first, without Spark. Lost or
-damaged run directories are rebuilt from the lake.
+1. A complete run that was never loaded (its process was killed in between) is loaded first.
+2. Without new rows in the lake, it ends without starting Spark.
+3. The job, with Spark if there are many rows, writes its tables and finally a manifest, without
+   which the run is void.
+4. The manifest is loaded; unneeded run directories are removed.
+5. After a failed or killed attempt, the next ones take the backlog in slices, the oldest commits
+   first, without Spark. Lost or damaged run directories are rebuilt from the lake.
 """
 
 import json
@@ -92,10 +93,8 @@ def run_cycle(lease: Lease, record: RunRecord) -> bool:
         _start_over(lost, lease, record)
         path = _run_spark(record, wanted)
     _load(path, record.row, lease, record)
-    last = loader.last_loaded()
-    if left := sum(
-        seq - (last.to_seq if last else {}).get(table, 0) for table, seq in wanted.items()
-    ):
+    loaded = loader.loaded_commits()
+    if left := sum(seq - loaded.get(table, 0) for table, seq in wanted.items()):
         record.counts[LEFT] = left
     _tidy(record)
     return True
@@ -104,11 +103,9 @@ def run_cycle(lease: Lease, record: RunRecord) -> bool:
 def _start_over(lost: PreviousLost, lease: Lease, record: RunRecord) -> None:
     record.say(f"{lost} Everything is read again from the lake.")
     logger.warning("%s Everything is read again from the lake.", lost)
-    last = loader.last_loaded()
+    attempt = new_attempt("start", timezone.now())
     with lease.writing():
-        loader.start_over(
-            new_attempt("start", timezone.now()), str(lost), known=last.to_seq if last else None
-        )
+        loader.start_over(attempt, str(lost), known=loader.loaded_commits())
     record.counts["restarted"] = "from the lake"
 
 
@@ -126,8 +123,7 @@ def _tidy(record: RunRecord) -> None:
 
 
 def _new_commits() -> dict[str, int]:
-    last = loader.last_loaded()
-    known = last.to_seq if last else {}
+    known = loader.loaded_commits()
     newest = lake.commits()
     rewound = [table for table, seq in newest.items() if seq < known.get(table, 0)]
     if rewound:
@@ -145,31 +141,14 @@ def _new_commits() -> dict[str, int]:
 
 def _run_spark(record: RunRecord, wanted: dict[str, int]) -> str:
     """Run the job; returns the path of its manifest. Raises :class:`SparkFailed`."""
-    attempt = record.row.attempt
     run_dir = run_dirs.of(record.row)
     last = loader.last_loaded()
-    command = [
-        "cycle",
-        "--lake",
-        settings.WEIR.lake_root,
-        "--run-dir",
-        run_dir,
-        "--attempt",
-        attempt,
-    ]
-    command += ["--to", json.dumps(wanted)]
+    options = {"to": json.dumps(wanted), "request": _write_request(run_dir)}
     if last and last.path:
-        command += ["--previous", last.path, "--previous-to", json.dumps(last.to_seq)]
-    command += [
-        "--request",
-        _write_request(run_dir),
-        "--most-rows-without-spark",
-        str(settings.WEIR.most_rows_without_spark),
-    ]
+        options |= {"previous": last.path, "previous_to": json.dumps(last.to_seq)}
     if _takes_slices(record):
-        command += ["--oldest-first", "yes"]
-    spark_job.run([*command, *spark_job.interrupting(record.row)], record, attempt)
-    return f"{run_dir}/manifest.json"
+        options["oldest_first"] = "yes"
+    return spark_job.run_on_lake("cycle", run_dir, record, **options)
 
 
 def _write_request(run_dir: str) -> str:
@@ -184,7 +163,8 @@ def _load(path: str, run: PipelineRun | None, lease: Lease, record: RunRecord) -
     manifest = run_files.read_manifest(path, run.attempt if run else None)
     row = loader.accept(manifest, path, run, lease)
     changed = loader.load(row, manifest, lease, record.say)
-    record.counts |= {"rows": row.rows, "changed": changed, "to": row.to_seq}
+    rows = {name: output.rows for name, output in manifest.tables.items()}
+    record.counts |= {"rows": rows, "changed": changed, "to": row.to_seq}
 
 
 def _load_pending(lease: Lease, record: RunRecord) -> bool:

@@ -39,6 +39,12 @@ def last_loaded() -> Manifest | None:
     return Manifest.objects.filter(state=Manifest.State.LOADED).order_by("-id").first()
 
 
+def loaded_commits() -> dict[str, int]:
+    """Lake table → commits of it that are loaded."""
+    last = last_loaded()
+    return dict(last.to_seq) if last else {}
+
+
 def start_over(attempt: str, why: str, *, known: Mapping[str, int] | None = None) -> None:
     """Mark the lake as unread: the next run reads all of it, into the same rows."""
     now = timezone.now()
@@ -60,8 +66,7 @@ def accept(manifest: RunManifest, path: str, run: PipelineRun | None, lease: Lea
         known = Manifest.objects.filter(attempt=manifest.attempt).first()
         if known is not None:
             return known
-        last = last_loaded()
-        ended_at = last.to_seq if last else {}
+        ended_at = loaded_commits()
         if not same_commits(manifest.from_seq, ended_at):
             raise OutOfOrder(
                 f"Run {manifest.attempt} starts at commits {_words(manifest.from_seq)}, "
@@ -73,7 +78,6 @@ def accept(manifest: RunManifest, path: str, run: PipelineRun | None, lease: Lea
             path=path,
             from_seq=manifest.from_seq,
             to_seq=manifest.to_seq,
-            rows={name: output.rows for name, output in manifest.tables.items()},
         )
 
 
@@ -114,8 +118,8 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
     )
     with lease.writing():
         cluster_errors.watch_recordings(with_events)
-        row.state, row.loaded_at, row.changed = Manifest.State.LOADED, timezone.now(), changed
-        row.save(update_fields=["state", "loaded_at", "changed"])
+        row.state, row.loaded_at = Manifest.State.LOADED, timezone.now()
+        row.save(update_fields=["state", "loaded_at"])
         findings_changed.send(sender=None)
     return changed
 

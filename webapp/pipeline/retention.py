@@ -38,22 +38,11 @@ from webapp.work.lease import Lease
 from webapp.work.models import Heartbeat, Manifest, PipelineAlarm, PipelineRun, SkippedInput
 
 SLOW_MS = 60_000
+HOUR = timedelta(hours=1)
 
 ROWS_PER_DELETE = 2_000
 NAME = "retention"
 """Of the heartbeat that says up to when rows were looked at."""
-
-
-def occurrences() -> timedelta:
-    return OCCURRENCES_KEPT
-
-
-def ended_sessions() -> timedelta:
-    return timedelta(hours=1)
-
-
-def sign_in_failures() -> timedelta:
-    return timedelta(hours=1)
 
 
 @dataclass(frozen=True)
@@ -80,23 +69,9 @@ NOTABLE = Q(outcome__in=FAILED_OUTCOMES) | Q(is_savepoint=True) | Q(end_to_end_m
 _JOB = JobCurrent.objects.filter(cluster=OuterRef("cluster"), job_id=OuterRef("job_id"))
 
 RULES = (
-    Rule(
-        CheckpointFact,
-        "trigger_time",
-        routine,
-        ~NOTABLE,
-    ),
-    Rule(
-        CheckpointFact,
-        "trigger_time",
-        notable,
-    ),
-    Rule(
-        CheckpointRollup,
-        "period_start",
-        notable,
-        Q(period="hour"),
-    ),
+    Rule(CheckpointFact, "trigger_time", routine, ~NOTABLE),
+    Rule(CheckpointFact, "trigger_time", notable),
+    Rule(CheckpointRollup, "period_start", notable, Q(period="hour")),
     Rule(CheckpointRollup, "period_start", sums),
     Rule(CheckpointUpload, "as_of", notable),
     Rule(PressureWindow, "window_start", routine),
@@ -113,11 +88,7 @@ RULES = (
     Rule(JobHost, "as_of", notable, Q(~Exists(_JOB))),
     Rule(SizeTrend, "as_of", notable),
     Rule(SkippedInput, "observed_at", routine),
-    Rule(
-        FindingOccurrence,
-        "window_start",
-        occurrences,
-    ),
+    Rule(FindingOccurrence, "window_start", lambda: OCCURRENCES_KEPT),
     Rule(Finding, "last_seen", notable, ~Q(state=FindingState.OPEN)),
     Rule(WithdrawnFinding, "withdrawn_at", routine),
     Rule(JobJudgement, "as_of", notable),
@@ -126,34 +97,12 @@ RULES = (
     Rule(Alert, "resolved_at", notable, Q(state=AlertState.RESOLVED)),
 )
 RULES_OF_WEIR = (
-    Rule(
-        PipelineRun,
-        "started_at",
-        runs,
-        ~Q(state=PipelineRun.State.RUNNING),
-        of_cluster=False,
-    ),
+    Rule(PipelineRun, "started_at", runs, ~Q(state=PipelineRun.State.RUNNING), of_cluster=False),
     Rule(PipelineAlarm, "cleared_at", runs, of_cluster=False),
-    Rule(
-        Delivery,
-        "made_at",
-        runs,
-        ~Q(state=DeliveryState.PENDING),
-        of_cluster=False,
-    ),
+    Rule(Delivery, "made_at", runs, ~Q(state=DeliveryState.PENDING), of_cluster=False),
     Rule(AuditEntry, "at", audit, of_cluster=False),
-    Rule(
-        Session,
-        "expire_date",
-        ended_sessions,
-        of_cluster=False,
-    ),
-    Rule(
-        SignInFailures,
-        "window_start",
-        sign_in_failures,
-        of_cluster=False,
-    ),
+    Rule(Session, "expire_date", lambda: HOUR, of_cluster=False),
+    Rule(SignInFailures, "window_start", lambda: HOUR, of_cluster=False),
 )
 
 

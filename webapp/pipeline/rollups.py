@@ -1,11 +1,8 @@
-"""Sums up hours and days besides the cycle: new facts in the lake, through Spark, into the
-database. 1.
-"""
+"""Sums up hours and days beside the cycle: new facts in the lake, through Spark, into the database."""
 
 import logging
 from datetime import timedelta
 
-from django.conf import settings
 from django.utils import timezone
 
 from ingest.lake.store import Lake
@@ -55,36 +52,16 @@ def run(lease: Lease, record: RunRecord) -> None:
     record.counts |= {"from": start, "to": end}
     if not _has_news(opened):
         return
-    attempt = record.row.attempt
     run_dir = run_dirs.of(record.row)
-    command = [
-        "rollups",
-        "--lake",
-        settings.WEIR.lake_root,
-        "--run-dir",
-        run_dir,
-        "--attempt",
-        attempt,
-    ]
-    command += [
-        "--from",
-        str(start),
-        "--to",
-        str(end),
-        "--most-rows-without-spark",
-        str(settings.WEIR.most_rows_without_spark),
-    ]
-    spark_job.run([*command, *spark_job.interrupting(record.row)], record, attempt)
-    manifest = run_files.read_manifest(f"{run_dir}/manifest.json", attempt)
+    path = spark_job.run_on_lake("rollups", run_dir, record, **{"from": start, "to": end})
+    manifest = run_files.read_manifest(path, record.row.attempt)
     record.counts |= {
         "rows": manifest.tables[TABLE].rows if TABLE in manifest.tables else 0,
         "changed": _load(manifest, lease),
     }
     record.say(f"loaded {TABLE}: {record.counts['rows']} rows, {record.counts['changed']} changed")
-    if (
-        len(opened.files(kept_facts.TABLE, from_time=timezone.now() - timedelta(days=2)))
-        > MOST_FILES
-    ):
+    recent = opened.files(kept_facts.TABLE, from_time=timezone.now() - timedelta(days=2))
+    if len(recent) > MOST_FILES:
         opened.compact(kept_facts.TABLE)
 
 
@@ -104,11 +81,9 @@ def _start(opened: Lake) -> int:
     """The commit up to which roll-ups are loaded; 0 if there are none, or the table was replaced
     since.
     """
-    loaded = (
-        RolledUp.objects.filter(table=kept_facts.TABLE).values_list("to_seq", flat=True).first()
-        or 0
-    )
-    return loaded if loaded <= opened.version(kept_facts.TABLE) else 0
+    loaded = RolledUp.objects.filter(table=kept_facts.TABLE).values_list("to_seq", flat=True)
+    to_seq = loaded.first() or 0
+    return to_seq if to_seq <= opened.version(kept_facts.TABLE) else 0
 
 
 def _has_news(opened: Lake) -> bool:

@@ -22,7 +22,6 @@ from webapp.push import api_urls as push
 from webapp.replication import api_urls as replication
 from webapp.reports import api_urls as reports
 from webapp.storage import api_urls as storage
-from webapp.work import api_urls as work
 
 router = SimpleRouter()
 for feature in (
@@ -31,7 +30,6 @@ for feature in (
     pressure,
     findings,
     alerting,
-    work,
     storage,
     reports,
     cleanup,

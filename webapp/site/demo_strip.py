@@ -1,6 +1,6 @@
 """The demo's tour on top of the fleet page: from the worst job to adding an own cluster."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,119 +21,45 @@ from webapp.lib.quantities import bytes_text
 from webapp.storage.newest_audits import latest
 
 ORIGIN_RULE = "pressure.root"
-WENT_COOKIE = "weir_demo_went"
-"""Slugs of the stops that were followed in this browser, as ``static/js/page.js`` keeps them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    slug: str
     title: str
     what: str
     url: str
-    went: bool = False
 
 
-def stops(clusters: Sequence[Cluster], now: datetime, went: str = "") -> list[Stop]:
+def stops(clusters: Sequence[Cluster], now: datetime) -> list[Stop]:
     """The stops with something to see; empty without a demo."""
     names = [cluster.name for cluster in clusters if cluster.labels.get(LABEL) == LABEL_VALUE]
-    if not names:
-        return []
-    seen = went.split(".")
-    candidates = [
-        _sickest(names, now, seen),
-        _failed_stop(names, seen),
-        _origin(names, seen),
-        _orphans(seen),
-    ]
-    own = Stop(
-        "own",
-        gettext("Your own"),
-        gettext("Add a cluster"),
-        reverse("cluster-add"),
-        len(names) < len(clusters),
-    )
-    return [*filter(None, candidates), own]
+    return list(_stops(names, now)) if names else []
 
 
-def _sickest(names: Sequence[str], now: datetime, seen: Collection[str]) -> Stop | None:
-    newest = JobCurrent.objects.newest_attempts().with_status(now)
-    jobs = newest.filter(cluster__in=names).exclude(OVER)
-    job = (
-        jobs.annotate(sort_key=WORST_FIRST.key)
-        .order_by("-sort_key" if WORST_FIRST.descending else "sort_key", "-id")
-        .first()
-    )
-    if not job:
-        return None
-    return Stop(
-        "job",
-        gettext("Sickest job"),
-        job.name or job.job_id,
-        reverse("job", args=(job.cluster, job.job_id)),
-        "job" in seen,
-    )
-
-
-def _failed_stop(names: Sequence[str], seen: Collection[str]) -> Stop | None:
-    fact = (
-        CheckpointFact.objects.filter(cluster__in=names, outcome="declined")
-        .order_by("-trigger_time")
-        .first()
-    )
-    fact = (
-        fact
-        or CheckpointFact.objects.filter(cluster__in=names, outcome__in=FAILED_OUTCOMES)
-        .order_by("-trigger_time")
-        .first()
-    )
-    if not fact:
-        return None
-    url = reverse(
-        "checkpoint",
-        args=(fact.cluster, fact.job_id, fact.checkpoint_id, epoch_ms(fact.trigger_time)),
-    )
-    return Stop(
-        "checkpoint",
-        gettext("Failed checkpoint"),
-        f"{fact.checkpoint_id} {words(fact.outcome)}",
-        url,
-        "checkpoint" in seen,
-    )
-
-
-def _origin(names: Sequence[str], seen: Collection[str]) -> Stop | None:
-    finding = (
-        Finding.objects.filter(cluster__in=names, rule=ORIGIN_RULE)
-        .order_by("-last_seen")
-        .only("subject")
-        .first()
-    )
-    if not finding:
-        return None
-    return Stop(
-        "origin",
-        gettext("Origin of back-pressure"),
-        finding.subject,
-        reverse("finding", args=(finding.pk,)),
-        "origin" in seen,
-    )
-
-
-def _orphans(seen: Collection[str]) -> Stop | None:
-    figures = (
-        latest().filter(root__in=ROOTS, orphan_files__gt=0).order_by("-orphan_bytes", "-id").first()
-    )
-    if not figures:
-        return None
-    what = gettext("%(orphan_bytes)s of %(name)s") % {
-        "orphan_bytes": bytes_text(figures.orphan_bytes),
-        "name": ROOTS[figures.root].name,
-    }
-    return Stop(
-        "orphans",
-        gettext("Orphans"),
-        what,
-        f"{reverse('storage-root')}?{urlencode({'uri': figures.root})}",
-        "orphans" in seen,
-    )
+def _stops(names: Sequence[str], now: datetime) -> Iterator[Stop]:
+    jobs = JobCurrent.objects.newest_attempts().with_status(now).filter(cluster__in=names)
+    order = "-sort_key" if WORST_FIRST.descending else "sort_key"
+    ranked = jobs.exclude(OVER).annotate(sort_key=WORST_FIRST.key).order_by(order, "-id")
+    if job := ranked.first():
+        url = reverse("job", args=(job.cluster, job.job_id))
+        yield Stop(gettext("Sickest job"), job.name or job.job_id, url)
+    facts = CheckpointFact.objects.filter(cluster__in=names).order_by("-trigger_time")
+    failed = facts.filter(outcome__in=FAILED_OUTCOMES)
+    if fact := facts.filter(outcome="declined").first() or failed.first():
+        triggered_ms = epoch_ms(fact.trigger_time)
+        address = fact.cluster, fact.job_id, fact.checkpoint_id, triggered_ms
+        what = f"{fact.checkpoint_id} {words(fact.outcome)}"
+        yield Stop(gettext("Failed checkpoint"), what, reverse("checkpoint", args=address))
+    origins = Finding.objects.filter(cluster__in=names, rule=ORIGIN_RULE)
+    if origin := origins.order_by("-last_seen").only("subject").first():
+        url = reverse("finding", args=(origin.pk,))
+        yield Stop(gettext("Origin of back-pressure"), origin.subject, url)
+    with_orphans = latest().filter(root__in=ROOTS, orphan_files__gt=0)
+    if figures := with_orphans.order_by("-orphan_bytes", "-id").first():
+        what = gettext("%(orphan_bytes)s of %(name)s") % {
+            "orphan_bytes": bytes_text(figures.orphan_bytes),
+            "name": ROOTS[figures.root].name,
+        }
+        url = f"{reverse('storage-root')}?{urlencode({'uri': figures.root})}"
+        yield Stop(gettext("Orphans"), what, url)
+    yield Stop(gettext("Your own"), gettext("Add a cluster"), reverse("cluster-add"))

@@ -1,5 +1,5 @@
-"""Examples in the demo besides its jobs: audited storage, an unapproved plan, an acknowledged
-alert, a silence, a report. Each is made once, like by people, when its data exist.
+"""Examples in the demo besides its jobs: audited storage and an unapproved plan. Each is made once,
+when its data exist.
 """
 
 import json
@@ -9,21 +9,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from django.conf import settings
-from django.db.models import QuerySet
 from django.utils import timezone
 
-from ingest.replay.shipped import PREFIX
-from webapp.alerting import actions
-from webapp.alerting.choices import OPEN
-from webapp.alerting.models import Alert, Silence
 from webapp.cleanup import orders as cleanup_orders
 from webapp.cleanup import planning
 from webapp.cleanup.models import CleanupPlan
 from webapp.fleet import demo
-from webapp.lib.matchers import parse_lines
-from webapp.reports import orders as report_orders
-from webapp.reports.models import IncidentReport
-from webapp.reports.report_scope import JobKey, checked
 from webapp.site import demo_storage
 from webapp.storage.auditing import work_keys
 from webapp.storage.models import AuditDoubt
@@ -34,8 +25,6 @@ NAME = "the demo"
 """The actor of these actions, since no user does them."""
 KEY = "demo/tour"
 
-SILENCED_FOR = timedelta(days=1)
-REPORTED = timedelta(hours=1)
 DOUBTED_FOR = timedelta(minutes=1)
 """Between two audits of which the first had doubts."""
 MOST_AUDITS = 5
@@ -75,9 +64,6 @@ def was_begun() -> bool:
 
 def remove(now: datetime) -> None:
     demo_storage.remove(now)
-    Silence.objects.filter(author=None, author_name=NAME).delete()
-    for report in IncidentReport.objects.filter(author=None, author_name=NAME):
-        report_orders.delete(report)
     _noted_in().unlink(missing_ok=True)
 
 
@@ -121,56 +107,7 @@ def _look_again(lease: Lease, record: RunRecord) -> Made:
     return False
 
 
-def _acknowledgement(now: datetime) -> Callable[[Lease, RunRecord], Made] | None:
-    alert = _open_alerts("payments", "checkpoint.declined").first()
-    if alert is None:
-        return None
-    return lambda _lease, _record: bool(
-        actions.acknowledge(
-            [alert.uid], None, "The disk of flink-tm-2 is being replaced.", now, name=NAME
-        )
-    )
-
-
-def _silence(now: datetime) -> Callable[[Lease, RunRecord], Made] | None:
-    if not _open_alerts("accounting", "restart.loop").exists():
-        return None
-    matchers = parse_lines(f'cluster="{PREFIX}accounting"\nrule="restart.loop"')
-    until = now + SILENCED_FOR
-    return lambda _lease, _record: bool(
-        actions.silence(
-            matchers, now, until, "Hosts are replaced one by one today.", None, now, name=NAME
-        )
-    )
-
-
-def _report(now: datetime) -> Callable[[Lease, RunRecord], Made] | None:
-    alert = _open_alerts("web", "checkpoint.expired").first()
-    if alert is None:
-        return None
-    scope = checked([JobKey(alert.cluster, alert.job_id)], now - REPORTED, now)
-    title = "Checkpoints of clickstream-sessions expired"
-    return lambda _lease, _record: bool(
-        report_orders.request_report(
-            scope, user=None, name=NAME, at=now, title=title, from_alert=alert.uid
-        )
-    )
-
-
-_STEPS: dict[str, Step] = {
-    "acknowledgement": _acknowledgement,
-    "silence": _silence,
-    "report": _report,
-    "audits": _audits,
-    "plan": _plan,
-}
-
-
-def _open_alerts(cluster: str, rule: str) -> "QuerySet[Alert]":
-    alerts: QuerySet[Alert] = Alert.objects.filter(
-        cluster=PREFIX + cluster, rule=rule, state__in=OPEN, acknowledged_at=None
-    )
-    return alerts
+_STEPS: dict[str, Step] = {"audits": _audits, "plan": _plan}
 
 
 def _remaining_steps() -> dict[str, Step]:

@@ -1,19 +1,16 @@
 """Weir's own figures as Prometheus text.
 
 Rendered by hand: all are read from the database at each scrape, while the client library's counters
-would differ between web processes.
-
-Those of jobs are in :mod:`webapp.site.job_exposition`. A new figure is a line here, then a panel of
-``monitoring/weir-dashboard.json`` and, if it can indicate a fault, a rule in ``weir.rules.yml``
-beside it, with a case where it fires and one where it does not in
-``tests/webapp/monitoring/weir.rules.test.yml``.
+would differ between web processes. Those of jobs are in :mod:`webapp.site.job_exposition`. A new
+figure is a line here, a panel of ``monitoring/weir-dashboard.json`` or a rule in ``weir.rules.yml``
+beside it, with its cases in ``tests/webapp/monitoring/weir.rules.test.yml``.
 """
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from django.conf import settings
-from django.db.models import Count, Sum
+from django.db.models import Count
 
 from spark_jobs.storage_words import VERDICTS
 from webapp.alerting.choices import AlertState
@@ -27,61 +24,69 @@ from webapp.fleet.pipeline_status.status import status
 from webapp.storage.models import StorageRoot
 from webapp.storage.newest_audits import latest
 from webapp.storage.presentation import MISSING
-from webapp.work.models import DueWork, KeptSize, Manifest, PipelineRun
+from webapp.work.models import DueWork, KeptSize, Manifest
 
 Sample = tuple[dict[str, str], float]
+Figure = tuple[str, str, Iterable[Sample]]
+"""Name, meaning, samples."""
+
 DATABASE = (
     "weir_database_up",
     "1 while the database answers; while it does not, nothing else is known.",
 )
+UP = ("weir_up", "1 while nothing in the pipeline is wrong.")
 
 
 def without_database() -> str:
-    return metric_text(*DATABASE, [({}, 0)]) + metric_text(
-        "weir_up", "1 while nothing in the pipeline is wrong.", [({}, 0)]
-    )
+    return metric_text(*DATABASE, [({}, 0)]) + metric_text(*UP, [({}, 0)])
 
 
 def render(now: datetime) -> str:
-    return "".join(metric_text(name, meaning, samples) for name, meaning, samples in _metrics(now))
+    return "".join(metric_text(*figure) for figure in _figures(now))
 
 
-def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
-    current = status(now)
+def _figures(now: datetime) -> Iterator[Figure]:
     yield *DATABASE, [({}, 1)]
-    yield "weir_up", "1 while nothing in the pipeline is wrong.", [({}, float(current.is_healthy))]
+    yield from _pipeline(now)
+    yield from _clusters(now)
+    yield from _alerts()
+    yield from _storage()
+    yield from _deliveries(now)
+    yield from _room()
+
+
+def _pipeline(now: datetime) -> Iterator[Figure]:
+    current = status(now)
+    yield *UP, [({}, float(current.is_healthy))]
     yield (
         "weir_problem",
         "1 for everything that does not run as it should.",
         [({"code": problem.code, "subject": problem.subject}, 1) for problem in current.problems],
     )
-    for name, meaning, instant in (
-        (
-            "weir_collected_timestamp_seconds",
-            "Newest answer of any live cluster.",
-            current.collected_at,
-        ),
-        (
-            "weir_spark_timestamp_seconds",
-            "Newest cycle that found all of the lake loaded.",
-            current.spark_at,
-        ),
-        (
-            "weir_loaded_timestamp_seconds",
-            "Newest run loaded into the database.",
-            current.loaded_at,
-        ),
-    ):
-        yield name, meaning, [({}, instant.timestamp())] if instant else []
-    clusters = list(Cluster.objects.live().filter(left_at__isnull=True).defer("cursor"))
     yield (
-        "weir_cluster_seen",
-        "1 for a live cluster that can be seen now.",
-        [
-            ({"cluster": cluster.name}, float(cluster.visibility_at(now) == "live"))
-            for cluster in clusters
-        ],
+        "weir_collected_timestamp_seconds",
+        "Newest answer of any live cluster.",
+        _instant(current.collected_at),
     )
+    yield (
+        "weir_spark_timestamp_seconds",
+        "Newest cycle that found all of the lake loaded.",
+        _instant(current.spark_at),
+    )
+    yield (
+        "weir_work_failures",
+        "Consecutive failures, by due work.",
+        [({"work": row.key}, row.failures) for row in DueWork.objects.all()],
+    )
+    yield (
+        "weir_lake_restarts",
+        "How often the whole lake was read again (30 days), because a run directory was lost.",
+        [({}, Manifest.objects.filter(restarted__isnull=False).count())],
+    )
+
+
+def _clusters(now: datetime) -> Iterator[Figure]:
+    clusters = Cluster.objects.live().filter(left_at__isnull=True).defer("cursor")
     yield (
         "weir_cluster_visibility",
         (
@@ -93,11 +98,6 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
             for cluster in clusters
         ],
     )
-    yield (
-        "weir_cluster_consecutive_failures",
-        "Collect cycles in a row that failed.",
-        [({"cluster": cluster.name}, cluster.consecutive_failures) for cluster in clusters],
-    )
     newest = JobCurrent.objects.newest_attempts().with_status(now)
     states = newest.values_list("status").annotate(jobs=Count("id"))
     yield (
@@ -105,92 +105,35 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
         "Jobs by the state shown.",
         [({"state": state or "UNKNOWN"}, jobs) for state, jobs in states.order_by("status")],
     )
-    yield from _alerts()
-    yield from _storage()
-    yield from _deliveries(now)
-    yield from _room()
-    yield from _work()
-    restarts = Manifest.objects.filter(restarted__isnull=False).count()
-    yield (
-        "weir_lake_restarts",
-        "How often the whole lake was read again (30 days), because a run directory was lost.",
-        [({}, restarts)],
-    )
-    runs = (
-        PipelineRun.objects.order_by("kind", "state")
-        .values_list("kind", "state")
-        .annotate(runs=Count("id"))
-    )
-    yield (
-        "weir_runs",
-        "Runs of the last 30 days, by kind and state.",
-        [({"kind": kind, "state": state}, count) for kind, state, count in runs],
-    )
 
 
-def _work() -> Iterator[tuple[str, str, Iterable[Sample]]]:
-    work = list(DueWork.objects.all())
-    yield (
-        "weir_work_failures",
-        "Consecutive failures, by due work.",
-        [({"work": row.key}, row.failures) for row in work],
-    )
-    yield (
-        "weir_work_success_timestamp_seconds",
-        "Time of the last success, by due work.",
-        [
-            ({"work": row.key}, row.last_success_at.timestamp())
-            for row in work
-            if row.last_success_at
-        ],
-    )
-    yield (
-        "weir_work_seconds",
-        "Duration of the newest finished attempt, by due work.",
-        [
-            ({"work": row.key}, (row.last_finished_at - row.last_started_at).total_seconds())
-            for row in work
-            if row.last_started_at
-            and row.last_finished_at
-            and row.last_started_at <= row.last_finished_at
-        ],
-    )
-
-
-def _deliveries(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
+def _deliveries(now: datetime) -> Iterator[Figure]:
     counts = dict(Delivery.objects.order_by().values_list("state").annotate(rows=Count("id")))
     yield (
         "weir_deliveries",
         "Deliveries of the last 30 days, by state.",
         [({"state": state}, counts.get(state, 0)) for state in DeliveryState.values],
     )
-    oldest = (
-        Delivery.objects.pending().order_by("made_at").values_list("made_at", flat=True).first()
-    )
-    age_s = max((now - oldest).total_seconds(), 0) if oldest else 0.0
+    pending = Delivery.objects.pending().order_by("made_at")
+    oldest = pending.values_list("made_at", flat=True).first()
     yield (
         "weir_delivery_oldest_pending_seconds",
         "Age of the oldest pending delivery.",
-        [({}, age_s)],
+        [({}, max((now - oldest).total_seconds(), 0) if oldest else 0.0)],
     )
     disabled = Endpoint.objects.filter(enabled=False).count()
     yield "weir_endpoints_disabled", "Endpoints that are not notified.", [({}, disabled)]
 
 
-def _alerts() -> Iterator[tuple[str, str, Iterable[Sample]]]:
+def _alerts() -> Iterator[Figure]:
     """Unresolved alerts, for every state and severity, so that rules also see zeros."""
-    counted = (
-        Alert.objects.open()
-        .order_by()
-        .values_list("state", "severity")
-        .annotate(alerts=Count("id"))
-    )
-    known = {(state, severity): count for state, severity, count in counted}
+    counted = Alert.objects.open().order_by().values_list("state", "severity")
+    counts = {tuple(key): count for *key, count in counted.annotate(alerts=Count("id"))}
     yield (
         "weir_alerts",
         "Open alerts, by state and severity.",
         [
-            ({"state": state, "severity": severity}, known.get((state, severity), 0))
+            ({"state": state, "severity": severity}, counts.get((state, severity), 0))
             for state in (AlertState.PENDING.value, AlertState.FIRING.value)
             for severity in (Severity.WARNING.value, Severity.CRITICAL.value)
         ],
@@ -202,22 +145,16 @@ def _alerts() -> Iterator[tuple[str, str, Iterable[Sample]]]:
     )
 
 
-def _storage() -> Iterator[tuple[str, str, Iterable[Sample]]]:
+def _storage() -> Iterator[Figure]:
     roots = list(latest().order_by("root"))
-    for unit in ("bytes", "files"):
-        yield (
-            f"weir_storage_{unit}",
-            f"{unit.capitalize()} of checkpoint storage, by verdict.",
-            [
-                ({"root": row.root, "verdict": name}, getattr(row, f"{name}_{unit}"))
-                for row in roots
-                for name in (*VERDICTS, MISSING)
-            ],
-        )
     yield (
-        "weir_storage_doubts",
-        "Doubts that prevent a clean-up.",
-        [({"root": row.root}, row.doubts) for row in roots],
+        "weir_storage_bytes",
+        "Bytes of checkpoint storage, by verdict.",
+        [
+            ({"root": row.root, "verdict": name}, getattr(row, f"{name}_bytes"))
+            for row in roots
+            for name in (*VERDICTS, MISSING)
+        ],
     )
     yield (
         "weir_storage_audited_timestamp_seconds",
@@ -232,10 +169,8 @@ def _storage() -> Iterator[tuple[str, str, Iterable[Sample]]]:
     )
 
 
-def _room() -> Iterator[tuple[str, str, Iterable[Sample]]]:
-    free = [
-        ({"folder": str(folder)}, float(free_bytes)) for folder, free_bytes in disk_budget.disks()
-    ]
+def _room() -> Iterator[Figure]:
+    free = [({"folder": str(folder)}, float(size)) for folder, size in disk_budget.disks()]
     yield "weir_disk_free_bytes", "Free space on each disk that Weir writes to.", free
     yield (
         "weir_disk_least_free_bytes",
@@ -247,17 +182,16 @@ def _room() -> Iterator[tuple[str, str, Iterable[Sample]]]:
         "1 while nothing is collected because disk space is low.",
         [({}, float(bool(disk_budget.problems())))],
     )
-    areas = (
-        KeptSize.objects.exclude(area="tables")
-        .order_by("area")
-        .values_list("area")
-        .annotate(size=Sum("size_bytes"))
-    )
+    sizes = KeptSize.objects.order_by("area").values_list("area", "size_bytes")
     yield (
         "weir_kept_bytes",
         "Bytes that Weir stores, by area, as last measured.",
-        [({"area": area}, float(size or 0)) for area, size in areas],
+        [({"area": area}, float(size or 0)) for area, size in sizes],
     )
+
+
+def _instant(at: datetime | None) -> list[Sample]:
+    return [({}, at.timestamp())] if at else []
 
 
 def metric_text(name: str, meaning: str, samples: Iterable[Sample]) -> str:

@@ -19,7 +19,7 @@ from django.db.models import Count, Q
 from webapp.findings.models import Finding
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.fleet.models.job import OVER
+from webapp.fleet.models.job import HEAVY, OVER
 from webapp.growth.models import ObjectiveRecord
 from webapp.pressure.models import PressureWindow
 from webapp.site.exposition import Sample, metric_text
@@ -27,26 +27,6 @@ from webapp.site.exposition import Sample, metric_text
 TEAM = "team"
 LAG_WITHIN = timedelta(minutes=5)
 """Older windows say nothing of how far a source is behind now."""
-READ = (
-    "cluster",
-    "name",
-    "job_id",
-    "first_attempt_id",
-    "state",
-    "terminal",
-    "health",
-    "health_state",
-    "start_time",
-    "last_completed_at",
-    "last_completed_ms",
-    "state_bytes",
-    "checkpointed_bytes",
-    "orphan_bytes",
-    "restarts",
-    "pressured_share",
-    "checkpoint_interval_ms",
-    "last_seen_at",
-)
 Job = Any  # a JobCurrent with its status
 JobKey = tuple[str, str]
 
@@ -113,7 +93,7 @@ def render(now: datetime) -> str:
 def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     most = settings.WEIR.metrics_most_jobs
     running = JobCurrent.objects.newest_attempts().exclude(OVER)
-    with_status = running.with_status(now).only(*READ).order_by("-trouble", "cluster", "id")
+    with_status = running.with_status(now).defer(*HEAVY).order_by("-trouble", "cluster", "id")
     jobs = list(with_status[:most])
     teams = _teams()
     labels = _labels(jobs, teams)

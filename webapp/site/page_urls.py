@@ -27,7 +27,7 @@ urlpatterns = [
             {"key": key},
             name=f"cluster-chart-{key}",
         )
-        for key in ("taskmanagers", "jobs", "failures")
+        for key in ("taskmanagers", "failures")
     ),
     path("clusters/<name:name>/settings/", clusters.edit, name="cluster-edit"),
     path("clusters/<name:name>/test/", clusters.test, name="cluster-test"),

@@ -5,8 +5,6 @@ from webapp.work.models import PipelineRun
 
 class RunFilters(ListFilters):
     kind = Text()
-    key = Text()
-    request_id = Text()
     state = Choice(PipelineRun.State.values)
     time_field = "started_at"
 

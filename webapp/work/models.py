@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from django.db import models
 
-from ingest import log_lines
 from webapp.lib.badges import UNKNOWN, Badge
 from webapp.lib.messages.fields import MessageField
 from webapp.lib.scoped_rows import fleet_wide, scoped
@@ -37,11 +36,9 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
                 self.filter(key=key).update(interval_s=interval_s)
 
     def make_due(self, key: str, interval_s: int, at: datetime) -> None:
-        """Make requested work due, regardless of failures; its run will name the request."""
+        """Make requested work due, regardless of failures."""
         self.ensure({key: interval_s}, at)
-        self.filter(key=key).update(
-            next_attempt_at=at, failures=0, request_id=log_lines.request_id()
-        )
+        self.filter(key=key).update(next_attempt_at=at, failures=0)
 
     def mend(self, now: datetime) -> int:
         """Correct instants in the far future, from a clock that was set back since: work becomes
@@ -120,11 +117,6 @@ class DueWork(models.Model):
     last_finished_at = models.DateTimeField(null=True)
     last_success_at = models.DateTimeField(null=True)
     last_error = MessageField(null=True)
-    request_id = models.CharField(
-        max_length=64,
-        default="",
-        help_text="of the request that made it due; the next run takes it over",
-    )
     created_at = models.DateTimeField(
         auto_now_add=True, null=True, help_text="null: before that was noted"
     )
@@ -137,11 +129,6 @@ class DueWork(models.Model):
 
     def __str__(self) -> str:
         return self.key
-
-    @property
-    def kind(self) -> str:
-        """collect, spark or maintenance."""
-        return self.key.partition("/")[0]
 
     def is_held(self, now: datetime) -> bool:
         return self.lease_until is not None and self.lease_until >= now
@@ -170,11 +157,6 @@ class PipelineRun(models.Model):
     log_tail = models.TextField(blank=True, help_text="last 64 KiB at most, credentials removed")
     error = MessageField(null=True)
     manifest_path = models.CharField(max_length=1000, null=True)
-    request_id = models.CharField(
-        max_length=64,
-        default="",
-        help_text="of the request that it is done for; empty where it is routine",
-    )
 
     class Meta:
         ordering = ["-started_at", "-id"]
@@ -205,8 +187,6 @@ class Manifest(models.Model):
     from_seq = models.JSONField(default=dict, help_text="lake table → commits already known before")
     to_seq = models.JSONField(default=dict, help_text="lake table → commits known with it")
     state = models.CharField(max_length=16, choices=State.choices, default=State.WRITTEN)
-    rows = models.JSONField(default=dict, help_text="serving table → rows in it")
-    changed = models.JSONField(default=dict, help_text="serving table → rows it changed")
     restarted = MessageField(
         null=True,
         help_text="why the lake counts as unread from here on; such a row stands for no run",
@@ -223,27 +203,18 @@ class Manifest(models.Model):
 
 @fleet_wide()
 class KeptSize(models.Model):
-    """The last measured size of one part of Weir's data. Unknown is null."""
+    """The last measured size of one area of Weir's data; null if it could not be measured."""
 
     area = models.CharField(
-        max_length=32, help_text="database, lake, runs, reports, plans, logs, pushed or other"
+        max_length=32,
+        unique=True,
+        help_text="database, lake, runs, plans, logs, pushed or other",
     )
-    name = models.CharField(max_length=200, help_text="table or folder")
     size_bytes = models.BigIntegerField(null=True)
-    rows = models.BigIntegerField(
-        null=True, help_text="of a table of the database; an estimate with PostgreSQL"
-    )
-    files = models.BigIntegerField(null=True)
-    commits = models.BigIntegerField(null=True, help_text="of a table of the lake")
-    oldest_at = models.DateTimeField(null=True)
     as_of = models.DateTimeField()
 
-    class Meta:
-        ordering = ["area", "-size_bytes", "name"]
-        constraints = [models.UniqueConstraint(fields=["area", "name"], name="kept_size_key")]
-
     def __str__(self) -> str:
-        return f"{self.area} {self.name}"
+        return self.area
 
 
 class RolledUp(models.Model):

@@ -36,11 +36,8 @@ def read_manifest(
         )
     for output in (*manifest.tables.values(), *manifest.retracted.values()):
         for file in output.files:
-            if (
-                PurePosixPath(file).is_absolute()
-                or ".." in PurePosixPath(file).parts
-                or "://" in file
-            ):
+            path_of_file = PurePosixPath(file)
+            if path_of_file.is_absolute() or ".." in path_of_file.parts or "://" in file:
                 raise BadManifest(f"The manifest at {path} names a file outside its run: {file}.")
     return manifest
 
@@ -73,8 +70,8 @@ def parquet_batches(
     for file in files:
         with fsspec.open(file, "rb") as stream:
             parquet = ParquetStream(stream)
-            held = parquet.schema_arrow.names
-            names = None if columns is None else [name for name in columns if name in held]
+            present = parquet.schema_arrow.names
+            names = None if columns is None else [name for name in columns if name in present]
             yield from parquet.iter_batches(rows, columns=names)
 
 

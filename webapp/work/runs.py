@@ -13,7 +13,7 @@ from django.utils import timezone
 from ingest import log_lines
 from ingest.redaction.texts import redact
 from webapp.work.lease import Lease, LeaseLost, recheck_connection
-from webapp.work.models import DueWork, PipelineRun
+from webapp.work.models import PipelineRun
 from webapp.work.texts import tail
 
 LOG_TAIL_BYTES = 64 * 1024
@@ -65,13 +65,10 @@ def recorded(
     now = timezone.now()
     with lease.writing():
         abandon(lease.key, now)
-        request = _request_of(lease)
         attempt = new_attempt(kind, now)
-        row = PipelineRun.objects.create(
-            kind=kind, key=lease.key, attempt=attempt, started_at=now, request_id=request
-        )
+        row = PipelineRun.objects.create(kind=kind, key=lease.key, attempt=attempt, started_at=now)
     record = RunRecord(row, echo or logger.info)
-    with log_lines.request_context(request), log_lines.run_context(attempt):
+    with log_lines.run_context(attempt):
         try:
             yield record
         except BaseException as error:
@@ -84,14 +81,6 @@ def recorded(
             )
             raise
         _finish(record, PipelineRun.State.DONE, None)
-
-
-def _request_of(lease: Lease) -> str:
-    asked = DueWork.objects.filter(key=lease.key).exclude(request_id="")
-    known = asked.values_list("request_id", flat=True).first()
-    if known:
-        asked.update(request_id="")
-    return known or log_lines.request_id()
 
 
 def abandon(key: str, now: datetime) -> int:

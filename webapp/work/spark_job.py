@@ -1,5 +1,5 @@
-"""Runs a Spark job in this process and stores its output; the caller reads its results. Celery
-limits its time and memory, as for any task.
+"""Runs a Spark job in this process; the caller reads its results. Celery limits its time and memory,
+as for any task.
 """
 
 import json
@@ -7,14 +7,11 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from logging.handlers import RotatingFileHandler
-from pathlib import Path
 
 from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from ingest import log_lines
 from ingest.redaction.texts import redact
 from spark_jobs import previous_run, progress
 from spark_jobs.job import reason_of
@@ -22,8 +19,6 @@ from webapp.work.hints import Task
 from webapp.work.models import PipelineRun
 from webapp.work.runs import RunRecord
 
-LOGS_KEPT = 50
-LOG_BYTES = 16 * 1024 * 1024
 LINE_CHARS = 2_000
 ATTEMPTS_INTERRUPTED = 5
 LOGGERS = ("spark_jobs", "ingest")
@@ -47,29 +42,45 @@ def spark_task(name: str, queue: str, first_s: int = 0) -> Task:
 
 
 def run(arguments: Sequence[str], record: RunRecord, name: str) -> None:
-    """Run the job to its end; its log carries ``name``. Raises :class:`SparkFailed`."""
+    """Run the job ``name`` to its end. Raises :class:`SparkFailed`."""
     # Storage options contain keys, and arguments are logged, so they are passed by the environment.
     os.environ["WEIR_LAKE_OPTIONS"] = json.dumps(settings.WEIR.lake_options)
     run_job = import_string(settings.SPARK_JOB)
-    with _keep_output(name, record) as log:
+    with _noted_in(record):
         try:
             code = run_job(arguments)
         except previous_run.PreviousLost as error:
             raise PreviousLost(redact(str(error))) from error
         except SoftTimeLimitExceeded:
             raise SparkFailed(
-                f"The Spark job {name} did not end in time and was stopped (log: {log})."
+                f"The Spark job {name} did not end in time and was stopped."
             ) from None
         except (Exception, SystemExit) as error:
             logging.getLogger("spark_jobs").error("%s failed", name, exc_info=error)
-            raise SparkFailed(
-                f"The Spark job failed: {_why(arguments, error)} (log: {log})"
-            ) from error
+            raise SparkFailed(f"The Spark job failed: {_why(arguments, error)}") from error
     if code:
         raise SparkFailed(
-            f"The Spark job ended with code {code}: {record.last_line or 'it wrote no line'} (log: "
-            f"{log})"
+            f"The Spark job ended with code {code}: {record.last_line or 'it wrote no line'}"
         )
+
+
+def run_on_lake(job: str, run_dir: str, record: RunRecord, **options: object) -> str:
+    """Run ``cycle`` or ``rollups`` with further ``options``; returns the path of its manifest. Raises
+    :class:`SparkFailed`.
+    """
+    options |= {
+        "lake": settings.WEIR.lake_root,
+        "run_dir": run_dir,
+        "attempt": record.row.attempt,
+        "most_rows_without_spark": settings.WEIR.most_rows_without_spark,
+    }
+    arguments = [
+        word
+        for name, value in options.items()
+        for word in (f"--{name.replace('_', '-')}", str(value))
+    ]
+    run([job, *arguments, *interrupting(record.row)], record, record.row.attempt)
+    return f"{run_dir}/manifest.json"
 
 
 def interrupting(run: PipelineRun) -> list[str]:
@@ -90,49 +101,23 @@ def _why(arguments: Sequence[str], error: BaseException) -> str:
 
 
 @contextmanager
-def _keep_output(name: str, record: RunRecord) -> Iterator[Path]:
-    """The job's output and log go to ``record`` and to a log file, whose path is yielded."""
-    path = _log_file(name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    file = RotatingFileHandler(
-        path, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", errors="replace", delay=True
-    )
-    file.setFormatter(log_lines.formatter(settings.WEIR.log_format))
-    progress_log = logging.getLogger("spark_jobs.progress")
-    noted = _Noted(record)
-    handlers: list[logging.Handler] = [file, noted]
-
-    def say(line: str) -> None:
-        record.say(line[:LINE_CHARS])
-        file.handle(
-            progress_log.makeRecord(progress_log.name, logging.INFO, "", 0, "%s", (line,), None)
-        )
-
-    for logger in map(logging.getLogger, LOGGERS):
-        for handler in handlers:
-            logger.addHandler(handler)
+def _noted_in(record: RunRecord) -> Iterator[None]:
+    """The job's progress and warnings go to ``record``; all its lines to the log of this process."""
+    handler = _Notes(record)
+    for name in LOGGERS:
+        logging.getLogger(name).addHandler(handler)
     try:
-        with progress.sent_to(say):
-            yield path
+        with progress.sent_to(lambda line: record.say(line[:LINE_CHARS])):
+            yield
     finally:
-        for logger in map(logging.getLogger, LOGGERS):
-            for handler in handlers:
-                logger.removeHandler(handler)
-        file.close()
+        for name in LOGGERS:
+            logging.getLogger(name).removeHandler(handler)
 
 
-class _Noted(logging.Handler):
+class _Notes(logging.Handler):
     def __init__(self, record: RunRecord) -> None:
         super().__init__(logging.WARNING)
         self._record = record
 
     def emit(self, line: logging.LogRecord) -> None:
         self._record.note(line.getMessage()[:LINE_CHARS])
-
-
-def _log_file(name: str) -> Path:
-    folder: Path = settings.WEIR.home / "logs" / "runs"
-    if folder.is_dir():
-        for old in sorted(folder.glob("*.log*"))[:-LOGS_KEPT]:
-            old.unlink(missing_ok=True)
-    return folder / f"{name}.log"

@@ -27,7 +27,6 @@ from webapp.accounts.models import ApiToken
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup, CheckpointUpload, SizeTrend
 from webapp.fleet.sign_ins import JOBMANAGER
 from webapp.pressure.models import VertexHour
-from webapp.work.models import PipelineRun, SkippedInput
 
 pytestmark = pytest.mark.django_db
 LISTS = (
@@ -42,8 +41,6 @@ LISTS = (
     "log-events",
     "exceptions",
     "annotations",
-    "pipeline-runs",
-    "skipped-inputs",
     "findings",
     "host-events",
     "job-hosts",
@@ -97,10 +94,6 @@ def everything():
     SizeTrend.objects.create(**keys)
     VertexHour.objects.create(**keys, vertex_id="v1", period_start=now, windows=1)
     CheckpointUpload.objects.create(**keys, checkpoint_id=1, trigger_time=now)
-    PipelineRun.objects.create(kind="spark", key="spark/cycle", attempt="a", started_at=now)
-    SkippedInput.objects.create(
-        cluster="c", observed_at=now, subject="/x", reason="timeout", as_of=now
-    )
     root()
     whole_audit(as_of=now)
     return of

@@ -63,10 +63,17 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.lstat().st_mode)
 
 
-def test_a_home_that_a_command_makes_is_closed(tmp_path: Path) -> None:
+MAKES = """
+import django; django.setup()
+from django.db import connection
+connection.cursor().execute("CREATE TABLE made (id)")
+"""
+
+
+def test_a_home_that_a_process_makes_is_closed(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    run("manage.py", "ensure_admin", home=home)
-    assert (home / "weir.sqlite3").exists()
+    run("-c", MAKES, home=home)
+    assert (home / "weir.sqlite3").exists() and (home / "secrets").exists()
     assert open_ones(home) == []
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.attacks.scale import examples
+from tests.selections import mostly_long
 from tests.webapp.launch.test_front import serving, wait_for
 from tests.webapp.pipeline.site import Site, kill
 from webapp.config import breaker
@@ -181,7 +182,7 @@ def warm(port: int, session: str) -> None:
     slowest_page(port, session, 2)
 
 
-@pytest.mark.parametrize("harmed", [frozen, dead])
+@pytest.mark.parametrize("harmed", mostly_long([frozen, dead]))
 def test_pages_and_saves_do_not_wait_for_redis(
     site: Site, session: str, direct: int, harmed: Callable[[Site], AbstractContextManager[None]]
 ) -> None:

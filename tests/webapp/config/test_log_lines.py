@@ -6,7 +6,6 @@ import json
 import logging
 from collections.abc import Callable, Iterator
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -90,19 +89,15 @@ def test_the_access_log_names_the_request() -> None:
 
 
 @pytest.mark.django_db
-def test_a_run_belongs_to_the_request_that_asked_for_it_and_the_next_one_does_not(
-    lines: Lines,
-) -> None:
-    with log_lines.request_context(GIVEN):
-        DueWork.objects.make_due("spark/cycle", 30, timezone.now())
-    for _ in range(2):
+def test_lines_of_a_run_name_it_and_the_request_of_its_task(lines: Lines) -> None:
+    DueWork.objects.make_due("spark/cycle", 30, timezone.now())
+    for request in (GIVEN, ""):
         lease = DueWork.objects.claim("spark/cycle", timezone.now(), even_if_not_due=True)
         assert lease
-        with recorded(lease, "spark") as record:
+        with log_lines.request_context(request), recorded(lease, "spark") as record:
             record.say("working")
         lease.complete(timezone.now())
     first, second = PipelineRun.objects.order_by("id")
-    assert (first.request_id, second.request_id) == (GIVEN, "")
     told = [
         (line["run"], line.get("request_id")) for line in lines() if line["message"] == "working"
     ]
@@ -125,40 +120,17 @@ def test_a_hint_carries_the_request_into_the_task(monkeypatch: pytest.MonkeyPatc
     assert seen == [GIVEN, ""]
 
 
-def test_a_spark_job_and_its_log_know_run_and_request(
-    home: Path, settings: Any, weir: WeirSettings
+def test_a_spark_job_logs_with_run_and_request_and_its_record_has_the_warning(
+    lines: Lines, settings: Any
 ) -> None:
     settings.SPARK_JOB = "tests.webapp.config.logged.run_job"
-    weir(log_format=log_lines.JSON)
     record = RunRecord(PipelineRun(), logging.getLogger("test").info)
     with log_lines.request_context(GIVEN), log_lines.run_context("spark-1"):
         spark_job.run([], record, "spark-1")
-    told = json.loads((home / "logs" / "runs" / "spark-1.log").read_text())
-    assert (told["run"], told["request_id"], told["logger"], told["level"]) == (
-        "spark-1",
-        GIVEN,
-        "spark_jobs.fold",
-        "WARNING",
-    )
-    assert "a rule failed" in told["message"] and "hunter2" not in json.dumps(told)
-
-
-def test_only_the_newest_logs_of_runs_stay_and_nothing_that_was_rotated_out_of_others(
-    home: Path, settings: Any
-) -> None:
-    settings.SPARK_JOB = "tests.webapp.config.logged.run_job"
-    folder = home / "logs" / "runs"
-    folder.mkdir(parents=True)
-    for number in range(spark_job.LOGS_KEPT):
-        for name in (f"spark-{number:03}.log", f"spark-{number:03}.log.1"):
-            (folder / name).touch()
-    spark_job.run([], RunRecord(PipelineRun(), logging.getLogger("test").info), "spark-999")
-    kept = sorted(path.name for path in folder.iterdir())
-    assert (
-        len(kept) == spark_job.LOGS_KEPT + 1
-        and kept[0] == "spark-025.log"
-        and kept[-1] == "spark-999.log"
-    )
+    (told,) = [line for line in lines() if line["logger"] == "spark_jobs.fold"]
+    assert (told["run"], told["request_id"], told["level"]) == ("spark-1", GIVEN, "WARNING")
+    for text in (told["message"], record.log_tail):
+        assert "a rule failed" in text and "hunter2" not in text
 
 
 def test_text_names_both_before_the_message() -> None:

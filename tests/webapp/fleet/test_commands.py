@@ -133,9 +133,6 @@ def test_a_recording_becomes_a_cluster_and_is_not_imported_twice(recording: Path
     )
     assert Cluster.objects.get().kind == "recording"
     assert "was imported before" in run("import_recording", str(recording), "--cluster", "demo")
-    assert "imported as cluster demo" in run(
-        "import_recording", str(recording), "--cluster", "demo", "--again"
-    )
 
 
 def test_a_recording_that_grew_is_imported_again(recording: Path) -> None:

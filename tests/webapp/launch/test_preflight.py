@@ -63,8 +63,8 @@ def test_missing_java_is_one_sentence(tmp_path: Path) -> None:
     assert code == 1
     assert said == [
         (
-            "weir: Weir needs Java 17 or newer for Spark, and found none (java): install a JDK, or "
-            "set JAVA_HOME."
+            "weir: Weir needs Java 17 or newer for Spark, and found none (java): install one, or set "
+            "JAVA_HOME."
         )
     ]
 
@@ -146,7 +146,7 @@ def test_a_home_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
     code, said = preflight("home", WEIR_HOME=str(tmp_path / "file" / "home"))
     assert code == 1
     assert len(said) == 1
-    assert "cannot be made (Not a directory)" in said[0]
+    assert "cannot be written (Not a directory)" in said[0]
 
 
 def test_a_running_instance_is_named(tmp_path: Path) -> None:

@@ -102,7 +102,8 @@ def says_that_it_is_away(server: Server, pages: tuple[str, ...] = PAGES) -> None
     )
     assert answer.took_s < ANSWERS_WITHIN_S
     assert json.loads(server.get("/readyz").text) == {"ready": False, "problems": ["database.away"]}
-    wait_for(lambda: "weir_database_up 0" in server.get("/metrics").text, ANSWERS_WITHIN_S)
+    wait_for(lambda: "\nweir_database_up 0\n" in server.get("/metrics").text, ANSWERS_WITHIN_S)
+    assert "\nweir_up 0\n" in server.get("/metrics").text
     assert (server.get("/healthz").text, server.get(STATIC).status) == ("ok\n", 200)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.selections import for_each
 from tests.webapp.builders import T0
-from webapp.lib.exports import csv_response, json_response, safe_cell
+from webapp.lib.exports import export_response, safe_cell
 
 UNSEEN = [
     *" \t\n\x00\x1b\x85\xa0\xad\u115f\u200b\u200e\u2028\u2060\u2800\u3000\u3164\ufe0f\ufeff",
@@ -57,7 +57,7 @@ def test_numbers_stay_numbers_even_negative_ones(value):
 
 def test_what_is_written_as_text_is_safe_whatever_its_type_and_so_are_headings():
     body = b"".join(
-        csv_response("x", ("=a",), [{"=a": gettext_lazy("=1")}]).streaming_content
+        export_response("csv", "x", ("=a",), [{"=a": gettext_lazy("=1")}]).streaming_content
     ).decode()
     assert list(csv.reader(io.StringIO(body))) == [["'=a"], ["'=1"]]
 
@@ -69,7 +69,9 @@ def test_no_cell_begins_like_a_formula(text):
 
 def test_unknown_is_an_empty_cell_and_instants_are_utc():
     body = b"".join(
-        csv_response("x", ("a", "b", "c"), [{"a": None, "b": T0, "c": [1]}]).streaming_content
+        export_response(
+            "csv", "x", ("a", "b", "c"), [{"a": None, "b": T0, "c": [1]}]
+        ).streaming_content
     ).decode()
     assert list(csv.reader(io.StringIO(body))) == [
         ["a", "b", "c"],
@@ -82,10 +84,12 @@ def test_json_is_a_list_whatever_its_length(count):
     rows = [{"a": n, "at": T0} for n in range(count)]
     assert [
         row["a"]
-        for row in json.loads(b"".join(json_response("x", ("a", "at"), rows).streaming_content))
+        for row in json.loads(
+            b"".join(export_response("json", "x", ("a", "at"), rows).streaming_content)
+        )
     ] == list(range(count))
 
 
 def test_a_hostile_name_cannot_leave_its_header():
-    header = csv_response('x"\r\nSet-Cookie: a', ("a",), [])["Content-Disposition"]
+    header = export_response("csv", 'x"\r\nSet-Cookie: a', ("a",), [])["Content-Disposition"]
     assert header == 'attachment; filename="x---Set-Cookie--a.csv"'

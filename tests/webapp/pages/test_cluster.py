@@ -51,7 +51,6 @@ def test_its_page_says_what_it_is_who_is_ill_and_what_happened(viewer, now):
         "TaskManager tm-3 lost heartbeat timed out",
         "JobManager: leadership granted",
         "orders restarted",
-        "The JobManager http://127.0.0.1:8081",
     ):
         assert said in text, said
     assert page.context["taskmanagers"] == 2
@@ -97,7 +96,6 @@ def test_charts_count_what_was_there_and_what_happened(viewer, now):
     assert [(line["name"], line["y"][0], line["y"][-1]) for line in there] == [
         ("TaskManagers", 1, 1)
     ]
-    assert figure(viewer, "cluster-chart-jobs", "prod-eu")["data"][0]["y"] == [0, 1, 1]
     failures = figure(viewer, "cluster-chart-failures", "prod-eu")["data"]
     assert {bar["name"]: sum(bar["y"]) for bar in failures} == {
         "TaskManagers lost": 1,
@@ -107,7 +105,7 @@ def test_charts_count_what_was_there_and_what_happened(viewer, now):
 
 
 def test_where_nothing_was_seen_a_chart_says_so(viewer, now):
-    for key in ("taskmanagers", "jobs", "failures"):
+    for key in ("taskmanagers", "failures"):
         answer = viewer.get(reverse(f"cluster-chart-{key}", args=("prod-eu",))).json()
         assert answer["figure"] is None and answer["empty"]["title"]
 

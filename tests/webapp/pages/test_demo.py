@@ -2,10 +2,8 @@
 
 import os
 import time
-from io import StringIO
 
 import pytest
-from django.core.management import call_command
 from django.utils import timezone
 
 from ingest.replay.shipped import CLUSTERS, REMOVED
@@ -70,46 +68,32 @@ def test_the_fleet_page_leads_through_it_and_marks_its_jobs(operator, played):
         subject="slow-enrich",
     )
     page = operator.get("/").content.decode()
-    assert (
-        f'<a class="clip" href="/jobs/demo-payments/{sick.job_id}/" '
-        'data-stop="job">payments-enrich</a>'
-    ) in page
-    assert f'href="/findings/{origin.pk}/" data-stop="origin">slow-enrich</a>' in page
+    assert f'href="/jobs/demo-payments/{sick.job_id}/">payments-enrich</a>' in page
+    assert f'href="/findings/{origin.pk}/">slow-enrich</a>' in page
     assert MARK in page
     assert "Remove the demo" in page
 
 
 def test_what_there_is_nothing_of_is_left_out_of_the_way(operator, played):
-    assert [stop.slug for stop in operator.get("/").context["stops"]] == ["own"]
+    assert [stop.title for stop in operator.get("/").context["stops"]] == ["Your own"]
     of = job("demo-payments", at=timezone.now())
     declined(of, 3, timezone.now())
     root_figures(
         audit(as_of=timezone.now()), "file:/opt/l/lab/run/1.20.5-I", orphan_bytes=17_566_752
     )
     shown = operator.get("/").context["stops"]
-    assert [stop.slug for stop in shown] == ["job", "checkpoint", "orphans", "own"]
+    assert [stop.title for stop in shown] == [
+        "Sickest job",
+        "Failed checkpoint",
+        "Orphans",
+        "Your own",
+    ]
     assert (shown[2].what, shown[2].url) == (
         "18 MB of demo-accounting",
         "/storage/root/?uri=file%3A%2Fopt%2Fl%2Flab%2Frun%2F1.20.5-I",
     )
     for stop in shown:
         assert operator.get(stop.url).status_code == 200
-
-
-def test_stops_that_were_followed_in_this_browser_are_checked_off_and_ones_own_cluster_checks_off_the_last(
-    operator, played
-):
-    job("demo-payments", at=timezone.now())
-    operator.cookies["weir_demo_went"] = "job.nonsense<"
-    assert {stop.slug: stop.went for stop in operator.get("/").context["stops"]} == {
-        "job": True,
-        "own": False,
-    }
-    cluster("mine", at=timezone.now())
-    assert {stop.slug: stop.went for stop in operator.get("/").context["stops"]} == {
-        "job": True,
-        "own": True,
-    }
 
 
 def test_without_a_demo_there_is_no_way_through_it(operator):
@@ -134,11 +118,3 @@ def test_a_button_removes_all_of_it_and_nothing_else(operator, viewer, played):
     assert [one.name for one in Cluster.objects.all()] == ["mine"]
     assert (demo.folder() / REMOVED).exists()
     assert Finding.objects.get(pk=found.pk).state == "closed"
-
-
-def test_so_does_a_command(played):
-    said = StringIO()
-    call_command("remove_demo", stdout=said)
-    assert f"{len(CLUSTERS)} clusters are no longer watched" in said.getvalue()
-    assert demo.is_removed()
-    assert not Cluster.objects.exists()

@@ -13,16 +13,14 @@ from django.utils import timezone
 from ingest.replay.player import Player
 from ingest.replay.shipped import AUDITED, CHECKPOINTS, PAST_MS, REMOVED, ROOTS, SHIPPED, recordings
 from ingest.replay.tape import Tape
-from tests.webapp.builders import cluster, finding, job, unsaved_job
+from tests.webapp.builders import cluster, job, unsaved_job
 from tests.webapp.storage.builders import audit, root, root_figures
-from webapp.alerting.evaluation import evaluate
-from webapp.alerting.models import Alert, Silence
+from webapp.alerting.models import Silence
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.models import CleanupPlan
 from webapp.findings.models import Finding
 from webapp.fleet import demo
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.reports.models import IncidentReport
 from webapp.site import demo_storage, demo_tour, removal
 from webapp.storage.auditing import work_keys
 from webapp.storage.models import AuditDoubt, RootFigures, StorageAudit, StorageRoot
@@ -139,14 +137,6 @@ def done(key: str) -> str:
     return perform(key, even_if_not_due=True, echo=lambda line: None).state
 
 
-def alerts_of(*rules: tuple[str, str]) -> None:
-    now = timezone.now()
-    for name, rule in rules:
-        finding(job(name, at=now, job_id=rule[-6:] * 5), rule, now, severity="critical")
-    evaluate(now)
-    evaluate(now + timedelta(minutes=2))
-
-
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.long
 def test_two_audits_prove_what_the_past_left_and_a_plan_waits_for_approval(
@@ -199,7 +189,7 @@ def test_two_audits_prove_what_the_past_left_and_a_plan_waits_for_approval(
         ORPHANS["files"] + waste,
         None,
     )
-    assert demo_tour.KEY in registry.intervals_s()  # alerts are waited for
+    assert demo_tour.KEY not in registry.intervals_s()  # all its examples exist
     assert done(demo_tour.KEY) == Performed.IDLE
 
     removal.remove_demo(timezone.now())
@@ -209,34 +199,6 @@ def test_two_audits_prove_what_the_past_left_and_a_plan_waits_for_approval(
     assert not Finding.objects.open().exists()
     assert [one.name for one in demo.folder().iterdir() if one.name.startswith("demo-")] == []
     assert demo_tour.KEY not in registry.intervals_s()
-
-
-def test_an_alert_is_acknowledged_another_silenced_and_a_report_ordered_once(registered):
-    alerts_of(
-        ("demo-payments", "checkpoint.declined"),
-        ("demo-accounting", "restart.loop"),
-        ("demo-web", "checkpoint.expired"),
-        ("mine", "checkpoint.declined"),
-    )
-    done(demo_tour.KEY)
-    assert done(demo_tour.KEY) == Performed.IDLE
-    acknowledged = Alert.objects.exclude(acknowledged_at=None)
-    assert [(one.cluster, one.acknowledged_name) for one in acknowledged] == [
-        ("demo-payments", demo_tour.NAME)
-    ]
-    assert Silence.objects.get().is_active(timezone.now())
-    assert [cluster for cluster, _job_id in IncidentReport.objects.get().jobs] == ["demo-web"]
-    removal.remove_demo(timezone.now())
-    assert not Silence.objects.exists()
-    assert not IncidentReport.objects.exists()
-
-
-def test_what_somebody_removed_is_not_made_again(registered):
-    alerts_of(("demo-accounting", "restart.loop"))
-    done(demo_tour.KEY)
-    Silence.objects.all().delete()
-    assert done(demo_tour.KEY) == Performed.IDLE
-    assert not Silence.objects.exists()
 
 
 def test_without_the_demo_nothing_of_it_is_due(registered, weir):

@@ -25,7 +25,6 @@ WRONG = (
     ("alerts", "alerts", "state", "x", "firing"),
     ("reports", "reports", "kind", "x", "digest"),
     ("cleanup-plans", "cleanup-plans", "state", "x", "approved"),
-    ("pipeline", "pipeline-runs", "state", "x", "abandoned"),
 )
 
 

@@ -318,13 +318,8 @@ def test_thousands_are_put_into_shards_within_few_queries(place, django_assert_m
 
 def test_the_command_says_what_would_be_and_does_it_where_asked(place, capsys):
     place.lists("orders")
-    call_command("discover", json=True)
-    told = json.loads(capsys.readouterr().out)
-    assert (told["came"], told["error"], told["clusters"][0]["url"]) == (
-        ["orders"],
-        "",
-        "http://orders.example:8081",
-    )
+    call_command("discover")
+    assert "come     orders" in capsys.readouterr().out
     assert not Cluster.objects.exists() and not SourceReading.objects.exists()
     call_command("discover", apply=True)
     assert "come     orders" in capsys.readouterr().out and Cluster.objects.get().name == "orders"

@@ -74,12 +74,8 @@ class Home:
             timeout=900,
             check=False,
         )
-        assert done.returncode == 0, done.stdout + done.stderr + self._newest_log()
+        assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
-
-    def _newest_log(self) -> str:
-        logs = sorted((self.root / "logs" / "runs").glob("spark-*.log"))
-        return logs[-1].read_text()[-6000:] if logs else ""
 
     def log(self, second: int, message: str) -> None:
         record = LogRecord(

@@ -14,6 +14,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
+from tests.migrated import home_with_database
 from tests.webapp.builders import cluster, expired, fact, finding, job, person, window
 from webapp.accounts.models import ApiToken, AuditEntry
 from webapp.config.environment import PROJECT_DIR
@@ -213,7 +214,7 @@ def test_asking_writes_nothing_but_when_the_token_was_used(site):
 
 @pytest.mark.django_db
 def test_the_same_tools_answer_over_standard_streams(tmp_path):
-    environment = {**os.environ, "WEIR_HOME": str(tmp_path)}
+    environment = {**os.environ, "WEIR_HOME": str(home_with_database(tmp_path / "home"))}
     environment.pop("WEIR_DATABASE_URL", None)
     made = StdioServerParameters(
         command=sys.executable,
@@ -225,12 +226,6 @@ def test_the_same_tools_answer_over_standard_streams(tmp_path):
         sys.executable, "manage.py", "shell", "--no-imports", "-c",
         "from webapp.accounts.models import User; User.objects.create_user('nobody')",
     ]  # fmt: skip
-    run(
-        [sys.executable, "manage.py", "migrate", "-v0"],
-        env=environment,
-        cwd=PROJECT_DIR,
-        check=True,
-    )
     run(added, env=environment, cwd=PROJECT_DIR, check=True, capture_output=True)
 
     async def exchange():

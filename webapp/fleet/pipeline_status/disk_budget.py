@@ -44,7 +44,7 @@ def disks() -> Iterator[tuple[Path, int]]:
 
 def kept_bytes() -> int:
     """Size of everything Weir stores, as last measured."""
-    return KeptSize.objects.exclude(area="tables").aggregate(total=Sum("size_bytes"))["total"] or 0
+    return KeptSize.objects.aggregate(total=Sum("size_bytes"))["total"] or 0
 
 
 def problems() -> list[Problem]:

@@ -1,7 +1,5 @@
-"""Errors of the API, all in one JSON form.
-
-``{"error": {"code": "not_found", "message": "…", "fields": {"from": ["…"]}}}``; ``fields`` only for
-invalid input.
+"""Errors of the API, all as ``{"error": {"code": …, "message": …, "fields": {"from": ["…"]}}}``;
+``fields`` only for invalid input.
 """
 
 from collections.abc import Iterator
@@ -29,8 +27,6 @@ class ErrorBody(serializers.Serializer[Any]):
 
 
 class ErrorAnswer(serializers.Serializer[Any]):
-    """The form of every error."""
-
     error = ErrorBody()
 
 
@@ -40,19 +36,14 @@ CONFLICT = {
 
 
 class ActionConflict(exceptions.APIException):
-    """The action is not allowed in this state, or for this user."""
-
     status_code = status.HTTP_409_CONFLICT
     default_code = "out_of_turn"
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response | None:
-    """DRF's handler, with one form for all errors; ``None`` for bugs.
-
-    A refused action is 409, refused input 400.
-    """
+    """DRF's handler; ``None`` for bugs. A refused action is 409, refused input 400."""
     if isinstance(error, Http404):
-        error = exceptions.NotFound(not_found.sentence(error, context["request"]) or None)
+        error = exceptions.NotFound(not_found.sentence(error) or None)
     elif isinstance(error, PermissionDenied):
         error = exceptions.PermissionDenied(str(error) or None)
     elif isinstance(error, InputRefused):

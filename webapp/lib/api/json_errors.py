@@ -10,7 +10,7 @@ from ingest import log_lines
 from webapp.lib.api.errors import plain_error
 
 PREFIX = "/api/"
-_SAID = {
+_ERRORS = {
     400: ("bad_request", "The request cannot be understood."),
     403: (
         "permission_denied",
@@ -37,11 +37,8 @@ class JsonBelowApi:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
-        if not (request.path_info.startswith(PREFIX) and response.status_code >= 400) or _is_json(
-            response
-        ):
-            return response
-        return _as_json(response)
+        is_error = request.path_info.startswith(PREFIX) and response.status_code >= 400
+        return _as_json(response) if is_error and not _is_json(response) else response
 
 
 def _is_json(response: HttpResponseBase) -> bool:
@@ -49,12 +46,10 @@ def _is_json(response: HttpResponseBase) -> bool:
 
 
 def _as_json(response: HttpResponseBase) -> HttpResponse:
-    code, message = _SAID.get(
-        response.status_code,
-        _BUG if response.status_code >= 500 else ("error", response.reason_phrase),
-    )
-    body = plain_error(code, message)
-    if response.status_code >= 500:
+    is_bug = response.status_code >= 500
+    other = _BUG if is_bug else ("error", response.reason_phrase)
+    body = plain_error(*_ERRORS.get(response.status_code, other))
+    if is_bug:
         body["error"]["request_id"] = log_lines.request_id()
     answer = JsonResponse(body, status=response.status_code)
     for name, value in response.headers.items():

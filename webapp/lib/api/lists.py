@@ -26,7 +26,7 @@ NOT_FOUND = {404: OpenApiResponse(ErrorAnswer, "There is none.")}
 
 
 def listed(serializer: Any, summary: str) -> Callable[[type[ViewT]], type[ViewT]]:
-    """Make the view list rows of ``serializer``: all of its model unless it has a ``queryset``."""
+    """The view lists all rows of the serializer's model, unless it has a ``queryset``."""
 
     def described(view: type[ViewT]) -> type[ViewT]:
         view.serializer_class = serializer

@@ -1,5 +1,6 @@
 """Cursor paging of the API: keysets, so that page N costs what page 1 costs."""
 
+import re
 from typing import Any, cast
 
 from rest_framework.exceptions import ValidationError
@@ -56,28 +57,26 @@ class CursorPaging(BasePagination):
             "description": "From `next` or `previous` of an answer.",
             "schema": {"type": "string"},
         }
-        limits = {"type": "integer", "minimum": 1, "maximum": LARGEST_PAGE, "default": PAGE_SIZE}
-        return [
-            cursor,
-            {
-                "name": "page_size",
-                "in": "query",
-                "description": "Rows an answer.",
-                "schema": limits,
+        page_size = {
+            "name": "page_size",
+            "in": "query",
+            "description": "Rows an answer.",
+            "schema": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": LARGEST_PAGE,
+                "default": PAGE_SIZE,
             },
-        ]
+        }
+        return [cursor, page_size]
 
     def _size(self, request: Request) -> int:
         text = request.query_params.get("page_size", str(PAGE_SIZE))
-        if not (
-            text.isascii() and text.isdigit() and len(text) <= 4 and 1 <= int(text) <= LARGEST_PAGE
-        ):
+        if not re.fullmatch("[0-9]{1,4}", text) or not 1 <= int(text) <= LARGEST_PAGE:
             raise ValidationError({"page_size": [f"Give a whole number from 1 to {LARGEST_PAGE}."]})
         return int(text)
 
     def _link(self, cursor: str) -> str | None:
-        return (
-            replace_query_param(self.request.build_absolute_uri(), "cursor", cursor)
-            if cursor
-            else None
-        )
+        if not cursor:
+            return None
+        return str(replace_query_param(self.request.build_absolute_uri(), "cursor", cursor))

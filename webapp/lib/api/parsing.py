@@ -15,9 +15,7 @@ from webapp.lib.api.exceptions import BodyTooLarge
 LARGEST_BODY_BYTES = 2_500_000
 DEEPEST = 64
 MAX_VALUES = 300_000
-"""Most values of a body, as ``values_in`` counts them; the largest body of our own has some
-thousands.
-"""
+"""As ``values_in`` counts them; the largest body of our own has some thousands."""
 
 
 class BoundedJson(BaseParser):
@@ -53,9 +51,7 @@ class BoundedJson(BaseParser):
 
 
 class BoundedList(serializers.ListField):
-    """A list longer than ``max_length`` is refused before its items are read. REST framework reads all
-    items first, at 0.2 ms each.
-    """
+    """Refuses a list that is too long before REST framework reads its items, at 0.2 ms each."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, list) and self.max_length and len(data) > self.max_length:

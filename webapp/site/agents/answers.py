@@ -53,14 +53,14 @@ STORED = (
 
 
 def _job(cluster: str, job: str) -> JobCurrent:
-    found: list[JobCurrent] = JobCurrent.objects.with_status(timezone.now()).called(cluster, job)
-    if len(found) != 1:
+    jobs: list[JobCurrent] = JobCurrent.objects.with_status(timezone.now()).called(cluster, job)
+    if not jobs:
         raise Unanswerable(
-            "Several jobs have this name: give the id of one."
-            if found
-            else "There is no such job on such a cluster, or you do not see it. sick_jobs lists jobs."
+            "There is no such job on such a cluster, or you do not see it. sick_jobs lists jobs."
         )
-    return found[0]
+    if len(jobs) > 1:
+        raise Unanswerable("Several jobs have this name: give the id of one.")
+    return jobs[0]
 
 
 def _about(job: JobCurrent) -> dict[str, Any]:
@@ -189,9 +189,9 @@ def evidence(finding: str) -> dict[str, Any]:
     if row is None:
         raise Unanswerable("There is no such finding, or you do not see it.")
     related = [
-        {"kind": str(one.get("kind")), "subject": quoted(str(one.get("subject")))}
-        for one in row.related or ()
-        if isinstance(one, Mapping)
+        {"kind": str(entry.get("kind")), "subject": quoted(str(entry.get("subject")))}
+        for entry in row.related or ()
+        if isinstance(entry, Mapping)
     ]
     whole = {"figures": _figures(row.evidence), "subject": quoted(row.subject)}
     return {**_finding(row), **whole, "concerns": related, "known_bugs": _bugs([row])}

@@ -37,18 +37,18 @@ def pages() -> dict[str, str]:
 def _rows(path: str, operations: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     for method in METHODS:
         if operation := operations.get(method):
-            asked = [
+            parameters = [
                 f"`{parameter['name']}`"
                 for parameter in operation.get("parameters", ())
                 if parameter["in"] == "query"
             ]
-            says = (
+            summary = (
                 operation.get("summary")
                 or operation.get("description", "").strip().partition("\n\n")[0]
             )
             yield (
                 f"`{method.upper()} {path}`",
-                plain(says) or "–",
-                ", ".join(asked) or "–",
+                plain(summary) or "–",
+                ", ".join(parameters) or "–",
                 ", ".join(operation["responses"]),
             )

@@ -3,7 +3,6 @@ Weir.
 """
 
 from webapp.site.documentation import (
-    alert_rules,
     api,
     commands,
     fields,
@@ -16,7 +15,5 @@ NOTE = "<!-- Made by `manage.py generate_docs`; do not change it by hand. -->\n\
 
 
 def pages() -> dict[str, str]:
-    made = [
-        part.pages() for part in (rules, known_bugs, settings, api, fields, alert_rules, commands)
-    ]
+    made = [part.pages() for part in (rules, known_bugs, settings, api, fields, commands)]
     return {path: NOTE + text for of in made for path, text in of.items()}

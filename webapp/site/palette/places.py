@@ -1,10 +1,9 @@
 """Pages, rules and settings by their names; no query."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import cache
 
-from django.urls import Resolver404, resolve, reverse
+from django.urls import reverse
 from django.utils.translation import get_language, gettext, gettext_noop
 
 from spark_jobs.diagnosis.registry import all_rules, all_thresholds
@@ -70,10 +69,8 @@ def places(text: str, administers: bool) -> Iterator[Group]:
         yield Group(gettext("Rules"), rules[:MOST_OF_GROUP])
 
 
-def settings(text: str, page: str) -> Iterator[Group]:
-    """Thresholds of rules, fields of clusters, and environment variables. ``page``: the path of the
-    current page; on a cluster's page, its own fields.
-    """
+def settings(text: str) -> Iterator[Group]:
+    """Thresholds of rules, fields of clusters, and environment variables."""
     words = text.split()
     if not any(len(word) > 2 for word in words):
         return
@@ -82,13 +79,9 @@ def settings(text: str, page: str) -> Iterator[Group]:
         for threshold in all_thresholds()
         if has_words(key := threshold.key, words)
     ]
-    fields = reverse("clusters")
-    with suppress(Resolver404):
-        of_page = resolve(page).kwargs
-        if name := of_page.get("cluster") or (page.startswith(fields) and of_page.get("name")):
-            fields = reverse("cluster-edit", args=[name])
+    clusters = reverse("clusters")
     hits += [
-        Hit(str(field.label), fields, f"{gettext('field of a cluster')} · {name}")
+        Hit(str(field.label), clusters, f"{gettext('field of a cluster')} · {name}")
         for name, field in ClusterForm.base_fields.items()
         if field.label and has_words(f"{name} {field.label}", words)
     ]

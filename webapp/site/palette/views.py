@@ -35,4 +35,4 @@ def _groups(text: str, page: str, user: User) -> Iterator[Group]:
     yield from jobs(text, page)
     yield from hosts(text)
     yield from places(text, is_admin(user))
-    yield from settings(text, page)
+    yield from settings(text)

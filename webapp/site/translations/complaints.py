@@ -29,7 +29,7 @@ def _area_complaints(area: Area) -> Iterator[str]:
         if key not in held:
             yield (
                 f"{area.name}: {_short(message.text)} of {message.paths[0]} is in no catalogue; "
-                f"run manage.py translations {area.name}"
+                "run manage.py translations"
             )
             continue
         problem = wrong(message.text, message.plural, catalogues.text_of(held[key]))
@@ -39,13 +39,12 @@ def _area_complaints(area: Area) -> Iterator[str]:
             yield f"{area.name}: {_short(message.text)} of {message.paths[0]} {problem}"
     for key in held.keys() - marked.keys():
         yield (
-            f"{area.name}: {_short(key[1])} is marked nowhere any more; run manage.py "
-            f"translations {area.name}"
+            f"{area.name}: {_short(key[1])} is marked nowhere any more; run manage.py translations"
         )
     if catalogues.compiled(area.mo) != catalogues.texts(known):
         yield (
             f"{area.name}: the compiled catalogue is not that of its .po; run manage.py "
-            f"translations {area.name}"
+            "translations"
         )
 
 

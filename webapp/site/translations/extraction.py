@@ -88,7 +88,9 @@ def _double(text: str) -> str:
 
 def messages_in_code(path: str, source: str) -> Iterator[Message]:
     """Raises :class:`NoPlainText` if a text has values in it already."""
-    if not any(name in source for name in ("gettext", "_(", "message(", "plural(", *_DECLARED)):
+    if not any(
+        name in source for name in ("gettext", "_(", "message(", "plural(", "marked(", *_DECLARED)
+    ):
         return
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):
@@ -101,19 +103,24 @@ def messages_in_code(path: str, source: str) -> Iterator[Message]:
         )
         if name in _DECLARED:
             yield from (Message(text, paths=[path]) for text in _declared_texts(call, name))
+        if name == "marked":
+            yield from (Message(text, paths=[path]) for text in _plain_arguments(call))
         if name not in _CALLS:
             continue
         if any(isinstance(argument, ast.JoinedStr) for argument in call.args):
             raise NoPlainText(
                 f"{path}:{call.lineno}: {name}() of an f-string; use a plain text with %(name)s"
             )
-        texts = [
-            constant.value
-            for constant in call.args
-            if isinstance(constant, ast.Constant) and isinstance(constant.value, str)
-        ]
-        if message := _call_texts(name, texts):
+        if message := _call_texts(name, _plain_arguments(call)):
             yield Message(*message, [path])
+
+
+def _plain_arguments(call: ast.Call) -> list[str]:
+    return [
+        argument.value
+        for argument in call.args
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    ]
 
 
 def _declared_texts(call: ast.Call, name: str) -> Iterator[str]:

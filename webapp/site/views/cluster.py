@@ -1,4 +1,4 @@
-"""The page of one cluster: its facts, jobs, events, and sources."""
+"""The page of one cluster: its facts, jobs, alerts, charts and events."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,8 +15,6 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
-from ingest import source_registry
-from ingest.job_states import NOT_LISTED
 from webapp.alerting.badges import state_badge
 from webapp.alerting.models import Alert
 from webapp.charts.answers import answer_or_nothing
@@ -35,11 +33,10 @@ from webapp.hosts.charts import events_of
 from webapp.hosts.lives import ended_words, lost
 from webapp.hosts.models import HostLoad, TaskManagerLife
 from webapp.lib.filters import words
-from webapp.lib.messages.rendering import localised
 from webapp.lib.timeranges import TimeRange, around, from_request, last_day
 
 JOBS_SHOWN, ALERTS_SHOWN, EVENTS_SHOWN = 12, 8, 20
-MOST_LIVES = MOST_STARTS = MOST_JOBS = 5_000
+MOST_LIVES = MOST_STARTS = 5_000
 MOST_LINES = 2_000
 """The newest of its log, among which the JobManager's are searched."""
 SILENT_AFTER = timedelta(minutes=10)
@@ -73,15 +70,6 @@ class ClusterEvent:
     @property
     def shape(self) -> str:
         return {"crit": "✕", "warn": "◆"}.get(self.tone, "■")
-
-
-@dataclass(frozen=True)
-class ReadSource:
-    """A declared source; ``state``: how far it is read, if known separately."""
-
-    name: str
-    place: str
-    state: str = ""
 
 
 @require_GET
@@ -137,15 +125,13 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
         "events": sorted(_events(name, lives, start, end), key=lambda row: row.at, reverse=True)[
             :EVENTS_SHOWN
         ],
-        "sources": list(_sources(cluster)),
-        "newest": list(_newest(name, lives)),
     }
     return render(request, "fleet/cluster.html", context)
 
 
 @require_GET
 def chart(request: HttpRequest, name: str, key: str) -> HttpResponse:
-    """``key``: taskmanagers, jobs or failures."""
+    """``key``: taskmanagers or failures."""
     now = timezone.now()
     cluster = get_object_or_404(Cluster.objects.defer("cursor"), name=name)
     time_range = _time(request, cluster, now)
@@ -154,8 +140,6 @@ def chart(request: HttpRequest, name: str, key: str) -> HttpResponse:
         figure = None
     elif key == "taskmanagers":
         figure = _taskmanagers(cluster, start, end)
-    elif key == "jobs":
-        figure = _jobs(name, start, end)
     else:
         figure = _failures(name, start, end)
     return JsonResponse(answer_or_nothing(figure))
@@ -217,20 +201,6 @@ def _taskmanagers(cluster: Cluster, start: datetime, end: datetime) -> go.Figure
     return lines(drawn, start, end, rangemode="tozero", tickformat=",d")
 
 
-def _jobs(cluster: str, start: datetime, end: datetime) -> go.Figure | None:
-    rows = JobCurrent.objects.filter(cluster=cluster, start_time__lte=end)
-    spans = [
-        (begun, ended or last if terminal or state == NOT_LISTED else None, 1)
-        for begun, ended, last, terminal, state in rows.order_by("-start_time").values_list(
-            "start_time", "end_time", "last_seen_at", "terminal", "state"
-        )[:MOST_JOBS]
-    ]
-    if not spans:
-        return None
-    line = Line(gettext("jobs that run"), running(spans, start, end), ACCENT, steps=True)
-    return lines([line], start, end, rangemode="tozero", tickformat=",d")
-
-
 def _failures(cluster: str, start: datetime, end: datetime) -> go.Figure:
     restarts = Events(
         gettext("restarts"), [row.at for row in _restarts(cluster, start, end)], UNKNOWN
@@ -283,30 +253,3 @@ def _events(
             row.failure or "",
             reverse("job", args=(cluster, row.job_id)),
         )
-
-
-def _sources(cluster: Cluster) -> Iterator[ReadSource]:
-    for source in source_registry.sources():
-        setting = source.settings[0] if source.settings else None
-        entered = getattr(cluster, setting.field) if setting else None
-        if not setting or not entered:
-            continue
-        name = localised(source.subject) if source.subject else setting.field.replace("_", " ")
-        if setting.field == "log_store_kind":
-            yield ReadSource(name, cluster.log_store_url, cluster.log_store_badge.word)
-        else:
-            place = ", ".join(entered[:3]) if isinstance(entered, list) else entered
-            yield ReadSource(name, "" if entered is True else place)
-
-
-def _newest(cluster: str, lives: list[TaskManagerLife]) -> Iterator[tuple[str, datetime | None]]:
-    newest = JobCurrent.objects.filter(cluster=cluster).aggregate(
-        seen=Max("last_seen_at"), completed=Max("last_completed_at"), judged=Max("judged_at")
-    )
-    yield gettext("Jobs seen"), newest["seen"]
-    yield gettext("Checkpoint completed"), newest["completed"]
-    yield gettext("Job judged"), newest["judged"]
-    seen = [life.last_seen_at for life in lives if life.last_seen_at]
-    yield gettext("TaskManager seen"), max(seen, default=None)
-    logged = LogEvent.objects.filter(cluster=cluster).order_by("-ts", "-id")
-    yield gettext("Event in the logs"), logged.values_list("ts", flat=True).first()

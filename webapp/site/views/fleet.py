@@ -26,7 +26,7 @@ from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, filter_form, searched
 from webapp.lib.timeranges import TimeRange, last_day
-from webapp.site.demo_strip import WENT_COOKIE, stops
+from webapp.site.demo_strip import stops
 
 PAGE_SIZE = 50
 ENDED = "ended"
@@ -81,7 +81,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "range_query": time_range.query if time_range.chosen else "",
         "filters": filters,
         "filter_form": filter_form(request, filters, *_controls(clusters, label_names)),
-        "stops": stops(clusters, now, request.COOKIES.get(WENT_COOKIE, "")) if is_overview else [],
+        "stops": stops(clusters, now) if is_overview else [],
         "health": filters.values.get("health"),
         "shows_ended": shows_ended,
         "is_worst_first": filters.sorting[0] is WORST_FIRST,

@@ -1,4 +1,4 @@
-"""The page of the pipeline: problems first, then due work, runs, heartbeats, and skipped inputs."""
+"""The page of the pipeline: problems first, then due work, runs and skipped inputs."""
 
 from datetime import timedelta
 from typing import Any
@@ -17,7 +17,6 @@ from webapp.lib.keysets import page
 from webapp.work.filters import RunFilters, SkipFilters
 from webapp.work.models import (
     DueWork,
-    Heartbeat,
     Manifest,
     PipelineAlarm,
     PipelineRun,
@@ -27,7 +26,6 @@ from webapp.work.models import (
 
 RUNS_A_PAGE = 15
 SKIPS_A_PAGE = 10
-CLEARED_SHOWN = 5
 RESTARTS_SHOWN, RESTARTS_SHOWN_FOR = 3, timedelta(days=7)
 RANGE = ("from", "to")
 """The range of the page narrows skipped inputs alone."""
@@ -51,16 +49,12 @@ def pipeline(request: HttpRequest) -> HttpResponse:
             for problem in pipeline_status.problems
             if (problem.code, problem.subject) not in recorded
         ],
-        "cleared": PipelineAlarm.objects.filter(cleared_at__isnull=False).order_by("-cleared_at")[
-            :CLEARED_SHOWN
-        ],
         "restarts": Manifest.objects.filter(
             restarted__isnull=False, loaded_at__gte=now - RESTARTS_SHOWN_FOR
         )[:RESTARTS_SHOWN],
-        "work": [(row, row.is_held(now)) for row in DueWork.objects.all()],
+        "work": DueWork.objects.all(),
         "sources": SourceReading.objects.all() if settings.WEIR.sources else (),
         **log_stores(now),
-        "heartbeats": Heartbeat.objects.order_by("name"),
         "runs": shown_runs,
         "run_rows": [(run, run_badge(run.state)) for run in shown_runs.rows],
         "filters": filters,
@@ -77,8 +71,4 @@ def pipeline(request: HttpRequest) -> HttpResponse:
 
 def run(request: HttpRequest, pk: int) -> HttpResponse:
     shown = get_object_or_404(PipelineRun, pk=pk)
-    return render(
-        request,
-        "pipeline/run.html",
-        {"run": shown, "badge": run_badge(shown.state), "manifests": shown.manifests.all()},
-    )
+    return render(request, "pipeline/run.html", {"run": shown, "badge": run_badge(shown.state)})

@@ -73,14 +73,6 @@ class Migration(migrations.Migration):
                 ("last_success_at", models.DateTimeField(null=True)),
                 ("last_error", webapp.lib.messages.fields.MessageField(null=True)),
                 (
-                    "request_id",
-                    models.CharField(
-                        default="",
-                        help_text="of the request that made it due; the next run takes it over",
-                        max_length=64,
-                    ),
-                ),
-                (
                     "created_at",
                     models.DateTimeField(
                         auto_now_add=True, help_text="null: before that was noted", null=True
@@ -104,30 +96,14 @@ class Migration(migrations.Migration):
                 (
                     "area",
                     models.CharField(
-                        help_text="database, lake, runs, reports, plans, logs, pushed or other",
+                        help_text="database, lake, runs, plans, logs, pushed or other",
                         max_length=32,
+                        unique=True,
                     ),
                 ),
-                ("name", models.CharField(help_text="table or folder", max_length=200)),
                 ("size_bytes", models.BigIntegerField(null=True)),
-                (
-                    "rows",
-                    models.BigIntegerField(
-                        help_text="of a table of the database; an estimate with PostgreSQL",
-                        null=True,
-                    ),
-                ),
-                ("files", models.BigIntegerField(null=True)),
-                ("commits", models.BigIntegerField(help_text="of a table of the lake", null=True)),
-                ("oldest_at", models.DateTimeField(null=True)),
                 ("as_of", models.DateTimeField()),
             ],
-            options={
-                "ordering": ["area", "-size_bytes", "name"],
-                "constraints": [
-                    models.UniqueConstraint(fields=("area", "name"), name="kept_size_key")
-                ],
-            },
         ),
         migrations.CreateModel(
             name="PipelineAlarm",
@@ -204,14 +180,6 @@ class Migration(migrations.Migration):
                 ),
                 ("error", webapp.lib.messages.fields.MessageField(null=True)),
                 ("manifest_path", models.CharField(max_length=1000, null=True)),
-                (
-                    "request_id",
-                    models.CharField(
-                        default="",
-                        help_text="of the request that it is done for; empty where it is routine",
-                        max_length=64,
-                    ),
-                ),
             ],
             options={
                 "ordering": ["-started_at", "-id"],
@@ -250,11 +218,6 @@ class Migration(migrations.Migration):
                         default="written",
                         max_length=16,
                     ),
-                ),
-                ("rows", models.JSONField(default=dict, help_text="serving table → rows in it")),
-                (
-                    "changed",
-                    models.JSONField(default=dict, help_text="serving table → rows it changed"),
                 ),
                 (
                     "restarted",

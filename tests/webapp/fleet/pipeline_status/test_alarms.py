@@ -197,7 +197,7 @@ def test_metrics_need_a_token_or_a_sign_in() -> None:
     answer = client.get("/metrics", headers={"Authorization": f"Bearer {text}"})
     assert answer.status_code == 200
     body = answer.content.decode()
-    assert 'weir_cluster_seen{cluster="c\\"1"} 0' in body
+    assert 'weir_cluster_visibility{cluster="c\\"1",visibility="new"} 1' in body
     assert 'weir_jobs{state="UNKNOWN"} 1' in body
     assert body.endswith("\n")
 

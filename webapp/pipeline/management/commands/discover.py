@@ -1,8 +1,6 @@
 """Read the declared sources of clusters now, and say what each lists."""
 
-import json
 from argparse import ArgumentParser
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +40,6 @@ class Command(PreparedCommand):
             action="store_true",
             help="apply the changes now, as the pipeline does by itself",
         )
-        parser.add_argument("--json", action="store_true", help="one JSON object per source")
 
     def handle(self, *args: Any, **options: Any) -> None:
         path = options["file"] or settings.WEIR.sources
@@ -61,36 +58,11 @@ class Command(PreparedCommand):
             ]
             transaction.set_rollback(not options["apply"])
         for source, listing, changed in zip(sources, listings, changes, strict=True):
-            self.stdout.write(
-                json.dumps(_as_json(source, listing, changed))
-                if options["json"]
-                else _in_words(source, listing, changed)
-            )
+            self.stdout.write(_in_words(source, listing, changed))
         if any(listing.error for listing in listings):
             raise CommandError(
                 "Not every source could be read whole; what it lists stays as it was.", returncode=1
             )
-
-
-def _as_json(source: DiscoverySource, listing: Listing, changes: Changes) -> dict[str, Any]:
-    document = asdict(changes) | {
-        "refused": [asdict(target) for target in (*listing.refused, *changes.refused)]
-    }
-    clusters: list[dict[str, Any]] = [
-        {"name": cluster.name, "url": cluster.url, "labels": dict(cluster.labels)}
-        for cluster in listing.clusters
-    ]
-    for listed, cluster in zip(clusters, listing.clusters, strict=True):
-        if cluster.operator:
-            listed["operator"] = cluster.operator.sentence
-    return {
-        "source": source.name,
-        "kind": source.kind,
-        "place": source.place,
-        "error": listing.error,
-        "clusters": clusters,
-        **document,
-    }
 
 
 def _in_words(source: DiscoverySource, listing: Listing, changes: Changes) -> str:

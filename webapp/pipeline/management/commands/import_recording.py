@@ -34,11 +34,6 @@ class Command(PreparedCommand):
             metavar="ZONE",
             help="IANA name of the zone of the logs (default: UTC)",
         )
-        parser.add_argument(
-            "--again",
-            action="store_true",
-            help="import it even if it was imported before; changes nothing that is shown",
-        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         directory: Path = options["directory"]
@@ -54,7 +49,7 @@ class Command(PreparedCommand):
         if why := disk_budget.why_stopped():
             raise CommandError(why, returncode=REFUSED)
         content = fingerprint(directory)
-        if cluster.fingerprint == content and _is_in_the_lake() and not options["again"]:
+        if cluster.fingerprint == content and _is_in_the_lake():
             self.stdout.write(f"{directory} was imported before as cluster {cluster.name}.")
             return
         try:
@@ -63,7 +58,6 @@ class Command(PreparedCommand):
                 cluster.name,
                 lake(),
                 log_time_zone=options["log_time_zone"],
-                progress=lambda line: self._say(line, options),
             )
         except IngestError as error:
             if not cluster.fingerprint:
@@ -84,10 +78,6 @@ class Command(PreparedCommand):
             self.stdout.write(f"Skipped, and listed on the pipeline page: {counts}.")
         if not summary.records.keys() - {"skips"}:
             raise CommandError(f"Nothing in {directory} could be used.", returncode=1)
-
-    def _say(self, line: str, options: dict[str, Any]) -> None:
-        if options["verbosity"] > 1:
-            self.stdout.write(line)
 
 
 def _is_in_the_lake() -> bool:

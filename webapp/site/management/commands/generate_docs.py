@@ -10,7 +10,7 @@ from webapp.site.documentation.places import PAGES
 class Command(BaseCommand):
     help = (
         "Write the documentation pages that are generated from the code: rules, settings, API, "
-        "fields, alert rules, commands. Then run `make docs`."
+        "fields, commands. Then run `make docs`."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from webapp.site.translations import catalogues
-from webapp.site.translations.areas import Area, areas
+from webapp.site.translations.areas import areas
 from webapp.site.translations.complaints import complaints
 from webapp.site.translations.extraction import NoPlainText
 
@@ -17,7 +17,6 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("area", nargs="*", help="packages of webapp (default: all)")
         parser.add_argument(
             "--check",
             action="store_true",
@@ -28,38 +27,27 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        every = {area.name: area for area in areas()}
-        if unknown := set(options["area"]) - set(every):
-            raise CommandError(
-                f"No area is called {', '.join(sorted(unknown))}. There are: {', '.join(every)}."
-            )
-        chosen = [every[name] for name in options["area"]] or list(every.values())
         try:
-            self._check(chosen) if options["check"] else self._update(chosen, list(every.values()))
+            self._check() if options["check"] else self._update()
         except NoPlainText as wrong:
             raise CommandError(str(wrong)) from None
 
-    def _check(self, chosen: list[Area]) -> None:
-        problems = list(complaints(chosen))
+    def _check(self) -> None:
+        problems = list(complaints(areas()))
         for line in problems:
             self.stdout.write(line)
         if problems:
             raise CommandError(f"{len(problems)} problems in the catalogues of translations.")
 
-    def _update(self, chosen: list[Area], every: list[Area]) -> None:
-        known = {area.name: catalogues.texts(catalogues.read(area.po)) for area in every}
-        for area in chosen:
-            of_others = {
-                key: text
-                for name in known
-                if name != area.name
-                for key, text in known[name].items()
-            }
-            catalogue = catalogues.made_of(area.messages(), of_others | known[area.name])
+    def _update(self) -> None:
+        known = {area: catalogues.texts(catalogues.read(area.po)) for area in areas()}
+        of_all = {key: text for texts in known.values() for key, text in texts.items()}
+        for area, own in known.items():
+            catalogue = catalogues.made_of(area.messages(), of_all | own)
             catalogues.write(area, catalogue)
-            held = catalogues.entries(catalogue)
-            missing = sum(not catalogues.text_of(entry) for entry in held.values())
-            if held:
+            entries = catalogues.entries(catalogue)
+            missing = sum(not catalogues.text_of(entry) for entry in entries.values())
+            if entries:
                 self.stdout.write(
-                    f"{area.name}: {len(held)} messages, {missing} without a translation"
+                    f"{area.name}: {len(entries)} messages, {missing} without a translation"
                 )
