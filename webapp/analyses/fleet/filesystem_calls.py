@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from ingest.messages import Message, join_messages, message, plural
 from spark_jobs.filesystem_calls.namenode_heap import Namespace, small_heap_bytes
-from webapp.analyses.declaration import fleet_analysis
+from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Block,
     Chart,
@@ -45,8 +45,9 @@ CALLS = message("Calls")
 PER_S = message("Calls a second")
 
 
-@fleet_analysis(
+@analysis(
     "filesystem-calls",
+    of="fleet",
     title=message("File system calls"),
     summary=message(
         "what checkpoints of all jobs ask of each NameNode, second by second, in their newest ten "
@@ -160,21 +161,18 @@ def _unknown(fleet_calls: FleetCalls) -> Iterator[str]:
 
 
 def _findings(findings: Sequence[Finding]) -> Table:
-    return Table(
+    return Table.of(
+        findings,
         "findings",
         message("Findings"),
         (
-            Column("finding", message("Finding")),
+            Column(
+                "finding",
+                message("Finding"),
+                value=lambda finding: Link(finding.title, reverse("finding", args=[finding.pk])),
+            ),
             Column("severity", message("Severity")),
             Column("cluster", CLUSTER),
-        ),
-        tuple(
-            (
-                Link(finding.title, reverse("finding", args=[finding.pk])),
-                finding.severity,
-                finding.cluster,
-            )
-            for finding in findings
         ),
         subtitle=message("of NameNodes, worst first"),
     )

@@ -12,7 +12,7 @@ from spark_jobs.diagnosis.known_bugs import KNOWN_BUGS
 from spark_jobs.diagnosis.known_bugs.bug import KnownBug
 from spark_jobs.diagnosis.known_bugs.releases import is_before
 from spark_jobs.diagnosis.known_bugs.sources import READ_ON
-from webapp.analyses.declaration import fleet_analysis
+from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Block,
     Column,
@@ -179,8 +179,9 @@ class KnownBugsFilters(ListFilters):
     release = FlinkRelease(about=_("after an upgrade to this release of Flink"))
 
 
-@fleet_analysis(
+@analysis(
     "known-bugs",
+    of="fleet",
     title=message("Known bugs"),
     summary=message(
         "known bugs of Flink that show in jobs or can hit them, and which of them another release "

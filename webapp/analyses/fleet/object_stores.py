@@ -17,7 +17,7 @@ from spark_jobs.diagnosis.store_faults import (
     THROTTLED,
     TIMED_OUT,
 )
-from webapp.analyses.declaration import fleet_analysis
+from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
     Block,
@@ -47,8 +47,9 @@ MOST_JOBS, MOST_PREFIXES = 1_000, 3
 STORE = message("Bucket")
 
 
-@fleet_analysis(
+@analysis(
     "object-stores",
+    of="fleet",
     title=message("Object stores"),
     summary=message(
         "buckets that throttle, refuse or do not answer requests, with the jobs and clusters that "

@@ -17,7 +17,7 @@ from spark_jobs.diagnosis.findings import Limits
 from spark_jobs.diagnosis.fleet_policy import Breach
 from spark_jobs.diagnosis.rules.replication_lag import BEHIND
 from spark_jobs.fold.rule_evaluation import Settings
-from webapp.analyses.declaration import fleet_analysis
+from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
     Block,
@@ -348,8 +348,9 @@ BYTES, FILES = (
 )
 
 
-@fleet_analysis(
+@analysis(
     "readiness",
+    of="fleet",
     title=message("Readiness for a lost site"),
     summary=message(
         "which jobs have a complete copy on another storage, how old it is, what a move of the "

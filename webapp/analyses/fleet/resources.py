@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from ingest.messages import list_text, message, plural
-from webapp.analyses.declaration import fleet_analysis
+from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Chart,
     Column,
@@ -51,8 +51,9 @@ class ResourcesFilters(ListFilters):
     by = Grouping(about=_("by cluster, first word of the name, or a label of clusters"))
 
 
-@fleet_analysis(
+@analysis(
     "resources",
+    of="fleet",
     title=message("Resources"),
     summary=message(
         "memory, CPU and slots of all jobs on their TaskManagers, and what of them is not used"

@@ -162,31 +162,26 @@ def _inputs(job_state: JobBackend) -> Iterator[Block]:
         job_state.having(OF_INPUTS), key=lambda vertex_figures: -(vertex_figures.distance_ms or 0)
     )
     if of_inputs:
-        yield Table(
+        yield Table.of(
+            of_inputs,
             "inputs",
             message("Inputs"),
             (
-                Column("vertex", message("Vertex")),
+                Column("vertex", message("Vertex"), value="name"),
                 Column("first_watermark", message("First input"), "instant"),
                 Column("second_watermark", message("Second input"), "instant"),
                 Column("distance_ms", message("Apart"), "ms"),
-                Column("slower", message("Slower")),
+                Column(
+                    "slower",
+                    message("Slower"),
+                    value=lambda vertex_figures: _slower(vertex_figures.apart_ms),
+                ),
             ),
-            tuple(
-                (
-                    vertex_figures.name,
-                    vertex_figures.first_watermark,
-                    vertex_figures.second_watermark,
-                    vertex_figures.distance_ms,
-                    _slower(vertex_figures.apart_ms),
-                )
-                for vertex_figures in of_inputs[:SHOWN]
-            ),
+            most=SHOWN,
             subtitle=message(
                 "watermarks of vertices with two inputs: what the faster one brings waits in state "
                 "for the slower one"
             ),
-            total=len(of_inputs),
         )
     if job_state.fed:
         yield Table(
@@ -255,29 +250,28 @@ def _why_unknown(vertex: FedVertex) -> str | None:
 def _buffers(job: JobCurrent, job_state: JobBackend) -> Iterator[Block]:
     yield Note(_debloating(job, job_state))
     if shown := job_state.having(OF_BUFFERS):
-        yield Table(
+        yield Table.of(
+            shown,
             "buffers",
             message("Buffers"),
             (
-                Column("vertex", message("Vertex")),
+                Column("vertex", message("Vertex"), value="name"),
                 Column(
                     "debloated_buffer_bytes",
                     message("Size of a buffer"),
                     "bytes",
                     message("of the subtasks, the least"),
+                    value="newest.debloated_buffer_bytes",
                 ),
-                Column("buffers_consumed_in_ms", message("Consumed within"), "ms"),
+                Column(
+                    "buffers_consumed_in_ms",
+                    message("Consumed within"),
+                    "ms",
+                    value="newest.buffers_consumed_in_ms",
+                ),
             ),
-            tuple(
-                (
-                    vertex_figures.name,
-                    vertex_figures.newest["debloated_buffer_bytes"],
-                    vertex_figures.newest["buffers_consumed_in_ms"],
-                )
-                for vertex_figures in shown[:SHOWN]
-            ),
+            most=SHOWN,
             subtitle=message("data in flight, which barriers of aligned checkpoints wait for"),
-            total=len(shown),
         )
 
 
@@ -289,7 +283,8 @@ def _options(job_state: JobBackend) -> Block:
                 "of its JobManager."
             )
         )
-    return Table(
+    return Table.of(
+        job_state.options,
         "options",
         message("Options"),
         (
@@ -297,10 +292,6 @@ def _options(job_state: JobBackend) -> Block:
             Column("value", message("Value")),
             Column("is_set", message("Set"), "flag", message("no: the default")),
             Column("meaning", message("What it does")),
-        ),
-        tuple(
-            (option.key, option.value, option.is_set, option.meaning)
-            for option in job_state.options
         ),
         subtitle=message(
             "of the cluster's configuration; what the job sets in its code, time-to-live of state "

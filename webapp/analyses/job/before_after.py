@@ -161,16 +161,16 @@ def _events(job: JobCurrent, marks: Sequence[Mark], window: str) -> Table:
     def link(mark: Mark) -> Link:
         return Link(mark.label, f"{page}?{urlencode({'at': iso_text(mark.at), 'window': window})}")
 
-    return Table(
+    return Table.of(
+        marks,
         "events",
         message("What happened"),
         (
             Column("at", message("When"), "instant"),
-            Column("what", message("What")),
-            Column("kind", message("Kind")),
+            Column("what", message("What"), value=link),
+            Column("kind", message("Kind"), value=lambda mark: mark.kind.replace("_", " ")),
             Column("job_id", message("Attempt"), "mono"),
         ),
-        tuple((mark.at, link(mark), mark.kind.replace("_", " "), mark.job_id) for mark in marks),
         note=message("What else happened in both windows is in the figures, too."),
         empty=message(
             "No deploy, savepoint, restart or restore of this job is known in this time."
@@ -253,7 +253,8 @@ def _configuration(change: JobChange) -> Block:
         return NotKnown(
             message("Settings are not compared: only one attempt of this job is known.")
         )
-    return Table(
+    return Table.of(
+        change.changes,
         "configuration",
         message("Configured otherwise"),
         (
@@ -262,7 +263,6 @@ def _configuration(change: JobChange) -> Block:
             Column("before", message("Before")),
             Column("after", message("After")),
         ),
-        tuple((change.name, change.of, change.before, change.after) for change in change.changes),
         empty=message(
             "Settings, checkpoint settings, release, parallelism and vertices are the same."
         ),
@@ -270,13 +270,13 @@ def _configuration(change: JobChange) -> Block:
 
 
 def _tallies(change: JobChange) -> Table:
-    return Table(
+    return Table.of(
+        change.tallies,
         "counts",
         message("How often"),
         (
-            Column("what", message("What")),
+            Column("what", message("What"), value="name"),
             Column("before", message("Before"), "count"),
             Column("after", message("After"), "count"),
         ),
-        tuple((tally.name, tally.before, tally.after) for tally in change.tallies),
     )

@@ -204,7 +204,8 @@ def _note(transactions: JobTransactions) -> str:
 
 def _commits(transactions: JobTransactions) -> Table:
     commits = transactions.of_sinks.commits
-    return Table(
+    return Table.of(
+        commits[: -SHOWN - 1 : -1],
         "commits",
         message("Commits"),
         (
@@ -212,13 +213,8 @@ def _commits(transactions: JobTransactions) -> Table:
             Column("checkpoint_id", message("Checkpoint"), "checkpoint"),
             Column("open_ms", message("Open for up to"), "ms"),
         ),
-        tuple(
-            (commit.at, commit.checkpoint_id, commit.open_ms)
-            for commit in commits[: -SHOWN - 1 : -1]
-        ),
         subtitle=message("newest first: with each completed checkpoint, savepoints left out"),
         empty=message("No checkpoint completed in this time."),
-        total=len(commits),
     )
 
 

@@ -145,11 +145,12 @@ def _spare(spare_slots: SpareSlots) -> str:
 
 
 def _vertices(outcome: Failover) -> Table:
-    return Table(
+    return Table.of(
+        outcome.vertices,
         "vertices",
         message("Vertices"),
         (
-            Column("vertex", message("Vertex")),
+            Column("vertex", message("Vertex"), value="name"),
             Column("parallelism", message("Subtasks"), "count"),
             Column("regions", message("Regions"), "count"),
             Column(
@@ -162,22 +163,13 @@ def _vertices(outcome: Failover) -> Table:
                 message("Records lost"),
                 "number",
                 message("if one of its subtasks came back alone, which Flink does not offer"),
+                value=lambda vertex: (
+                    None if vertex.alone_records is None else round(vertex.alone_records)
+                ),
             ),
         ),
-        tuple(
-            (
-                vertex.name,
-                vertex.parallelism,
-                vertex.regions,
-                vertex.restarts,
-                vertex.records_per_s,
-                vertex.alone_share,
-                None if vertex.alone_records is None else round(vertex.alone_records),
-            )
-            for vertex in outcome.vertices[:VERTICES_SHOWN]
-        ),
+        most=VERTICES_SHOWN,
         note=message("Regions by pipelined exchanges of the plan."),
-        total=len(outcome.vertices),
     )
 
 
@@ -209,7 +201,8 @@ def _losses(outcome: Failover) -> Table:
 
 
 def _restarts(outcome: Failover) -> Table:
-    return Table(
+    return Table.of(
+        outcome.observed,
         "restarts",
         message("Restarts that were observed"),
         (
@@ -217,12 +210,9 @@ def _restarts(outcome: Failover) -> Table:
             Column("tasks", message("Tasks restarted"), "count"),
             Column("is_global", message("Of the job as a whole"), "flag"),
         ),
-        tuple(
-            (restart.at, restart.tasks, restart.is_global) for restart in outcome.observed[:SHOWN]
-        ),
+        most=SHOWN,
         subtitle=message("by the log of the JobManager, newest first"),
         empty=message("The log of the JobManager has none of 30 days."),
-        total=len(outcome.observed),
     )
 
 
@@ -232,7 +222,8 @@ def _regional(outcome: Failover) -> Iterator[Block]:
         yield NotKnown(regional_sentence(outcome))
         return
     bound = message("with 95 % confidence, by how many checkpoints are known")
-    yield Table(
+    yield Table.of(
+        of.curve,
         "regional",
         message("If checkpoints were regional"),
         (
@@ -244,24 +235,20 @@ def _regional(outcome: Failover) -> Iterator[Block]:
                 message("Full"),
                 "share",
                 message("checkpoints that complete, at the rate at which its own tasks fail"),
+                value="shares.full",
             ),
-            Column("full_at_least", message("Full, at least"), "share", bound),
-            Column("by_region", message("By region"), "share"),
-            Column("by_region_at_least", message("By region, at least"), "share", bound),
+            Column(
+                "full_at_least", message("Full, at least"), "share", bound, value="at_least.full"
+            ),
+            Column("by_region", message("By region"), "share", value="shares.by_region"),
+            Column(
+                "by_region_at_least",
+                message("By region, at least"),
+                "share",
+                bound,
+                value="at_least.by_region",
+            ),
             Column("is_now", message("Now"), "flag"),
-        ),
-        tuple(
-            (
-                parallelism.parallelism,
-                parallelism.tasks,
-                parallelism.regions,
-                parallelism.shares.full if parallelism.shares else None,
-                parallelism.at_least.full if parallelism.at_least else None,
-                parallelism.shares.by_region if parallelism.shares else None,
-                parallelism.at_least.by_region if parallelism.at_least else None,
-                parallelism.is_now,
-            )
-            for parallelism in of.curve
         ),
         subtitle=message(
             "as FLIP-600 proposes: at most {share:share} of regions, {reuse:count} times in a row; "

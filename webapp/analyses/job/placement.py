@@ -186,12 +186,19 @@ def _facts(job_placement: JobPlacement) -> Facts:
 
 
 def _outcomes(job_placement: JobPlacement) -> Table:
-    return Table(
+    return Table.of(
+        job_placement.outcomes,
         "placements",
         message("Placements"),
         (
-            Column("placement", message("Placement")),
-            Column("tasks_most", message("Fullest TaskManager"), "count", message("its tasks")),
+            Column("placement", message("Placement"), value=lambda outcome: LABELS[outcome.key]),
+            Column(
+                "tasks_most",
+                message("Fullest TaskManager"),
+                "count",
+                message("its tasks"),
+                value=lambda outcome: outcome.tasks[0],
+            ),
             Column(
                 "max_over_mean",
                 message("Over mean"),
@@ -210,6 +217,7 @@ def _outcomes(job_placement: JobPlacement) -> Table:
                 message("Busiest"),
                 "number",
                 message("threads at work on one TaskManager, by the mean busy time of each vertex"),
+                value=lambda outcome: _tenths(outcome.busy_max),
             ),
             Column(
                 "buffers_least",
@@ -224,19 +232,6 @@ def _outcomes(job_placement: JobPlacement) -> Table:
                 message("network buffers used under load, where most are needed"),
             ),
         ),
-        tuple(
-            (
-                LABELS[outcome.key],
-                outcome.tasks[0],
-                outcome.max_over_mean,
-                outcome.concentration,
-                outcome.concentrated_vertex,
-                _tenths(outcome.busy_max),
-                outcome.buffers_least,
-                outcome.buffers_most,
-            )
-            for outcome in job_placement.outcomes
-        ),
         note=message(
             "Flink's default: slots filled by subtask index, TaskManagers one after the other; "
             "Flink's own order is random. Balanced tasks: what taskmanager.load-balance.mode TASKS "
@@ -246,7 +241,8 @@ def _outcomes(job_placement: JobPlacement) -> Table:
 
 
 def _taskmanagers(job_placement: JobPlacement) -> Table:
-    return Table(
+    return Table.of(
+        job_placement.taskmanagers,
         "taskmanagers",
         message("TaskManagers"),
         (
@@ -254,54 +250,35 @@ def _taskmanagers(job_placement: JobPlacement) -> Table:
             Column("host", message("Host"), "host"),
             Column("tasks", message("Tasks"), "count"),
             Column("slots", message("Slots"), "count"),
-            Column("busy", message("Busy"), "number", message("threads at work")),
+            Column(
+                "busy",
+                message("Busy"),
+                "number",
+                message("threads at work"),
+                value=lambda taskmanager: _tenths(taskmanager.busy_cores),
+            ),
             Column("buffers_least", message("Buffers, least"), "count"),
             Column("buffers_most", message("Buffers, most"), "count"),
             Column("buffers", message("Pool"), "count", message("buffers of its network memory")),
             Column("buffers_used", message("In use"), "count"),
             Column("short_by", message("Lacking"), "count", message("buffers to the least")),
         ),
-        tuple(
-            (
-                taskmanager.taskmanager_id,
-                taskmanager.host,
-                taskmanager.tasks,
-                taskmanager.slots,
-                _tenths(taskmanager.busy_cores),
-                taskmanager.buffers_least,
-                taskmanager.buffers_most,
-                taskmanager.buffers,
-                taskmanager.buffers_used,
-                taskmanager.short_by,
-            )
-            for taskmanager in job_placement.taskmanagers
-        ),
         subtitle=message("fullest first"),
     )
 
 
 def _vertices(job_placement: JobPlacement) -> Table:
-    return Table(
+    return Table.of(
+        job_placement.vertices,
         "vertices",
         message("Vertices"),
         (
-            Column("vertex", message("Vertex")),
+            Column("vertex", message("Vertex"), value="name"),
             Column("parallelism", message("Parallelism"), "count"),
             Column("taskmanagers", message("On TaskManagers"), "count"),
             Column("most", message("Most on one"), "count"),
             Column("even", message("Even share"), "count"),
             Column("unknown", message("Place unknown"), "count"),
-        ),
-        tuple(
-            (
-                vertex.name,
-                vertex.parallelism,
-                vertex.taskmanagers,
-                vertex.most,
-                vertex.even,
-                vertex.unknown,
-            )
-            for vertex in job_placement.vertices
         ),
         subtitle=message("most concentrated first"),
     )

@@ -103,18 +103,15 @@ def _verdict(result: Preflight) -> Verdict:
 
 
 def _blocks(answer: Answer, snapshot: Snapshot, result: Preflight) -> Iterator[Block]:
-    yield Table(
+    yield Table.of(
+        result.reasons,
         "reasons",
         message("What decides"),
         (
-            Column("outcome", message("Outcome")),
+            Column("outcome", message("Outcome"), value=lambda reason: RESTORES[reason.outcome]),
             Column("check", message("Check"), "mono"),
-            Column("reason", message("Reason")),
+            Column("reason", message("Reason"), value="text"),
             Column("source", message("Source"), "mono"),
-        ),
-        tuple(
-            (RESTORES[reason.outcome], reason.check, reason.text, reason.source)
-            for reason in result.reasons
         ),
     )
     yield _operators(result)

@@ -149,17 +149,23 @@ def _choices(restores: JobRestores) -> Table:
             f"{reverse('storage-xray')}?{urlencode({'path': choice.path})}",
         )
 
-    return Table(
+    return Table.of(
+        restores.choices,
         "choices",
         message("A restore now"),
         (
-            Column("from", message("From")),
-            Column("checkpoint_id", message("Checkpoint"), "checkpoint"),
+            Column("from", message("From"), value=lambda choice: LABELS[choice.kind]),
+            Column("checkpoint_id", message("Checkpoint"), "checkpoint", value=number),
             Column("at", message("Triggered"), "instant"),
-            Column("expected_ms", message("Expected"), "ms"),
-            Column("least_ms", message("At least"), "ms"),
-            Column("most_ms", message("At most"), "ms"),
-            Column("observations", message("Observed"), "count"),
+            Column("expected_ms", message("Expected"), "ms", value="estimate.expected_ms"),
+            Column("least_ms", message("At least"), "ms", value="estimate.least_ms"),
+            Column("most_ms", message("At most"), "ms", value="estimate.most_ms"),
+            Column(
+                "observations",
+                message("Observed"),
+                "count",
+                value=lambda choice: choice.estimate.observations if choice.estimate else 0,
+            ),
             Column("state_bytes", message("State"), "bytes"),
             Column("files", message("Files"), "count"),
             Column("file_bytes", message("Read from storage"), "bytes"),
@@ -169,24 +175,7 @@ def _choices(restores: JobRestores) -> Table:
                 "bytes",
                 message("of the subtask with most state, which all others wait for"),
             ),
-            Column("meaning", message("Meaning")),
-        ),
-        tuple(
-            (
-                LABELS[choice.kind],
-                number(choice),
-                choice.at,
-                choice.estimate.expected_ms if choice.estimate else None,
-                choice.estimate.least_ms if choice.estimate else None,
-                choice.estimate.most_ms if choice.estimate else None,
-                choice.estimate.observations if choice.estimate else 0,
-                choice.state_bytes,
-                choice.files,
-                choice.file_bytes,
-                choice.largest_bytes,
-                MEANINGS[choice.kind],
-            )
-            for choice in restores.choices
+            Column("meaning", message("Meaning"), value=lambda choice: MEANINGS[choice.kind]),
         ),
         subtitle=message("by bytes and files, and by the restores that were observed"),
         note=message(
@@ -199,43 +188,37 @@ def _choices(restores: JobRestores) -> Table:
 
 
 def _observed_table(restores: JobRestores) -> Table:
-    return Table(
+    return Table.of(
+        restores.observed,
         "observed",
         message("Observed restores"),
         (
             Column("at", message("Began"), "instant"),
-            Column("kind", message("From")),
+            Column("kind", message("From"), value=lambda restore: KINDS[restore.kind]),
             Column("checkpoint_id", message("Checkpoint"), "checkpoint"),
             Column("state_bytes", message("State"), "bytes"),
             Column("restore_ms", message("Restore"), "ms"),
             Column("downtime_ms", message("Down in all"), "ms"),
             Column("lost_taskmanagers", message("TaskManagers lost"), "count"),
         ),
-        tuple(
-            (
-                restore.at,
-                KINDS[restore.kind],
-                restore.checkpoint_id,
-                restore.state_bytes,
-                restore.restore_ms,
-                restore.downtime_ms,
-                restore.lost_taskmanagers,
-            )
-            for restore in restores.observed[:SHOWN]
-        ),
+        most=SHOWN,
         subtitle=message("of 30 days, newest first"),
         empty=message("No start from a snapshot was seen with its phases."),
-        total=len(restores.observed),
     )
 
 
 def _unions(restores: JobRestores) -> Table:
-    return Table(
+    return Table.of(
+        restores.unions,
         "unions",
         message("Union state"),
         (
-            Column("operator", message("Operator")),
-            Column("states", message("States")),
+            Column(
+                "operator",
+                message("Operator"),
+                value=lambda union: union.operator or union.operator_id,
+            ),
+            Column("states", message("States"), value=lambda union: ", ".join(union.states)),
             Column("parallelism", message("Parallelism"), "count"),
             Column("files", message("Files"), "count"),
             Column("inline", message("Within the _metadata"), "count"),
@@ -246,18 +229,6 @@ def _unions(restores: JobRestores) -> Table:
                 message("parallelism times files: opens that the storage has to serve"),
             ),
             Column("read_bytes", message("Bytes in all, at most"), "bytes"),
-        ),
-        tuple(
-            (
-                union.operator or union.operator_id,
-                ", ".join(union.states),
-                union.parallelism,
-                union.files,
-                union.inline,
-                union.reads,
-                union.read_bytes,
-            )
-            for union in restores.unions
         ),
         subtitle=message(
             "every subtask reads the state of all, of checkpoint {unions_of:number}",
@@ -276,35 +247,21 @@ def _operator_states(restores: JobRestores) -> Table:
         "more"
     )
     handed_out = message("union elements times subtasks: what one restore gives to all of them")
-    return Table(
+    return Table.of(
+        restores.operator_states,
         "operator-state",
         message("Operator state"),
         (
-            Column("operator", message("Operator")),
-            Column("states", message("States")),
+            Column("operator", message("Operator"), value=_name),
+            Column("states", message("States"), value=lambda state: ", ".join(state.states[:3])),
             Column("subtasks", message("Subtasks"), "count"),
             Column("elements", message("Elements"), "count"),
             Column("operator_bytes", message("Operator state"), "bytes"),
             Column("keyed_bytes", message("Keyed state"), "bytes", message("of the same operator")),
-            Column("growth", message("Growth"), "factor", growth),
+            Column("growth", message("Growth"), "factor", growth, value="ratio"),
             Column("since", message("Since checkpoint"), "checkpoint"),
             Column("restores", message("By restores"), "count"),
             Column("handed_out", message("Handed out by a restore"), "count", handed_out),
-        ),
-        tuple(
-            (
-                _name(state),
-                ", ".join(state.states[:3]),
-                state.subtasks,
-                state.elements,
-                state.operator_bytes,
-                state.keyed_bytes,
-                state.ratio,
-                state.since,
-                state.restores,
-                state.handed_out,
-            )
-            for state in restores.operator_states
         ),
         subtitle=message("lists, union lists and broadcast state, as audits read them"),
         note=message(

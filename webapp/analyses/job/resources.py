@@ -125,29 +125,18 @@ def _used_of(part: MemoryPart) -> Message:
 
 
 def _memory(job_resources: JobResources) -> Table:
-    return Table(
+    return Table.of(
+        job_resources.parts,
         "memory",
         message("Memory of a TaskManager"),
         (
-            Column("part", message("Part")),
+            Column("part", message("Part"), value="name"),
             Column("configured_bytes", message("Configured"), "bytes"),
             Column("used_bytes", message("Used"), "bytes"),
-            Column("used_share", message("Share"), "share"),
+            Column("used_share", message("Share"), "share", value="used_ratio"),
             Column("suggested_bytes", message("Enough"), "bytes"),
-            Column("state", message("State")),
+            Column("state", message("State"), value=lambda part: STATE_WORDS[part.state]),
             Column("option", message("Option"), "mono"),
-        ),
-        tuple(
-            (
-                part.name,
-                part.configured_bytes,
-                part.used_bytes,
-                part.used_ratio,
-                part.suggested_bytes,
-                STATE_WORDS[part.state],
-                part.option,
-            )
-            for part in job_resources.parts
         ),
         subtitle=message("the one that uses most of each part"),
         note=message(

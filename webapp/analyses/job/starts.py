@@ -396,25 +396,16 @@ def _phases(newest: Start) -> Table:
     by_log = message(
         "Read from the JobManager's log: how long each task waited for its slot is not known."
     )
-    return Table(
+    return Table.of(
+        newest.phases,
         "phases",
         message("Phases of the newest start"),
         (
-            Column("phase", message("Phase")),
+            Column("phase", message("Phase"), value=lambda phase: PHASES[phase.name][0]),
             Column("duration_ms", message("Took"), "ms"),
             Column("usual_ms", message("Usually"), "ms", _USUALLY),
             Column("over_usual", message("Against it"), "factor"),
-            Column("meaning", message("Meaning")),
-        ),
-        tuple(
-            (
-                PHASES[phase.name][0],
-                phase.duration_ms,
-                phase.usual_ms,
-                phase.over_usual,
-                PHASES[phase.name][1],
-            )
-            for phase in newest.phases
+            Column("meaning", message("Meaning"), value=lambda phase: PHASES[phase.name][1]),
         ),
         note=by_log if newest.reported_by == "log" else "",
     )
@@ -422,11 +413,12 @@ def _phases(newest: Start) -> Table:
 
 def _slowest(newest: Start) -> Table:
     slowest = newest.detail.get("slowest") or ()
-    return Table(
+    return Table.of(
+        slowest,
         "slowest",
         message("Slowest tasks"),
         (
-            Column("task", message("Task")),
+            Column("task", message("Task"), value="name"),
             Column("subtask", message("Subtask"), "number"),
             Column("host", message("Host"), "host"),
             Column("taskmanager_id", message("TaskManager"), "mono"),
@@ -434,21 +426,12 @@ def _slowest(newest: Start) -> Table:
             Column("deploy_ms", message("Deploy"), "ms"),
             Column("restore_ms", message("Restore"), "ms"),
             Column("own_ms", OWN, "ms"),
-            Column("straggles", message("Straggles"), "flag"),
-        ),
-        tuple(
-            (
-                vertex["name"],
-                vertex["subtask"],
-                vertex["host"],
-                vertex["taskmanager_id"],
-                vertex["slots_ms"],
-                vertex["deploy_ms"],
-                vertex["restore_ms"],
-                vertex["own_ms"],
-                bool(vertex["straggles"]),
-            )
-            for vertex in slowest
+            Column(
+                "straggles",
+                message("Straggles"),
+                "flag",
+                value=lambda vertex: bool(vertex["straggles"]),
+            ),
         ),
         subtitle=message(
             "of the newest start: the slowest 1 %, and those that straggled, at most 100; "
@@ -477,12 +460,17 @@ def _seconds(troubles: RpcTroubles) -> Table:
         "taskmanager.network.request-backoff.max, fewer slots on a TaskManager, smaller jars."
     )
     cut = message("Only the newest lines were read.") if troubles.cut else ""
-    return Table(
+    return Table.of(
+        troubles.seconds,
         "calls",
         message("Calls that timed out"),
         (
             Column("at", message("Second"), "instant"),
-            Column("phase", message("Phase")),
+            Column(
+                "phase",
+                message("Phase"),
+                value=lambda second: PHASES[second.phase][0] if second.phase else None,
+            ),
             Column("slots", message("Slots"), "count"),
             Column(
                 "deployments",
@@ -504,26 +492,17 @@ def _seconds(troubles: RpcTroubles) -> Table:
                     "consumers asked the JobManager whether the producer of a partition will have "
                     "it"
                 ),
+                value=lambda second: (
+                    None if troubles.state_requests is None else second.state_requests
+                ),
             ),
             Column("taskmanagers_lost", message("TaskManagers lost"), "count"),
         ),
-        tuple(
-            (
-                second.at,
-                PHASES[second.phase][0] if second.phase else None,
-                second.slots,
-                second.deployments,
-                second.partitions,
-                None if troubles.state_requests is None else second.state_requests,
-                second.taskmanagers_lost,
-            )
-            for second in troubles.seconds[:SHOWN]
-        ),
+        most=SHOWN,
         subtitle=message(
             "between JobManager and TaskManagers, by the logs of an hour; worst first"
         ),
         note=join_messages((about_calls(troubles), cut, limits), " "),
-        total=len(troubles.seconds),
     )
 
 
@@ -531,7 +510,8 @@ def _jars(downloads: JarDownloads) -> Block:
     if not downloads.downloads:
         return Note(about_jars(downloads))
     at_most = message("until its first task was deployed: Flink does not log when a download ends")
-    return Table(
+    return Table.of(
+        downloads.downloads,
         "jars",
         message("Jars"),
         (
@@ -540,13 +520,9 @@ def _jars(downloads: JarDownloads) -> Block:
             Column("files", message("Files"), "count"),
             Column("at_most_ms", message("Took at most"), "ms", at_most),
         ),
-        tuple(
-            (download.process, download.at, download.files, download.at_most_ms)
-            for download in downloads.downloads[:SHOWN]
-        ),
+        most=SHOWN,
         subtitle=message("what TaskManagers fetched when the job was deployed; longest first"),
         note=about_jars(downloads),
-        total=len(downloads.downloads),
     )
 
 

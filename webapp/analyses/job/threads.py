@@ -178,31 +178,29 @@ def _threads(
 
 
 def _taskmanagers(managers: Sequence[DumpedTaskManager]) -> Table:
-    return Table(
+    return Table.of(
+        managers,
         "taskmanagers",
         message("TaskManagers"),
         (
             Column("taskmanager_id", message("TaskManager"), "mono"),
             Column("host", message("Host"), "host"),
-            Column("tasks", message("Tasks"), "count"),
-            Column("taken_at", message("Dumped"), "instant"),
+            Column(
+                "tasks",
+                message("Tasks"),
+                "count",
+                value=lambda manager: sum(map(len, manager.tasks.values())),
+            ),
+            Column("taken_at", message("Dumped"), "instant", value="row.taken_at"),
             Column(
                 "left_out",
                 message("Left out"),
                 "count",
                 message("threads of Flink and the JVM"),
+                value=lambda manager: (
+                    manager.row.threads_left_out if manager.row and manager.row.taken_at else None
+                ),
             ),
-            Column("asked", message("What was asked")),
-        ),
-        tuple(
-            (
-                manager.taskmanager_id,
-                manager.host,
-                sum(map(len, manager.tasks.values())),
-                manager.row.taken_at if manager.row else None,
-                manager.row.threads_left_out if manager.row and manager.row.taken_at else None,
-                manager.sentence,
-            )
-            for manager in managers
+            Column("asked", message("What was asked"), value="sentence"),
         ),
     )

@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from ingest.messages import message
-from webapp.analyses.declaration import root_analysis
+from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Block,
     Column,
@@ -31,8 +31,9 @@ STANDING = {
 }
 
 
-@root_analysis(
+@analysis(
     "retention",
+    of="root",
     title=message("Retention"),
     summary=message("what is there because nobody deletes it, and who may still need it"),
 )
@@ -68,39 +69,40 @@ def _blocks(snapshots: Retention) -> Iterator[Block]:
 
 
 def _savepoints(snapshots: Retention) -> Table:
-    return Table(
+    return Table.of(
+        snapshots.savepoints,
         "savepoints",
         message("Savepoints"),
         (
-            Column("path", message("Savepoint"), "mono"),
-            Column("job_id", message("Job"), "mono"),
+            Column(
+                "path",
+                message("Savepoint"),
+                "mono",
+                value=lambda savepoint: Link(
+                    savepoint.path,
+                    f"{reverse('storage-xray')}?{urlencode({'path': savepoint.path})}",
+                ),
+            ),
+            Column(
+                "job_id",
+                message("Job"),
+                "mono",
+                value=lambda savepoint: _job(savepoint.cluster, savepoint.job_id, savepoint.job_id),
+            ),
             Column("written", message("Written"), "instant"),
             Column("age_ms", message("Age"), "ms"),
             Column("bytes", message("Size"), "bytes"),
             Column("files", message("Files"), "count"),
-            Column("standing", message("Status")),
+            Column(
+                "standing", message("Status"), value=lambda savepoint: STANDING[savepoint.standing]
+            ),
             Column(
                 "needed_by",
                 message("Restored from it"),
                 "mono",
                 message("jobs that have not ended"),
+                value=lambda savepoint: ", ".join(savepoint.needed_by),
             ),
-        ),
-        tuple(
-            (
-                Link(
-                    savepoint.path,
-                    f"{reverse('storage-xray')}?{urlencode({'path': savepoint.path})}",
-                ),
-                _job(savepoint.cluster, savepoint.job_id, savepoint.job_id),
-                savepoint.written,
-                savepoint.age_ms,
-                savepoint.bytes,
-                savepoint.files,
-                STANDING[savepoint.standing],
-                ", ".join(savepoint.needed_by),
-            )
-            for savepoint in snapshots.savepoints
         ),
         subtitle=message("oldest first"),
         empty=message("No savepoint lies in this root."),
