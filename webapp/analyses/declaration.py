@@ -19,7 +19,7 @@ It gets the newest audit instead of the job: ``(figures: RootFigures, inputs)``.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from webapp.analyses.document import Document, Drawn
 from webapp.lib.filter_sets import ListFilters
