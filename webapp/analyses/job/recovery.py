@@ -16,7 +16,6 @@ from webapp.analyses.document import (
     Link,
     NotKnown,
     Table,
-    Tone,
     Verdict,
 )
 from webapp.analyses.recovery.job_restores import (
@@ -36,16 +35,6 @@ LABELS = {
     CHECKPOINT: message("Newest checkpoint"),
     LOCAL: message("Newest checkpoint, local recovery"),
     SAVEPOINT: message("Newest savepoint"),
-}
-MEANINGS = {
-    CHECKPOINT: message("all tasks read their files from the storage"),
-    LOCAL: message(
-        "no TaskManager was lost: tasks read the copies on their own disks, nothing from the "
-        "storage"
-    ),
-    SAVEPOINT: message(
-        "all state is read; of a canonical one every entry is written into the state backend again"
-    ),
 }
 KINDS = {
     CHECKPOINT: message("checkpoint"),
@@ -86,27 +75,25 @@ def _blocks(restores: JobRestores) -> Iterator[Block]:
 
 
 def _verdict(restores: JobRestores) -> Verdict:
+    newest = _newest(restores)
+    sentence = _sentence(newest)
     grown = next((state for state in restores.operator_states if state.restores), None)
     if grown is None:
-        newest = _newest(restores)
-        is_known = newest is not None and newest.estimate is not None
-        return Verdict("ok" if is_known else "unknown", _sentence(restores))
-    tone: Tone = "warn"
+        return Verdict("ok" if newest and newest.estimate else "unknown", sentence)
     multiplied = message(
         "Restores multiplied the union state of {operator:name} by its subtasks, {restores:count} "
         "times at least.",
-        operator=_name(grown),
+        operator=grown.name,
         restores=grown.restores,
     )
-    return Verdict(tone, join_messages((_sentence(restores), multiplied), " "))
+    return Verdict("warn", join_messages((sentence, multiplied), " "))
 
 
 def _newest(restores: JobRestores) -> Choice | None:
     return next((choice for choice in restores.choices if choice.kind == CHECKPOINT), None)
 
 
-def _sentence(restores: JobRestores) -> str:
-    newest = _newest(restores)
+def _sentence(newest: Choice | None) -> str:
     if newest is None:
         return message("No completed checkpoint is known: a restart begins without state.")
     number = str(newest.checkpoint_id)
@@ -144,11 +131,10 @@ def _choices(restores: JobRestores) -> Table:
     def number(choice: Choice) -> Link | int | None:
         if not choice.path:
             return choice.checkpoint_id
-        return Link(
-            str(choice.checkpoint_id),
-            f"{reverse('storage-xray')}?{urlencode({'path': choice.path})}",
-        )
+        xray = f"{reverse('storage-xray')}?{urlencode({'path': choice.path})}"
+        return Link(str(choice.checkpoint_id), xray)
 
+    largest = message("of the subtask with most state, which all others wait for")
     return Table.of(
         restores.choices,
         "choices",
@@ -160,28 +146,16 @@ def _choices(restores: JobRestores) -> Table:
             Column("expected_ms", message("Expected"), "ms", value="estimate.expected_ms"),
             Column("least_ms", message("At least"), "ms", value="estimate.least_ms"),
             Column("most_ms", message("At most"), "ms", value="estimate.most_ms"),
-            Column(
-                "observations",
-                message("Observed"),
-                "count",
-                value=lambda choice: choice.estimate.observations if choice.estimate else 0,
-            ),
             Column("state_bytes", message("State"), "bytes"),
             Column("files", message("Files"), "count"),
             Column("file_bytes", message("Read from storage"), "bytes"),
-            Column(
-                "largest_bytes",
-                message("Largest subtask"),
-                "bytes",
-                message("of the subtask with most state, which all others wait for"),
-            ),
-            Column("meaning", message("Meaning"), value=lambda choice: MEANINGS[choice.kind]),
+            Column("largest_bytes", message("Largest subtask"), "bytes", largest),
         ),
         subtitle=message("by bytes and files, and by the restores that were observed"),
         note=message(
-            "Expected: the median of the observed restores of that kind, longer in proportion "
-            "where "
-            "there is more state now. Range: what a fixed time and a time by bytes can come to."
+            "Expected: the median of the observed restores of that kind, longer in proportion where "
+            "there is more state now. Range: what a fixed time and a time by bytes can come to. "
+            "Local recovery: no TaskManager was lost, tasks read the copies on their own disks."
         ),
         empty=message("No completed checkpoint and no savepoint is known."),
     )
@@ -208,35 +182,21 @@ def _observed_table(restores: JobRestores) -> Table:
 
 
 def _unions(restores: JobRestores) -> Table:
+    reads = message("parallelism times files: opens that the storage has to serve")
     return Table.of(
         restores.unions,
         "unions",
         message("Union state"),
         (
-            Column(
-                "operator",
-                message("Operator"),
-                value=lambda union: union.operator or union.operator_id,
-            ),
-            Column("states", message("States"), value=lambda union: ", ".join(union.states)),
+            Column("operator", message("Operator")),
             Column("parallelism", message("Parallelism"), "count"),
             Column("files", message("Files"), "count"),
-            Column("inline", message("Within the _metadata"), "count"),
-            Column(
-                "reads",
-                message("Reads in all"),
-                "count",
-                message("parallelism times files: opens that the storage has to serve"),
-            ),
+            Column("reads", message("Reads in all"), "count", reads),
             Column("read_bytes", message("Bytes in all, at most"), "bytes"),
         ),
         subtitle=message(
             "every subtask reads the state of all, of checkpoint {unions_of:number}",
             unions_of=restores.unions_of or 0,
-        ),
-        note=message(
-            "Handles within the _metadata are no files: they are sent with the deployment of every "
-            "subtask."
         ),
     )
 
@@ -252,14 +212,12 @@ def _operator_states(restores: JobRestores) -> Table:
         "operator-state",
         message("Operator state"),
         (
-            Column("operator", message("Operator"), value=_name),
-            Column("states", message("States"), value=lambda state: ", ".join(state.states[:3])),
-            Column("subtasks", message("Subtasks"), "count"),
-            Column("elements", message("Elements"), "count"),
-            Column("operator_bytes", message("Operator state"), "bytes"),
-            Column("keyed_bytes", message("Keyed state"), "bytes", message("of the same operator")),
-            Column("growth", message("Growth"), "factor", growth, value="ratio"),
-            Column("since", message("Since checkpoint"), "checkpoint"),
+            Column("operator", message("Operator"), value="name"),
+            Column("states", message("States"), value=_state_names),
+            Column("subtasks", message("Subtasks"), "count", value="trend.newest.subtasks"),
+            Column("elements", message("Elements"), "count", value="trend.newest.elements"),
+            Column("operator_bytes", message("Size"), "bytes", value="trend.newest.operator_bytes"),
+            Column("growth", message("Growth"), "factor", growth, "growth.ratio"),
             Column("restores", message("By restores"), "count"),
             Column("handed_out", message("Handed out by a restore"), "count", handed_out),
         ),
@@ -271,5 +229,5 @@ def _operator_states(restores: JobRestores) -> Table:
     )
 
 
-def _name(operator_state: OperatorState) -> str:
-    return operator_state.name or operator_state.operator_id
+def _state_names(state: OperatorState) -> str:
+    return ", ".join(name for name, _mode, _elements in state.trend.states[:3])
