@@ -123,7 +123,6 @@ def _grown(of: JobCurrent) -> None:
         cluster=of.cluster,
         job_id=of.job_id,
         day=now.date(),
-        stored_bytes=1 << 30,
         unreferenced_bytes=1 << 20,
         as_of=now,
     )

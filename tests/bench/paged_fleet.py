@@ -423,7 +423,6 @@ def fill_growth(size: Size, jobs: Sequence[JobCurrent], now: datetime) -> None:
                 cluster=of.cluster,
                 job_id=of.job_id,
                 day=day,
-                stored_bytes=2 * number * 10**6,
                 unreferenced_bytes=number * 10**4,
                 as_of=now,
             )
@@ -478,7 +477,6 @@ def _growth(number: int, of: JobCurrent, days: int, now: datetime) -> JobGrowth:
             "state_bytes_per_day_high": 10.0**9,
             "uploaded_bytes": number * 101 % 10**11,
             "unreferenced_bytes": number * 13 % 10**9,
-            "stored_bytes": number * 23 % 10**12,
             "days_to_timeout": None if number % 4 else number % 900 / 3,
         }
     )

@@ -10,7 +10,6 @@ from typing import Any
 import plotly.graph_objects as go
 from django.utils.translation import gettext
 
-from webapp.charts import annotations as annotated
 from webapp.charts.checkpoints import bar_widths_ms, note
 from webapp.charts.theme import ACCENT, INK, INK_3, OTHER, UPLOADED, figure, plot_time, time_axis
 from webapp.lib.instants import instant_text, ms_after
@@ -64,8 +63,6 @@ class Trend:
     from_time: datetime
     to_time: datetime
     bytes_per_h: float
-    bytes_per_h_low: float | None = None
-    bytes_per_h_high: float | None = None
     forecast: bool = True
 
 
@@ -74,12 +71,10 @@ def size_over_time(
     start: datetime,
     end: datetime,
     trend: Trend | None = None,
-    events: Sequence[annotated.Annotation] = (),
     link: Link = lambda job_id, checkpoint_id, trigger_time: "",
 ) -> tuple[go.Figure, str]:
     """The figure and what it left out."""
     bars, line = sizes.uploads, sizes.line
-    layout, events_note = annotated.drawn(events, start, end)
     span_ms = (end - start) / timedelta(milliseconds=1)
     widths_ms = bar_widths_ms([bar.at for bar in bars], span_ms, 0.6)
     traces = [
@@ -104,12 +99,10 @@ def size_over_time(
         barmode="overlay",
         xaxis=time_axis(start, end),
         yaxis=bytes_axis(highest),
-        **layout,
     )
     notes = (
         note(len(bars), sizes.total_uploads, gettext("uploads"), gettext("the largest one")),
         _one_size_only(sizes),
-        events_note,
     )
     return result, " ".join(filter(None, notes))
 

@@ -8,14 +8,13 @@ from webapp.lib.scoped_rows import scoped
 
 @scoped()
 class StoredDay(models.Model):
-    """The content of one job's directories over all roots, by the last audits of a day.
-    ``unreferenced_bytes``: proven orphans, and unreferenced files that are too recent to judge.
+    """What nothing refers to in one job's directories over all roots, by the last audits of a day:
+    proven orphans, and files that are too recent to judge.
     """
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)
     day = models.DateField()
-    stored_bytes = models.BigIntegerField()
     unreferenced_bytes = models.BigIntegerField()
     as_of = models.DateTimeField()
 
@@ -48,16 +47,8 @@ class JobGrowth(models.Model):
     state_bytes_per_day = models.FloatField(null=True)
     state_bytes_per_day_low = models.FloatField(null=True)
     state_bytes_per_day_high = models.FloatField(null=True)
-    state_bytes_ahead = models.FloatField(null=True)
-    state_bytes_ahead_low = models.FloatField(null=True)
-    state_bytes_ahead_high = models.FloatField(null=True)
     uploaded_bytes = models.FloatField(null=True)
-    uploaded_bytes_per_day = models.FloatField(null=True)
-    uploaded_bytes_per_day_before = models.FloatField(null=True)
-    stored_bytes = models.FloatField(null=True)
     unreferenced_bytes = models.FloatField(null=True)
-    unreferenced_bytes_per_day = models.FloatField(null=True)
-    duration_ms = models.FloatField(null=True)
     duration_ms_per_day = models.FloatField(null=True)
     days_to_timeout = models.FloatField(null=True)
     days_to_timeout_soonest = models.FloatField(null=True)

@@ -17,7 +17,7 @@ from webapp.fleet.attempts import MOST_SHOWN, READ, began_at, over_at
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.growth.models import JobGrowth, StoredDay
-from webapp.growth.trends import HISTORY_DAYS, WINDOWS, Days, figures, filled, total
+from webapp.growth.trends import WINDOWS, Days, figures, filled, total
 from webapp.lib.chunks import chunks
 from webapp.lib.instants import begin_of_day
 from webapp.storage.models import JobStorage
@@ -40,19 +40,17 @@ def take_up(cluster: str, now: datetime) -> list[StoredDay]:
     audits = loaded_figures().filter(as_of__gte=since).values("audit_id")
     rows = JobStorage.objects.filter(cluster=cluster, audit__in=audits).order_by("audit__as_of")
     days: dict[tuple[str, date], StoredDay] = {}
-    roots: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
-    names = ("job_id", "root", "audit__as_of", "bytes", "orphan_bytes", "recent_bytes")
-    for job_id, root, as_of, size, orphan, recent in rows.values_list(*names).iterator(2_000):
-        roots[job_id][root] = size, orphan + recent
-        sums = [sum(sizes) for sizes in zip(*roots[job_id].values(), strict=True)]
+    roots: dict[str, dict[str, int]] = defaultdict(dict)
+    names = ("job_id", "root", "audit__as_of", "orphan_bytes", "recent_bytes")
+    for job_id, root, as_of, orphan, recent in rows.values_list(*names).iterator(2_000):
+        roots[job_id][root] = orphan + recent
         day = as_of.astimezone(UTC).date()
         if known is None or day >= known:
             days[job_id, day] = StoredDay(
                 cluster=cluster,
                 job_id=job_id,
                 day=day,
-                stored_bytes=sums[0],
-                unreferenced_bytes=sums[1],
+                unreferenced_bytes=sum(roots[job_id].values()),
                 as_of=now,
             )
     return list(days.values())
@@ -118,7 +116,7 @@ def sum_cluster(
 
 
 def _days_by_id(cluster: str, now: datetime, *, is_recording: bool) -> dict[str, Days]:
-    since = datetime(1970, 1, 1, tzinfo=UTC) if is_recording else now - timedelta(days=HISTORY_DAYS)
+    since = datetime(1970, 1, 1, tzinfo=UTC) if is_recording else now - timedelta(days=max(WINDOWS))
     days_by_id: dict[str, Days] = defaultdict(Days)
     rolled = CheckpointRollup.objects.filter(period="day", cluster=cluster, period_start__gte=since)
     for job_id, start, state, uploaded, duration in rolled.values_list(*ROLLUP).iterator(
@@ -133,10 +131,9 @@ def _days_by_id(cluster: str, now: datetime, *, is_recording: bool) -> dict[str,
             if value is not None:
                 values[day] = value
     audited = StoredDay.objects.filter(cluster=cluster, day__gte=since.date())
-    for job_id, at, size, unreferenced in audited.values_list(
-        "job_id", "day", "stored_bytes", "unreferenced_bytes"
+    for job_id, at, unreferenced in audited.values_list(
+        "job_id", "day", "unreferenced_bytes"
     ).iterator(ROWS_AT_ONCE):
-        days_by_id[job_id].stored[at.toordinal()] = size
         days_by_id[job_id].unreferenced[at.toordinal()] = unreferenced
     return dict(days_by_id)
 
@@ -156,7 +153,6 @@ def _join(attempts: Sequence[Days], last: int) -> Days | None:
         filled(state, last),
         total([attempt.uploaded for attempt in attempts]),
         _as_audited([attempt.unreferenced for attempt in attempts]),
-        _as_audited([attempt.stored for attempt in attempts]),
         duration,
     )
 

@@ -28,13 +28,6 @@ class Slope:
     low: float
     high: float
 
-    def ahead(self, days: int) -> tuple[float, float, float]:
-        """The value in so many days, and its interval."""
-        middle, low, high = (
-            max(self.level + days * slope, 0.0) for slope in (self.per_day, self.low, self.high)
-        )
-        return middle, low, high
-
     def until(self, limit: float) -> "Until":
         def at(slope: float) -> float | None:
             if limit <= self.level:
@@ -80,16 +73,6 @@ def last_known(values: Mapping[int, float], window: int, newest: int) -> float |
     return next((values[day] for day in range(newest, newest - window, -1) if day in values), None)
 
 
-def per_whole_day(values: Mapping[int, float], window: int, newest: int) -> float | None:
-    """The mean of the window's days before the newest, which is unfinished. None unless half of the
-    window is known.
-    """
-    known = [values[day] for day in range(newest - window, newest) if day in values]
-    return (
-        sum(known) / len(known) if len(known) >= max(LEAST_SHARE * window, LEAST_DAYS - 1) else None
-    )
-
-
 def filled(values: Mapping[int, float], last: int) -> dict[int, float]:
     """Fill days without a completed checkpoint with the value of the day before, up to ``last``."""
     values_by_day: dict[int, float] = {}
@@ -111,22 +94,20 @@ def total(series: Sequence[Mapping[int, float]]) -> dict[int, float]:
 
 @dataclass
 class Days:
-    """Values by UTC day (ordinals): full state, uploaded bytes, bytes of unreferenced files, of all
-    files, and p95 of end-to-end durations.
+    """Values by UTC day (ordinals): full state, uploaded bytes, bytes of unreferenced files, and p95
+    of end-to-end durations.
     """
 
     state: dict[int, float] = field(default_factory=dict)
     uploaded: dict[int, float] = field(default_factory=dict)
     unreferenced: dict[int, float] = field(default_factory=dict)
-    stored: dict[int, float] = field(default_factory=dict)
     duration_ms: dict[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Figures:
-    """None is unknown. ``known_days``: days of the window with a size. ``…_per_day``: slopes of
-    sizes, the mean of whole days for ``uploaded``. ``state_bytes_ahead``: one window length from
-    now. ``days_to_timeout``: until the p95 reaches the time-out.
+    """None is unknown. ``known_days``: days of the window with a size. ``…_per_day``: slopes.
+    ``days_to_timeout``: until the p95 reaches the time-out.
     """
 
     known_days: int = 0
@@ -134,16 +115,8 @@ class Figures:
     state_bytes_per_day: float | None = None
     state_bytes_per_day_low: float | None = None
     state_bytes_per_day_high: float | None = None
-    state_bytes_ahead: float | None = None
-    state_bytes_ahead_low: float | None = None
-    state_bytes_ahead_high: float | None = None
     uploaded_bytes: float | None = None
-    uploaded_bytes_per_day: float | None = None
-    uploaded_bytes_per_day_before: float | None = None
-    stored_bytes: float | None = None
     unreferenced_bytes: float | None = None
-    unreferenced_bytes_per_day: float | None = None
-    duration_ms: float | None = None
     duration_ms_per_day: float | None = None
     days_to_timeout: float | None = None
     days_to_timeout_soonest: float | None = None
@@ -154,38 +127,20 @@ def figures(
     days: Days, window: int, newest: int, timeout_ms: int | None = None, *, ended: bool = False
 ) -> Figures:
     """An ended job has no slopes, only sums and last sizes."""
-
-    def trend(values: Mapping[int, float]) -> Slope | None:
-        return None if ended else slope(values, window, newest)
-
-    state = trend(days.state)
-    unreferenced = trend(days.unreferenced)
-    duration = trend(days.duration_ms)
-    ahead, low, high = state.ahead(window) if state else (None, None, None)
+    state = None if ended else slope(days.state, window, newest)
+    duration = None if ended else slope(days.duration_ms, window, newest)
     until = duration.until(timeout_ms) if duration and timeout_ms else Until()
     uploaded = [value for day, value in days.uploaded.items() if newest - window < day <= newest]
     return Figures(
-        sum(newest - window < day <= newest for day in days.state),
-        last_known(days.state, window, newest),
-        state.per_day if state else None,
-        state.low if state else None,
-        state.high if state else None,
-        ahead,
-        low,
-        high,
-        sum(uploaded) if uploaded else None,
-        per_whole_day(days.uploaded, window, newest),
-        per_whole_day(days.uploaded, window, newest - window),
-        last_known(days.stored, window, newest),
-        last_known(days.unreferenced, window, newest),
-        unreferenced.per_day if unreferenced else None,
-        last_known(days.duration_ms, window, newest),
-        duration.per_day if duration else None,
-        until.days,
-        until.soonest,
-        until.latest,
+        known_days=sum(newest - window < day <= newest for day in days.state),
+        state_bytes=last_known(days.state, window, newest),
+        state_bytes_per_day=state.per_day if state else None,
+        state_bytes_per_day_low=state.low if state else None,
+        state_bytes_per_day_high=state.high if state else None,
+        uploaded_bytes=sum(uploaded) if uploaded else None,
+        unreferenced_bytes=last_known(days.unreferenced, window, newest),
+        duration_ms_per_day=duration.per_day if duration else None,
+        days_to_timeout=until.days,
+        days_to_timeout_soonest=until.soonest,
+        days_to_timeout_latest=until.latest,
     )
-
-
-HISTORY_DAYS = 2 * max(WINDOWS)
-"""Uploads are compared with those of the window before."""

@@ -15,14 +15,13 @@ from webapp.charts.growth import MOST_NAMED, by_day
 from webapp.checkpoints.models import CheckpointRollup
 from webapp.fleet.list_controls import clusters_control
 from webapp.growth.filters import GrowthFilters
-from webapp.growth.models import JobGrowth, StoredDay
-from webapp.growth.sorting import SORTS, GrowthSort
-from webapp.growth.trends import LEAST_DAYS, LEAST_SHARE, WINDOWS, Until, filled, total
+from webapp.growth.models import JobGrowth
+from webapp.growth.sorting import SORTS
+from webapp.growth.trends import LEAST_DAYS, LEAST_SHARE, WINDOWS, Until, filled
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, filter_form, searched
 from webapp.lib.quantities import UNKNOWN
 from webapp.lib.translations import gettext_lazy as _
-from webapp.storage.replication_factor import NONE, factors_of_clusters
 
 EMPTY = {
     "title": _("No day has been aggregated yet"),
@@ -65,53 +64,30 @@ def _days(days: float | None) -> str:
     )
 
 
-COLUMN = {"state": "state_bytes_last", "uploaded": "checkpointed_bytes_sum"}
-
-
-def series_of(
-    jobs: Sequence[JobGrowth], kind: str, window: int, now: datetime
-) -> list[dict[int, float]]:
-    """Days of each job under all its ids; ``kind``: state, uploaded or unreferenced. One query."""
-    since = now.astimezone(UTC) - timedelta(days=window)
-    ids = [job_id for job in jobs for job_id in job.attempts]
-    clusters = {job.cluster for job in jobs}
-    if kind == "unreferenced":
-        audited = StoredDay.objects.filter(
-            cluster__in=clusters, job_id__in=ids, day__gt=since.date()
-        )
-        rows = list(audited.values_list("cluster", "job_id", "day", "unreferenced_bytes"))
-    else:
-        rolled = CheckpointRollup.objects.filter(
-            cluster__in=clusters, job_id__in=ids, period="day", period_start__gt=since
-        )
-        sums = rolled.values_list("cluster", "job_id", "period_start", COLUMN[kind])
-        rows = [
-            (cluster, job_id, start.astimezone(UTC).date(), value)
-            for cluster, job_id, start, value in sums
-        ]
+def state_by_day(jobs: Sequence[JobGrowth], window: int, now: datetime) -> list[dict[int, float]]:
+    """Full state of each job under all its ids, by day. One query."""
+    rolled = CheckpointRollup.objects.filter(
+        cluster__in={job.cluster for job in jobs},
+        job_id__in=[job_id for job in jobs for job_id in job.attempts],
+        period="day",
+        period_start__gt=now - timedelta(days=window),
+        state_bytes_last__isnull=False,
+    )
     of_id: dict[tuple[str, str], dict[int, float]] = {}
-    for cluster, job_id, day, value in rows:
-        if value is not None:
-            of_id.setdefault((cluster, job_id), {})[day.toordinal()] = value
-    return [
-        _join([of_id.get((job.cluster, job_id), {}) for job_id in job.attempts], kind, job, now)
-        for job in jobs
-    ]
-
-
-def _join(
-    attempts: Sequence[dict[int, float]], kind: str, job: JobGrowth, now: datetime
-) -> dict[int, float]:
-    if kind != "state":
-        return total(attempts)
-    joined: dict[int, float] = {}
-    for attempt in reversed(attempts):
-        joined |= attempt
-    return filled(joined, 0 if job.ended else now.astimezone(UTC).toordinal())
+    rows = rolled.values_list("cluster", "job_id", "period_start", "state_bytes_last")
+    for cluster, job_id, start, size in rows:
+        of_id.setdefault((cluster, job_id), {})[start.astimezone(UTC).toordinal()] = size
+    today = now.astimezone(UTC).toordinal()
+    days = []
+    for job in jobs:
+        joined: dict[int, float] = {}
+        for job_id in reversed(job.attempts):
+            joined |= of_id.get((job.cluster, job_id), {})
+        days.append(filled(joined, 0 if job.ended else today))
+    return days
 
 
 PAGE_SIZE = 50
-METRICS = {"state": _("full state"), "uploaded": _("uploaded"), "unreferenced": _("unreferenced")}
 
 
 @require_GET
@@ -120,8 +96,6 @@ def growth(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {
         "windows": WINDOWS,
         "window": filters.window,
-        "metric": _metric(request),
-        "metrics": METRICS,
         "filters": filters,
         "needed": needed_days(filters.window),
         "empty": EMPTY,
@@ -133,7 +107,6 @@ def growth(request: HttpRequest) -> HttpResponse:
 def _jobs(request: HttpRequest, filters: GrowthFilters) -> dict[str, Any]:
     jobs, matching = searched(filters.qs)
     shown = page(jobs, filters.sorting.keys, request.GET.get("cursor", ""), PAGE_SIZE)
-    factors = factors_of_clusters()
     ended = Control(
         "ended",
         gettext("Ended or not"),
@@ -147,9 +120,7 @@ def _jobs(request: HttpRequest, filters: GrowthFilters) -> dict[str, Any]:
     )
     return {
         "page": shown,
-        "rows": [
-            (job, until_text(_until(job)), factors.get(job.cluster, NONE)) for job in shown.rows
-        ],
+        "rows": [(job, until_text(_until(job))) for job in shown.rows],
         "sorts": SORTS,
         "sorted_by": filters.sorting.name,
         "filter_form": filter_form(request, filters, *controls),
@@ -159,19 +130,21 @@ def _jobs(request: HttpRequest, filters: GrowthFilters) -> dict[str, Any]:
 
 @require_GET
 def chart(request: HttpRequest) -> HttpResponse:
-    now, metric = timezone.now(), _metric(request)
-    filters = GrowthFilters.from_page(request.GET, JobGrowth.objects.all())
+    now, filters = timezone.now(), GrowthFilters.from_page(request.GET, JobGrowth.objects.all())
     window, newest = filters.window, now.astimezone(UTC).toordinal()
-    sort = SORTS[metric] if filters.sorting.name == "growth" else filters.sorting
-    jobs = list(_ordered(filters, sort)[:MOST_NAMED])
-    named = list(zip(_titles(jobs), series_of(jobs, metric, window, now), strict=True))
+    jobs = list(_ordered(filters)[:MOST_NAMED])
     named = [
-        (name, days) for name, days in named if any(newest - window < day <= newest for day in days)
+        (name, days)
+        for name, days in zip(_titles(jobs), state_by_day(jobs, window, now), strict=True)
+        if any(newest - window < day <= newest for day in days)
     ]
     if not named:
         return JsonResponse({"figure": None, "note": "", "empty": EMPTY})
-    figure = by_day(named, window, newest, as_bars=metric == "uploaded")
-    return JsonResponse(answer(figure, _note(metric)))
+    note = gettext(
+        "Full state of the newest checkpoint of each day; a day without one has that of the day "
+        "before."
+    )
+    return JsonResponse(answer(by_day(named, window, newest), note))
 
 
 def _titles(jobs: list[JobGrowth]) -> list[str]:
@@ -182,23 +155,9 @@ def _titles(jobs: list[JobGrowth]) -> list[str]:
     ]
 
 
-def _note(metric: str) -> str:
-    return {
-        "state": gettext(
-            "Full state of the newest checkpoint of each day; a day without one has that of the "
-            "day before."
-        ),
-        "uploaded": gettext(
-            "By all checkpoints and savepoints of each day (UTC); the last day is not over."
-        ),
-        "unreferenced": gettext(
-            "Orphans, and files without a reference below the age guard, as the last audits of "
-            "each day found them."
-        ),
-    }[metric]
-
-
-def _ordered(filters: GrowthFilters, sort: GrowthSort) -> Any:
+def _ordered(filters: GrowthFilters) -> Any:
+    """The largest first, unless another order is chosen."""
+    sort = SORTS["state"] if filters.sorting.name == "growth" else filters.sorting
     return (
         filters.checked().annotate(sort_key=sort.key).order_by(*(key.order_by for key in sort.keys))
     )
@@ -206,11 +165,3 @@ def _ordered(filters: GrowthFilters, sort: GrowthSort) -> Any:
 
 def _until(job: JobGrowth) -> Until:
     return Until(job.days_to_timeout, job.days_to_timeout_soonest, job.days_to_timeout_latest)
-
-
-def _metric(request: HttpRequest) -> str:
-    given = request.GET.get("metric", "")
-    if given in METRICS:
-        return given
-    sort = request.GET.get("sort", "")
-    return sort if sort in METRICS else "state"

@@ -21,7 +21,7 @@ from webapp.fleet.shown_attempts import ShownAttempts
 from webapp.lib.instants import epoch_ms
 from webapp.lib.keysets import page
 from webapp.lib.translations import gettext_lazy as _
-from webapp.pressure.graph import blame, drawn, pool_states
+from webapp.pressure.graph import blame, drawn
 from webapp.pressure.hours import newest_windows
 from webapp.storage import newest_audits
 from webapp.storage.replication_factor import NONE, common, factors_by_uri
@@ -84,7 +84,6 @@ def _pressure(shown: Shown) -> dict[str, Any]:
         "origins": list(blamed.origins.values()),
         "graph": drawn(view.job.graph, windows, blamed),
         "graph_narrow": drawn(view.job.graph, windows, blamed, narrow=True),
-        "pool_states": pool_states(view.job.graph, windows),
         "windows": sorted(windows.values(), key=lambda window: _place(view, window.vertex_id)),
         "window_at": max((window.window_start for window in windows.values()), default=None),
     }

@@ -1,7 +1,7 @@
 """The subtasks of one vertex, as part of two pages and as a download; and its figures over time."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import fmean, median
@@ -58,17 +58,6 @@ class SubtaskSample:
     over_median: float | None
 
 
-SORTS = {
-    "busy": "busy_ms_per_s",
-    "back-pressured": "backpressured_ms_per_s",
-    "in": "in_pool_usage",
-    "out": "out_pool_usage",
-    "records": "records_in_per_s",
-    "subtask": "subtask",
-}
-"""Parameter → column, the largest first; subtasks in their order."""
-
-
 @dataclass(frozen=True)
 class VertexSample:
     at: datetime | None
@@ -91,16 +80,13 @@ def newest_sample(cluster: str, job_id: str, vertex_id: str, until: datetime) ->
     return VertexSample(newest["ts"], _subtasks(newest))
 
 
-def in_order(subtasks: Sequence[SubtaskSample], by: str) -> list[SubtaskSample]:
-    """Sorted by a key of :data:`SORTS`; subtasks without a report come last."""
-    column = SORTS[by]
-    if column == "subtask":
-        return list(subtasks)
+def busiest_first(subtasks: Iterable[SubtaskSample]) -> list[SubtaskSample]:
+    """Subtasks without a report come last."""
     return sorted(
         subtasks,
         key=lambda subtask: (
-            getattr(subtask, column) is None,
-            -(getattr(subtask, column) or 0),
+            subtask.busy_ms_per_s is None,
+            -(subtask.busy_ms_per_s or 0),
             subtask.subtask,
         ),
     )
@@ -167,13 +153,11 @@ log = logging.getLogger(__name__)
 
 PAGE_SIZE = 50
 FINDINGS_SHOWN = 3
-BUSIEST_FIRST = "busy"
 
 
 @require_GET
 def subtasks(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) -> HttpResponse:
     view = look_up(request, cluster, job_id)
-    by = _sorting(request)
     start, end = view.time_range.from_time, view.time_range.to_time
     findings = Finding.objects.of_job(cluster, job_id).filter(
         subject_kind="vertex", subject_id=vertex_id, first_seen__lte=end, last_seen__gte=start
@@ -183,26 +167,18 @@ def subtasks(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) ->
         "job": view.job,
         "vertex": vertex_or_404(view.job, vertex_id),
         "findings": [shown(finding) for finding in findings.worst_first()[:FINDINGS_SHOWN]],
-        "by": by,
     }
     try:
         sample = _sample(view, vertex_id)
-    except (
-        Exception
-    ):  # The lake may be any storage, with any error; the rest of the page comes from the database.
-        log.exception(
-            "Subtasks of vertex %s of %s on %s could not be read from the lake",
-            vertex_id,
-            job_id,
-            cluster,
-        )
+    except Exception:  # The lake may be any storage, with any error.
+        log.exception("Subtasks of vertex %s of %s could not be read", vertex_id, job_id)
         return render(request, "pressure/_subtasks.html", context | {"is_unreadable": True})
     total = len(sample.subtasks)
     number = page_number(request, "page", total, PAGE_SIZE)
     first = number * PAGE_SIZE
     context |= {
         "sampled_at": sample.at,
-        "subtasks": in_order(sample.subtasks, by)[first : first + PAGE_SIZE],
+        "subtasks": busiest_first(sample.subtasks)[first : first + PAGE_SIZE],
         "total": total,
         "first": first + 1,
         "last": min(first + PAGE_SIZE, total),
@@ -216,11 +192,6 @@ def _sample(view: JobView, vertex_id: str) -> VertexSample:
     return newest_sample(
         view.job.cluster, view.job.job_id, vertex_id, min(view.time_range.to_time, view.at)
     )
-
-
-def _sorting(request: HttpRequest) -> str:
-    asked = request.GET.get("sort", BUSIEST_FIRST)
-    return asked if asked in SORTS else BUSIEST_FIRST
 
 
 @require_GET

@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.growth.trends import Until, filled, per_whole_day, slope
+from webapp.growth.trends import Until, filled, slope
 
 
 def test_a_straight_line_is_found_and_reaches_its_limit_when_it_should():
     found = slope({day: 100 + 5 * day for day in range(101, 131)}, 30, 130)
     assert (found.per_day, found.low, found.high) == (5, 5, 5)
     assert found.until(found.level + 200) == Until(40, 40, 40)
-    assert found.ahead(10) == (800, 800, 800)
 
 
 def test_the_slope_is_the_median_over_all_pairs_of_days():
@@ -58,8 +57,5 @@ def test_the_interval_holds_the_slope_and_the_days_until(values, limit):
         assert until.latest is None or until.days <= until.latest
 
 
-def test_a_day_without_a_checkpoint_has_the_size_of_the_day_before_and_the_last_day_is_not_over():
+def test_a_day_without_a_checkpoint_has_the_size_of_the_day_before():
     assert filled({3: 10, 5: 12}, 6) == {3: 10, 4: 10, 5: 12, 6: 12}
-    assert per_whole_day({1: 10, 2: 20, 3: 30, 4: 1, 5: 1}, 4, 5) == pytest.approx(
-        (10 + 20 + 30 + 1) / 4
-    )

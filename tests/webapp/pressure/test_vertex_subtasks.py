@@ -11,7 +11,7 @@ from django.urls import reverse
 from tests.webapp.builders import T0, cluster, finding, job
 from tests.webapp.placement.recorded import answers, taken_up
 from webapp.fleet.models import JobCurrent
-from webapp.pressure.views import PAGE_SIZE, SORTS, SubtaskSample, in_order
+from webapp.pressure.views import PAGE_SIZE, SubtaskSample, busiest_first
 
 pytestmark = pytest.mark.django_db
 RECORDING = "recordings/1.20.5/F"
@@ -70,17 +70,11 @@ def test_every_subtask_has_the_host_and_the_figures_that_flink_told_last(viewer,
     assert compared > 20
 
 
-def test_the_panel_shows_the_busiest_first_and_sorts_by_any_figure(viewer, of):
+def test_the_panel_shows_the_busiest_first(viewer, of):
     vertex_id = max(of.graph["vertices"], key=lambda one: one["parallelism"])["vertex_id"]
-    for by, column in SORTS.items():
-        shown = viewer.get(address(of, vertex_id), {"sort": by}).context["subtasks"]
-        values = [getattr(one, column) for one in shown if getattr(one, column) is not None]
-        assert len(values) > 1 and values == sorted(values, reverse=by != "subtask")
-    assert (
-        viewer.get(address(of, vertex_id)).context["by"]
-        == viewer.get(address(of, vertex_id), {"sort": "nonsense"}).context["by"]
-        == "busy"
-    )
+    shown = viewer.get(address(of, vertex_id)).context["subtasks"]
+    values = [one.busy_ms_per_s for one in shown if one.busy_ms_per_s is not None]
+    assert len(values) > 1 and values == sorted(values, reverse=True)
 
 
 def test_what_flink_told_nothing_of_comes_last():
@@ -88,7 +82,7 @@ def test_what_flink_told_nothing_of_comes_last():
         SubtaskSample(number, *(None,) * 2, busy, *(None,) * 8)
         for number, busy in enumerate((None, 3.0, 0.0, 7.0))
     ]
-    assert [one.subtask for one in in_order(rows, "busy")] == [3, 1, 2, 0]
+    assert [one.subtask for one in busiest_first(rows)] == [3, 1, 2, 0]
 
 
 def test_findings_about_the_vertex_lead_to_their_pages(viewer, of):
