@@ -2,7 +2,7 @@
 
 from spark_jobs.serving import HOST_EVENT_KINDS, TASKMANAGER_ENDS
 from webapp.fleet.filters import LABEL, NoFilter
-from webapp.hosts.lookup import ANY, COUNTED, MANY, SORTS
+from webapp.hosts.lookup import ANY, COUNTED, SORTS
 from webapp.lib.filter_sets import SORT, ListFilters, OfJob
 from webapp.lib.keysets import KeysetColumn
 from webapp.lib.query_parameters import Choice, Text, Whole
@@ -14,13 +14,6 @@ class HostEventFilters(OfJob):
     host = Text()
     label = LABEL
     kind = Choice(HOST_EVENT_KINDS)
-    time_field = "at"
-
-
-class HostPageFilters(HostEventFilters):
-    """Lost TaskManagers are no events of jobs."""
-
-    kind = Choice(tuple(MANY))
     time_field = "at"
 
 

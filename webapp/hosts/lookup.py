@@ -11,9 +11,9 @@ from operator import attrgetter
 from typing import Any
 
 from django.core.cache import cache
-from django.db.models import Count, Max, Min, Q, QuerySet, Sum
+from django.db.models import Count, Max, Q, QuerySet, Sum
 from django.utils import timezone
-from django.utils.translation import gettext, gettext_noop, ngettext
+from django.utils.translation import gettext, ngettext
 
 from ingest.messages import count_text
 from spark_jobs.diagnosis.statistics import at_least_by_chance
@@ -28,12 +28,6 @@ from webapp.lib.instants import begin_of_day
 from webapp.lib.recent_answers import STEP, answer_key, end_of_step
 from webapp.lib.translations import ngettext_noop
 
-MANY = {
-    "decline": gettext_noop("declines"),
-    "expired": gettext_noop("expired checkpoints"),
-    "failure": gettext_noop("failed tasks"),
-    "taskmanager_lost": gettext_noop("lost TaskManagers"),
-}
 _FORMS = {
     "decline": ngettext_noop("%(count)s decline", "%(count)s declines"),
     "expired": ngettext_noop("%(count)s expired checkpoint", "%(count)s expired checkpoints"),
@@ -395,28 +389,6 @@ def concentrations(
         concentrated,
         key=lambda share: (
             not share.is_notable,
-            [*MANY].index(share.kind) if share.kind in MANY else len(MANY),
+            [*_FORMS].index(share.kind) if share.kind in _FORMS else len(_FORMS),
         ),
     )
-
-
-def seen(
-    host: str, clusters: Sequence[str], jobs: Sequence[HostJob]
-) -> tuple[datetime | None, datetime | None]:
-    """When the host was first and last seen; ``jobs``: of the host. Three queries."""
-    first = JobHost.objects.filter(host=host, cluster__in=clusters).aggregate(
-        at=Min("first_seen_at")
-    )["at"]
-    happened = HostEvent.objects.filter(host=host, cluster__in=clusters).aggregate(
-        first=Min("at"), last=Max("at")
-    )
-    lived = TaskManagerLife.objects.filter(host=host, cluster__in=clusters).aggregate(
-        first=Min("born_at"), last=Max("last_seen_at")
-    )
-    here = [
-        job.row.left_at or (job.job.last_seen_at if job.job else None) or job.row.as_of
-        for job in jobs
-    ]
-    firsts = [first, happened["first"], lived["first"]]
-    lasts = [*here, happened["last"], lived["last"]]
-    return min(filter(None, firsts), default=None), max(filter(None, lasts), default=None)

@@ -14,7 +14,6 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_GET
 
-from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from spark_jobs.fold.taskmanager_lives import reason_of
 from webapp.findings.badges import severity_badge
 from webapp.findings.choices import FindingState
@@ -25,11 +24,11 @@ from webapp.fleet.filters import ClusterLabels
 from webapp.fleet.list_controls import clusters_control
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.hosts import lookup
-from webapp.hosts.filters import HostPageFilters, HostsFilters
+from webapp.hosts.filters import HostsFilters
 from webapp.hosts.lives import ended_words, jobs_that_lost, lost
-from webapp.hosts.lookup import ANY, MANY, HostJob, called, jobs_called
+from webapp.hosts.lookup import ANY, called, jobs_called
 from webapp.hosts.models import HostEvent, TaskManagerLife
-from webapp.hosts.taskmanagers import slowest_here, taskmanagers_of
+from webapp.hosts.taskmanagers import taskmanagers_of
 from webapp.lib import scopes
 from webapp.lib.badges import UNKNOWN
 from webapp.lib.instants import epoch_ms
@@ -70,26 +69,19 @@ class HostTimeline:
 def timeline(
     events: QuerySet[HostEvent],
     losses: QuerySet[TaskManagerLife],
-    jobs: Iterable[HostJob],
     findings: Iterable[Finding],
     start: datetime,
     end: datetime,
-    kind: str | None,
 ) -> HostTimeline:
-    """``events``, ``losses``: of the host; ``kind``: only events of this kind. At most four
-    queries.
-    """
+    """``events``, ``losses``: of the host. At most four queries."""
     rows = list(
         events.filter(at__gte=start, at__lte=end).order_by("-at", "-id")[: MOST_MOMENTS + 1]
     )
-    newest = list(losses.order_by("-ended_at", "-id")[: MOST_MOMENTS + 1])
-    lost = list(jobs_that_lost(newest)) if kind in (None, TASKMANAGER_LOST) else []
+    lost = list(jobs_that_lost(list(losses.order_by("-ended_at", "-id")[: MOST_MOMENTS + 1])))
     known = jobs_called(
         {(row.cluster, row.job_id) for row in rows} | {job for _, jobs in lost for job in jobs}
     )
-    moments = [*_moments(rows, known), *_losses(lost, known)]
-    if not kind:
-        moments += [*_findings(findings), *_moves(jobs)]
+    moments = [*_moments(rows, known), *_losses(lost, known), *_findings(findings)]
     # Before the oldest event that was read, events are missing.
     since = rows[MOST_MOMENTS].at if len(rows) > MOST_MOMENTS else start
     within = sorted(
@@ -178,25 +170,6 @@ def _findings(findings: Iterable[Finding]) -> Iterator[Moment]:
             jobs,
             finding=finding.pk,
         )
-        if finding.closed_at is not None:
-            yield Moment(
-                finding.closed_at,
-                "ok",
-                gettext("No longer found: %(title)s") % {"title": localised(finding.title)},
-                finding.rule,
-                jobs,
-                finding=finding.pk,
-            )
-
-
-def _moves(jobs: Iterable[HostJob]) -> Iterator[Moment]:
-    for job in jobs:
-        key = ((job.row.cluster, job.row.job_id, job.called),)
-        yield Moment(
-            job.row.first_seen_at, "done", gettext("A job was first seen to run here"), "", key
-        )
-        if job.row.left_at is not None:
-            yield Moment(job.row.left_at, "done", gettext("A job no longer runs here"), "", key)
 
 
 def clusters_of_page(request: HttpRequest, host: str) -> tuple[list[str], list[str]]:
@@ -285,15 +258,11 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
     time_range = last_day(request, timezone.now())
     start, end = time_range.from_time, time_range.to_time
     known, clusters = clusters_of_page(request, host)
-    filters = HostPageFilters.from_page(
-        {"kind": request.GET.get("kind", "")},
-        HostEvent.objects.filter(host=host, cluster__in=clusters),
-    )
+    events = HostEvent.objects.filter(host=host, cluster__in=clusters)
     jobs, running = lookup.jobs_of(host, clusters)
     findings = lookup.findings_of(host, clusters, start, end)
     losses = lost(start, end).filter(host=host, cluster__in=clusters)
-    story = timeline(filters.qs, losses, jobs, findings, start, end, filters.values.get("kind"))
-    first, last = lookup.seen(host, clusters, jobs)
+    story = timeline(events, losses, findings, start, end)
     context: dict[str, Any] = {
         "name": host,
         "is_known": bool(set(known) & set(clusters)),
@@ -305,9 +274,6 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
         "concentrations": lookup.concentrations(host, clusters, start, end),
         "moments": [(moment, SHAPES.get(moment.tone, "■")) for moment in story.moments],
         "left_out": story.left_out,
-        "event_filters": filters,
-        "kinds": [(kind, gettext(word)) for kind, word in MANY.items()],
-        "kind": filters.values.get("kind", ""),
         "jobs": [
             (job, JOB_BADGES.get(job.job.status, UNKNOWN) if job.job else UNKNOWN) for job in jobs
         ],
@@ -315,8 +281,6 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
         "subtasks": sum(job.row.subtasks for job in jobs if job.row.left_at is None),
         "findings": [(finding, severity_badge(finding.severity)) for finding in findings],
         "open_findings": sum(finding.state == FindingState.OPEN for finding in findings),
-        "first_seen": first,
-        "last_seen": last,
     }
     return render(request, "hosts/host.html", context)
 
@@ -326,19 +290,12 @@ def taskmanagers(request: HttpRequest, host: str) -> HttpResponse:
     time_range = last_day(request, timezone.now())
     start, end = time_range.from_time, time_range.to_time
     clusters = clusters_of_page(request, host)[1]
-    jobs = lookup.jobs_of(host, clusters)[0]
-    of_host = taskmanagers_of(host, clusters, start, end)
     context = {
-        "name": host,
-        "found": of_host,
-        "is_sampled": any(row.budget for row in of_host.rows),
-        "slowest": slowest_here(host, jobs, start, end),
+        "found": taskmanagers_of(host, clusters, start, end),
+        "several": len(clusters) > 1,
+        "time_range": time_range,
     }
-    return render(
-        request,
-        "hosts/_taskmanagers.html",
-        context | {"several": len(clusters) > 1, "time_range": time_range},
-    )
+    return render(request, "hosts/_taskmanagers.html", context)
 
 
 @require_GET
@@ -353,7 +310,7 @@ def taskmanager(request: HttpRequest, cluster: str, taskmanager_id: str) -> Http
     host = lives[0].host if lives else events.values_list("host", flat=True)[0]
     happened = events.filter(host=host, at__gte=start, at__lte=end).order_by("-at", "-id")
     losses = lost(start, end).filter(**of_it)
-    story = timeline(happened, losses, (), (), start, end, None)
+    story = timeline(happened, losses, (), start, end)
     context: dict[str, Any] = {
         "cluster": cluster,
         "taskmanager_id": taskmanager_id,

@@ -24,7 +24,7 @@ from webapp.lib.translations import gettext_lazy as _
 from webapp.pressure.graph import blame, drawn
 from webapp.pressure.hours import newest_windows
 from webapp.storage import newest_audits
-from webapp.storage.replication_factor import NONE, common, factors_by_uri
+from webapp.storage.replication_factor import NONE, factors_by_uri
 
 CHECKPOINTS_A_PAGE = 20
 EVENTS_A_PAGE = 9
@@ -95,7 +95,7 @@ def _state(shown: Shown) -> dict[str, Any]:
     factors = factors_by_uri(row.root for row in rows)
     for row in rows:
         row.replicated = factors.get(row.root, NONE)
-    return {"storage": rows, "replicated": common(row.replicated for row in rows)}
+    return {"storage": rows}
 
 
 def _runtime(shown: Shown) -> dict[str, Any]:
