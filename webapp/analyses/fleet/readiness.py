@@ -30,7 +30,6 @@ from webapp.analyses.document import (
     Note,
     NotKnown,
     Table,
-    Value,
     Verdict,
 )
 from webapp.checkpoints.models import CheckpointFact
@@ -62,7 +61,6 @@ _SNAPSHOT = (
     "metadata_path",
     "metadata_bytes",
     "modified",
-    "is_savepoint",
     "files",
     "bytes",
     "missing_files",
@@ -83,7 +81,6 @@ class Snapshot:
     storage: str
     checkpoint_id: int
     written: datetime | None
-    is_savepoint: bool
     files: int
     size_bytes: int
     self_contained: bool
@@ -176,8 +173,8 @@ def fleet_readiness(now: datetime) -> FleetReadiness:
         key = job.cluster, job.job_id
         limits = settings.limits(*key, job.name)
         has_policy |= bool(limits[fleet_policy.INTERVAL] or limits[fleet_policy.PAUSE])
-        found, storage = snapshots.get(key, _Snapshots()), storages[key]
-        copy = _copy(storage, replicas.get(key), found.elsewhere, triggered.get(key))
+        own, storage = snapshots.get(key, _Snapshots()), storages[key]
+        copy = _copy(storage, replicas.get(key), own.elsewhere, triggered.get(key))
         age = age_ms(now, copy.recovery_point if copy else None)
         rate = rates.get(storage)
         jobs.append(
@@ -189,12 +186,10 @@ def fleet_readiness(now: datetime) -> FleetReadiness:
                 copy=copy,
                 age_ms=age,
                 allowed_ms=limits[BEHIND] * 1000,
-                newest=found.newest,
-                relocatable_age_ms=age_ms(
-                    now, found.relocatable.written if found.relocatable else None
-                ),
-                move_ms=rate.duration_ms(found.newest.files, found.newest.size_bytes)
-                if rate and found.newest
+                newest=own.newest,
+                relocatable_age_ms=age_ms(now, own.relocatable and own.relocatable.written),
+                move_ms=rate.duration_ms(own.newest.files, own.newest.size_bytes)
+                if rate and own.newest
                 else None,
                 has_settings=bool(
                     job.checkpoint_interval_ms or (job.checkpoint_config or {}).get("mode")
@@ -217,21 +212,19 @@ def _snapshots(storages: Mapping[Key, str]) -> dict[Key, _Snapshots]:
         if key not in storages:
             continue
         snapshot = _snapshot(row)
-        found = by_job.setdefault(key, _Snapshots())
+        own = by_job.setdefault(key, _Snapshots())
         if snapshot.relocatable:
-            found.relocatable = snapshot
+            own.relocatable = snapshot
         if snapshot.storage == (storages[key] or snapshot.storage):
-            found.newest = snapshot
+            own.newest = snapshot
         elif snapshot.self_contained:
-            found.elsewhere = snapshot
+            own.elsewhere = snapshot
     return by_job
 
 
 def _triggered(snapshots: Mapping[Key, _Snapshots]) -> dict[Key, datetime]:
     wanted = {
-        (*key, found.elsewhere.checkpoint_id): key
-        for key, found in snapshots.items()
-        if found.elsewhere
+        (*key, own.elsewhere.checkpoint_id): key for key, own in snapshots.items() if own.elsewhere
     }
     facts = CheckpointFact.objects.filter(
         job_id__in={job_id for _cluster, job_id, _checkpoint in wanted},
@@ -252,7 +245,6 @@ def _snapshot(row: Mapping[str, Any]) -> Snapshot:
         storage_of(path),
         row["checkpoint_id"],
         row["modified"],
-        row["is_savepoint"],
         row["files"] + 1,
         row["bytes"] + (row["metadata_bytes"] or 0),
         row["self_contained"],
@@ -339,13 +331,6 @@ STATES: Mapping[State, str] = {
     "unknown": message("Not known"),
     "ready": message("ready"),
 }
-JOB = Column("job", message("Job"))
-CLUSTER = Column("cluster", message("Cluster"))
-STORAGE = Column("storage", message("Storage"), "mono")
-BYTES, FILES = (
-    Column("bytes", message("Bytes"), "bytes"),
-    Column("files", message("Files"), "count"),
-)
 
 
 @analysis(
@@ -442,98 +427,77 @@ def _unknown(fleet: FleetReadiness) -> Iterator[NotKnown]:
         )
 
 
+def _replication_link(job: JobReadiness) -> Link:
+    return Link(job.name, reverse("replication", args=(job.cluster, job.job_id)))
+
+
 def _jobs(jobs: Sequence[JobReadiness]) -> Table:
     by_any_tool = message(
         "how old the newest snapshot is whose paths are relative: a canonical or native savepoint, "
         "or a checkpoint without files of earlier ones. Any tool may copy it."
     )
-    return Table(
+    of_newest = message("of its newest whole snapshot")
+    contained = message("it needs no file of another job")
+    return Table.of(
+        jobs,
         "jobs",
         message("Jobs"),
         (
-            JOB,
-            CLUSTER,
-            STORAGE,
-            Column("state", message("State")),
+            Column("job", message("Job"), value=_replication_link),
+            Column("cluster", message("Cluster")),
+            Column("storage", message("Storage"), "mono", value=lambda job: job.storage or None),
+            Column("state", message("State"), value=lambda job: STATES[job.state]),
             Column("age_ms", message("Recovery point"), "ms", message("its age, of the copy")),
             Column("allowed_ms", message("Allowed"), "ms", message("threshold of replication.lag")),
-            Column("copy", message("Copy"), "mono"),
-            Column("files", message("Files"), "count", message("of its newest whole snapshot")),
-            BYTES,
+            Column("copy", message("Copy"), "mono", value="copy.location"),
+            Column("files", message("Files"), "count", of_newest, "newest.files"),
+            Column("bytes", message("Bytes"), "bytes", of_newest, "newest.size_bytes"),
             Column("move_ms", message("Copy takes"), "ms", message("at the rate of its storage")),
             Column(
                 "self_contained",
                 message("Self-contained"),
                 "flag",
-                message("it needs no file of another job"),
+                contained,
+                "newest.self_contained",
             ),
             Column(
-                "relocatable", message("Relocatable"), "flag", message("its paths are relative")
+                "relocatable_ms",
+                message("Relocatable snapshot"),
+                "ms",
+                by_any_tool,
+                "relocatable_age_ms",
             ),
-            Column("relocatable_ms", message("Relocatable snapshot"), "ms", by_any_tool),
         ),
-        tuple(_job(job) for job in jobs[:MOST_JOBS]),
+        most=MOST_JOBS,
         subtitle=message("worst first"),
-        total=len(jobs) if len(jobs) > MOST_JOBS else None,
     )
-
-
-def _job(job: JobReadiness) -> tuple[Value, ...]:
-    newest = job.newest
-    move: tuple[Value, ...] = (
-        (
-            newest.files,
-            newest.size_bytes,
-            job.move_ms,
-            newest.self_contained,
-            newest.relocatable,
-            job.relocatable_age_ms,
-        )
-        if newest
-        else (None,) * 6
-    )
-    return (
-        _link(job),
-        job.cluster,
-        job.storage or None,
-        STATES[job.state],
-        job.age_ms,
-        job.allowed_ms,
-        job.copy.location if job.copy else None,
-        *move,
-    )
-
-
-def _link(job: JobReadiness) -> Link:
-    return Link(job.name, reverse("replication", args=(job.cluster, job.job_id)))
 
 
 def _storages(storages: Sequence[StorageReadiness]) -> Table:
-    return Table(
+    return Table.of(
+        storages,
         "storages",
         message("Storages"),
         (
-            STORAGE,
+            Column(
+                "storage",
+                message("Storage"),
+                "mono",
+                value=lambda storage: storage.storage or None,
+            ),
             Column("jobs", message("Jobs"), "count"),
             Column("ready", message("Ready"), "count"),
             Column("known", message("Counted"), "count", message("jobs whose snapshot is known")),
-            FILES,
-            BYTES,
-            Column("bytes_per_s", message("Bytes a second"), "bytes", message("as measured")),
+            Column("files", message("Files"), "count"),
+            Column("bytes", message("Bytes"), "bytes", value="size_bytes"),
+            Column(
+                "bytes_per_s",
+                message("Bytes a second"),
+                "bytes",
+                message("as measured"),
+                "rate.bytes_per_s",
+            ),
             Column("move_ms", message("Copy takes"), "ms", message("one job after the other")),
-        ),
-        tuple(
-            (
-                storage.storage or None,
-                storage.jobs,
-                storage.ready,
-                storage.known,
-                storage.files,
-                storage.size_bytes,
-                storage.rate.bytes_per_s if storage.rate else None,
-                storage.move_ms,
-            )
-            for storage in storages
         ),
         subtitle=message("most bytes to move first"),
     )
@@ -557,20 +521,16 @@ def _policy(fleet: FleetReadiness) -> Iterator[Block]:
                 "The checkpoint settings of {count:count} jobs are not known.",
             )
         )
-    yield Table(
+    yield Table.of(
+        [(job, breach) for job in fleet.jobs for breach in job.broken],
         "policy",
         message("Below the minimum of the fleet"),
         (
-            JOB,
-            CLUSTER,
-            Column("option", message("Setting"), "mono"),
-            Column("set_ms", message("As it is"), "ms"),
-            Column("least_ms", message("At least"), "ms"),
-        ),
-        tuple(
-            (_link(job), job.cluster, breach.option, breach.set_ms, breach.least_ms)
-            for job in fleet.jobs
-            for breach in job.broken
+            Column("job", message("Job"), value=lambda pair: _replication_link(pair[0])),
+            Column("cluster", message("Cluster"), value=lambda pair: pair[0].cluster),
+            Column("option", message("Setting"), "mono", value=lambda pair: pair[1].option),
+            Column("set_ms", message("As it is"), "ms", value=lambda pair: pair[1].set_ms),
+            Column("least_ms", message("At least"), "ms", value=lambda pair: pair[1].least_ms),
         ),
         empty=message("No job is below it."),
     )
