@@ -9,7 +9,6 @@ from spark_jobs.diagnosis.duration_history import (
     Durations,
     Took,
     durations_of,
-    rounded_down_ms,
     rounded_up_ms,
 )
 from spark_jobs.diagnosis.samples import CheckpointSample
@@ -18,16 +17,13 @@ from spark_jobs.diagnosis.statistics import quantile
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """The job's settings and its requirements. Without a requirement, ``fleet_minimum_ms`` (of the
-    interval) and ``fleet_pause_ms`` are 0, and ``recovery_target_ms`` is None.
-    """
+    """The job's settings, and what the fleet requires; 0 if it requires nothing."""
 
     interval_ms: int | None = None
     min_pause_ms: int | None = None
     timeout_ms: int | None = None
     fleet_minimum_ms: int = 0
     fleet_pause_ms: int = 0
-    recovery_target_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +38,7 @@ class Advised:
 
 def interval_advice(took: Durations, now: InForce) -> Advised:
     """Advice on ``execution.checkpointing.interval``: lengthened to twice the 99th percentile of the
-    duration, or the fleet's minimum; shortened only for a recovery-time target.
+    duration, or the fleet's minimum; never shortened.
 
     Raises ValueError for a history without a percentile.
     """
@@ -65,34 +61,9 @@ def interval_advice(took: Durations, now: InForce) -> Advised:
                 "twice p99, so that checkpoints take at most half of the time; {p99:text}", p99=p99
             ),
         )
-    target_ms = now.recovery_target_ms
-    if target_ms is None or now.interval_ms + took.p99_ms <= target_ms:
-        return Advised(
-            now.interval_ms,
-            message(
-                "left as it is: checkpoints take less than half of the time; {p99:text}", p99=p99
-            ),
-        )
-    within_ms = rounded_down_ms(target_ms - took.p99_ms)
-    if within_ms < least_ms:
-        return Advised(
-            least_ms,
-            message(
-                "the target of {target_ms:duration} cannot be met: an interval below "
-                "{least_ms:duration} is too short; {p99:text}",
-                target_ms=target_ms,
-                least_ms=least_ms,
-                p99=p99,
-            ),
-        )
     return Advised(
-        within_ms,
-        message(
-            "for the target of {target_ms:duration}: a failure replays at most an interval and a "
-            "checkpoint; {p99:text}",
-            target_ms=target_ms,
-            p99=p99,
-        ),
+        now.interval_ms,
+        message("left as it is: checkpoints take less than half of the time; {p99:text}", p99=p99),
     )
 
 
@@ -112,8 +83,6 @@ def _fitting_pause(advised_ms: int, interval_ms: int, now: InForce) -> Advised:
             max(half_ms, now.min_pause_ms or 0),
             message("half of the interval, so that a slow checkpoint is not followed at once"),
         )
-    if advised_ms < interval_ms and now.min_pause_ms is not None and now.min_pause_ms > half_ms:
-        return Advised(half_ms, message("half of the interval: a longer pause would undo it"))
     return Advised(now.min_pause_ms, message("left as it is"))
 
 

@@ -117,10 +117,6 @@ def rounded_up_ms(duration_ms: float) -> int:
     return int(-(-duration_ms // day_ms) * day_ms)
 
 
-def rounded_down_ms(duration_ms: float) -> int:
-    return max((step_s * 1000 for step_s in _STEPS_S if step_s * 1000 <= duration_ms), default=0)
-
-
 def _worst(took: Iterable[Took], hours: Iterable[HourOfDay]) -> tuple[float, int | None]:
     overall_ms = quantile((sample.end_to_end_ms for sample in took), 0.99)
     p99_ms, hour = max(

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_noop
 from ingest.metadata.files import NAME
 from ingest.uris import BadUri, Spellings, canonical
 from spark_jobs.serving import PHASES
-from webapp.checkpoints.advice import Limits, advice
+from webapp.checkpoints.advice import advice
 from webapp.checkpoints.cause import cause_of, compared, outcome_badge
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.subtask_hosts import read_hosts
@@ -133,7 +133,7 @@ def advice_section(request: HttpRequest, cluster: str, job_id: str) -> HttpRespo
     """Part of the job page, which asks for it once it comes into view."""
     view = look_up(request, cluster, job_id)
     end = view.end_of_life if view.is_past else view.now
-    advised = advice(view.job, end, Limits.read(request.GET))
+    advised = advice(view.job, end)
     return render(
         request, "checkpoints/_advice.html", {"advice": advised, "job": view.job, "view": view}
     )

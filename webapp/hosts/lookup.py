@@ -3,11 +3,10 @@ its index.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import chain, islice
-from operator import attrgetter
 from typing import Any
 
 from django.core.cache import cache
@@ -111,11 +110,6 @@ def counted(kind: str, total: int) -> str:
     )
 
 
-ANY = "any"
-COUNTED = ("declines", "expired", "failures", "losses", "findings")
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
-
-
 @dataclass(frozen=True)
 class HostRow:
     """``jobs``, ``subtasks``, ``slots``: now; the others: in the time range. ``findings``: open
@@ -140,25 +134,10 @@ class HostRow:
         return self.declines + self.expired + self.failures + self.losses + self.findings
 
 
-SORTS: dict[str, Callable[[HostRow], Any]] = {
-    "trouble": lambda row: (row.worst_rank, row.trouble, row.last_at or _LONG_AGO),
-    "host": attrgetter("host"),
-    **{name: attrgetter(name) for name in (*COUNTED, "jobs", "subtasks")},
-    "last_at": lambda row: row.last_at or _LONG_AGO,
-}
-
-
-def ordered(rows: Iterable[HostRow], sort: str, downwards: bool) -> list[HostRow]:
-    """Rows in this order; equal ones by name."""
-    by_name = sorted(rows, key=attrgetter("host", "cluster"))
-    return sorted(by_name, key=SORTS[sort], reverse=downwards)
-
-
-def with_trouble(rows: Iterable[HostRow], trouble: str | None) -> list[HostRow]:
-    """``trouble``: one of ``COUNTED``, any of it, or None for all rows."""
-    if not trouble:
-        return list(rows)
-    return [row for row in rows if (row.trouble if trouble == ANY else getattr(row, trouble))]
+def worst_first(row: HostRow) -> tuple[Any, ...]:
+    """A sort key."""
+    last_at = row.last_at.timestamp() if row.last_at else 0.0
+    return -row.worst_rank, -row.trouble, -last_at, row.host, row.cluster
 
 
 MOST_HOSTS = 20_000

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from spark_jobs.fold.taskmanager_lives import reason_of
@@ -19,14 +19,13 @@ from webapp.findings.badges import severity_badge
 from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding
 from webapp.fleet.badges import JOB_BADGES
-from webapp.fleet.columns import Column, headings
 from webapp.fleet.filters import ClusterLabels
 from webapp.fleet.list_controls import clusters_control
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.hosts import lookup
 from webapp.hosts.filters import HostsFilters
 from webapp.hosts.lives import ended_words, jobs_that_lost, lost
-from webapp.hosts.lookup import ANY, called, jobs_called
+from webapp.hosts.lookup import called, jobs_called
 from webapp.hosts.models import HostEvent, TaskManagerLife
 from webapp.hosts.taskmanagers import taskmanagers_of
 from webapp.lib import scopes
@@ -35,7 +34,6 @@ from webapp.lib.instants import epoch_ms
 from webapp.lib.list_pages import Control, filter_form
 from webapp.lib.messages.rendering import localised
 from webapp.lib.timeranges import last_day
-from webapp.lib.translations import gettext_lazy as _
 
 MOST_MOMENTS = 200
 SEVERE = {"critical": "crit", "warning": "warn"}
@@ -185,40 +183,9 @@ def clusters_of_page(request: HttpRequest, host: str) -> tuple[list[str], list[s
     return known, known
 
 
-HOSTS_COLUMNS = (
-    Column(_("Host"), "host", hint=_("host, pod or container of a TaskManager, as Flink names it")),
-    Column(_("Findings"), "findings", numeric=True, hint=_("open ones that name it")),
-    Column(
-        _("Lost"),
-        "losses",
-        numeric=True,
-        hint=_("TaskManagers that were lost, by heartbeats or otherwise"),
-    ),
-    Column(_("Declines"), "declines", numeric=True, hint=_("of checkpoints, by subtasks on it")),
-    Column(
-        _("Expired"),
-        "expired",
-        "medium",
-        numeric=True,
-        hint=_("checkpoints of which subtasks on it, and few others, had not acknowledged"),
-    ),
-    Column(_("Failed tasks"), "failures", "medium", numeric=True, hint=_("root failures")),
-    Column(_("Jobs"), "jobs", "wide", numeric=True, hint=_("that run there now")),
-    Column(_("Subtasks"), "subtasks", "wide", numeric=True, hint=_("that run there now")),
-    Column(_("Last"), "last_at", "medium", numeric=True, hint=_("when any of this last happened")),
-)
 PAGE_SIZE = 50
 LIVES_SHOWN = 20
 SHAPES = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}
-TROUBLE = {
-    "": gettext_noop("All hosts"),
-    ANY: gettext_noop("with any trouble"),
-    "declines": gettext_noop("with declines"),
-    "expired": gettext_noop("with expired checkpoints"),
-    "failures": gettext_noop("with failed tasks"),
-    "losses": gettext_noop("with lost TaskManagers"),
-    "findings": gettext_noop("named by open findings"),
-}
 
 
 @require_GET
@@ -236,12 +203,9 @@ def hosts(request: HttpRequest) -> HttpResponse:
         "filter_form": filter_form(
             request,
             filters,
-            Control("trouble", "Trouble", list(TROUBLE.items())),
             clusters_control(),
             Control("name", "Part of the name", id="filter-search"),
         ),
-        "headings": headings(HOSTS_COLUMNS, *filters.sorting),
-        "is_worst_first": filters.sorting == ("trouble", True),
         "rows": matching[first : first + PAGE_SIZE],
         "matching": len(matching),
         "first": first + 1,
@@ -334,16 +298,16 @@ def host_rows(
     """The matching hosts in order; none if a parameter is invalid."""
     if not filters.is_valid():
         return lookup.Hosts((), start), []
-    asked = filters.values
-    hosts = lookup.hosts(asked.get("cluster"), start, end)
-    rows = lookup.with_trouble(hosts.rows, asked.get("trouble"))
-    if part := asked.get("name", "").casefold():
+    values = filters.values
+    hosts = lookup.hosts(values.get("cluster"), start, end)
+    rows = hosts.rows
+    if part := values.get("name", "").casefold():
         rows = [row for row in rows if part in row.host.casefold()]
-    if asked.get("label"):
+    if values.get("label"):
         labelled = set(
-            LABEL_OF_CLUSTER.filter(Cluster.objects.all(), asked["label"]).values_list(
+            LABEL_OF_CLUSTER.filter(Cluster.objects.all(), values["label"]).values_list(
                 "name", flat=True
             )
         )
         rows = [row for row in rows if row.cluster in labelled]
-    return hosts, lookup.ordered(rows, *filters.sorting)
+    return hosts, sorted(rows, key=lookup.worst_first)

@@ -83,7 +83,6 @@ def _pressure(shown: Shown) -> dict[str, Any]:
     return {
         "origins": list(blamed.origins.values()),
         "graph": drawn(view.job.graph, windows, blamed),
-        "graph_narrow": drawn(view.job.graph, windows, blamed, narrow=True),
         "windows": sorted(windows.values(), key=lambda window: _place(view, window.vertex_id)),
         "window_at": max((window.window_start for window in windows.values()), default=None),
     }
