@@ -17,18 +17,14 @@ from webapp.fleet.list_controls import clusters_control
 from webapp.growth.filters import GrowthFilters
 from webapp.growth.models import JobGrowth
 from webapp.growth.sorting import SORTS
-from webapp.growth.trends import LEAST_DAYS, LEAST_SHARE, WINDOWS, Until, filled
+from webapp.growth.trends import LEAST_DAYS, LEAST_SHARE, WINDOWS, filled
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, filter_form, searched
-from webapp.lib.quantities import UNKNOWN
 from webapp.lib.translations import gettext_lazy as _
 
 EMPTY = {
     "title": _("No day has been aggregated yet"),
-    "text": _(
-        "Days are aggregated every 15 minutes. Files count once their root is registered on "
-        "the storage page and audited."
-    ),
+    "text": _("Days are aggregated every 15 minutes."),
 }
 
 
@@ -36,32 +32,14 @@ def needed_days(window: int) -> int:
     return max(LEAST_DAYS, round(LEAST_SHARE * window))
 
 
-def until_text(until: Until) -> str:
-    """``in 40 days (30 to 55)``; empty parts are unknown, or not within ten years."""
-    if until.days == 0:
+def until_text(days: float | None) -> str:
+    if days is None:
+        return gettext("not at this slope")
+    if days == 0:
         return gettext("already reached")
-    if until.days is None:
-        return (
-            gettext("in %(soonest)s at the soonest") % {"soonest": _days(until.soonest)}
-            if until.soonest is not None
-            else gettext("not at this slope")
-        )
-    latest = gettext("later than ten years") if until.latest is None else f"{until.latest:,.0f}"
-    return gettext("in %(days)s (%(soonest)s to %(latest)s)") % {
-        "days": _days(until.days),
-        "soonest": f"{until.soonest or 0:,.0f}",
-        "latest": latest,
-    }
-
-
-def _days(days: float | None) -> str:
-    return (
-        UNKNOWN
-        if days is None
-        else gettext("less than a day")
-        if days < 1
-        else ngettext("%(days)s day", "%(days)s days", round(days)) % {"days": f"{days:,.0f}"}
-    )
+    if days < 1:
+        return gettext("in less than a day")
+    return ngettext("in %(days)s day", "in %(days)s days", round(days)) % {"days": f"{days:,.0f}"}
 
 
 def state_by_day(jobs: Sequence[JobGrowth], window: int, now: datetime) -> list[dict[int, float]]:
@@ -120,7 +98,7 @@ def _jobs(request: HttpRequest, filters: GrowthFilters) -> dict[str, Any]:
     )
     return {
         "page": shown,
-        "rows": [(job, until_text(_until(job))) for job in shown.rows],
+        "rows": [(job, until_text(job.days_to_timeout)) for job in shown.rows],
         "sorts": SORTS,
         "sorted_by": filters.sorting.name,
         "filter_form": filter_form(request, filters, *controls),
@@ -161,7 +139,3 @@ def _ordered(filters: GrowthFilters) -> Any:
     return (
         filters.checked().annotate(sort_key=sort.key).order_by(*(key.order_by for key in sort.keys))
     )
-
-
-def _until(job: JobGrowth) -> Until:
-    return Until(job.days_to_timeout, job.days_to_timeout_soonest, job.days_to_timeout_latest)

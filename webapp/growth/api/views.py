@@ -42,10 +42,7 @@ class JobGrowthSerializer(serializers.ModelSerializer[JobGrowth]):
 
 @listed(
     JobGrowthSerializer,
-    (
-        "Growth of jobs over 7, 30 and 90 days: state, uploads, unreferenced files, days until the "
-        "time-out"
-    ),
+    "Growth of jobs over 7, 30 and 90 days: state, uploads, days until the time-out",
 )
 class JobGrowthViews(ListView):
     filterset_class = GrowthFilters
