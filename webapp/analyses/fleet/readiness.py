@@ -1,6 +1,4 @@
-"""Which jobs could continue if their checkpoint storage were lost, what a move would cost, and
-which settings are below the fleet's policy.
-"""
+"""Which jobs could continue if their checkpoint storage were lost, and what a move would cost."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,15 +10,11 @@ from django.urls import reverse
 from ingest.messages import message, plural
 from ingest.metadata.files import NAME
 from ingest.uris import BadUri, canonical
-from spark_jobs.diagnosis import fleet_policy
-from spark_jobs.diagnosis.findings import Limits
-from spark_jobs.diagnosis.fleet_policy import Breach
 from spark_jobs.diagnosis.rules.replication_lag import BEHIND
 from spark_jobs.fold.rule_evaluation import Settings
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
-    Block,
     Column,
     Document,
     Fact,
@@ -46,14 +40,7 @@ State = Literal["none", "same_storage", "late", "unknown", "ready"]
 WORST_FIRST: Sequence[State] = ("none", "same_storage", "late", "unknown", "ready")
 ROWS_AT_ONCE = 2_000
 Key = tuple[str, str]
-_JOB = (
-    "cluster",
-    "job_id",
-    "name",
-    "last_completed_path",
-    "checkpoint_interval_ms",
-    "checkpoint_config",
-)
+_JOB = ("cluster", "job_id", "name", "last_completed_path")
 _SNAPSHOT = (
     "cluster",
     "job_id",
@@ -101,8 +88,6 @@ class JobReadiness:
     """``copy``: the newest on another storage, else on the same. ``allowed_ms``: the allowed age of
     its recovery point. ``newest``: the snapshot to move, which takes ``move_ms`` at the measured
     rate of its storage. ``relocatable_age_ms``: of the newest relocatable snapshot.
-    ``has_settings``: its checkpoint settings are known. ``broken``: settings below the fleet's
-    policy, or unknown ones.
     """
 
     cluster: str
@@ -116,8 +101,6 @@ class JobReadiness:
     newest: Snapshot | None
     relocatable_age_ms: float | None
     move_ms: float | None
-    has_settings: bool
-    broken: tuple[Breach, ...]
 
 
 @dataclass(frozen=True)
@@ -141,11 +124,10 @@ class StorageReadiness:
 
 @dataclass(frozen=True)
 class FleetReadiness:
-    """``jobs``: those not ended, worst first. ``has_policy``: the fleet has one."""
+    """``jobs``: those not ended, worst first."""
 
     jobs: Sequence[JobReadiness]
     storages: Sequence[StorageReadiness]
-    has_policy: bool
 
 
 @dataclass
@@ -167,12 +149,11 @@ def fleet_readiness(now: datetime) -> FleetReadiness:
     storages = {(job.cluster, job.job_id): _storage(job.last_completed_path) for job in running}
     snapshots = _snapshots(storages)
     replicas = {(copy.cluster, copy.job_id): copy for copy in Replica.objects.all()}
-    settings, rates, jobs = Settings(as_plain()), copy_rates(now), []
-    has_policy, triggered = False, _triggered(snapshots)
+    settings, rates, triggered = Settings(as_plain()), copy_rates(now), _triggered(snapshots)
+    jobs = []
     for job in running:
         key = job.cluster, job.job_id
-        limits = settings.limits(*key, job.name)
-        has_policy |= bool(limits[fleet_policy.INTERVAL] or limits[fleet_policy.PAUSE])
+        allowed_ms = settings.limits(*key, job.name)[BEHIND] * 1000
         own, storage = snapshots.get(key, _Snapshots()), storages[key]
         copy = _copy(storage, replicas.get(key), own.elsewhere, triggered.get(key))
         age = age_ms(now, copy.recovery_point if copy else None)
@@ -182,23 +163,19 @@ def fleet_readiness(now: datetime) -> FleetReadiness:
                 *key,
                 name=job.name or job.job_id,
                 storage=storage,
-                state=_state(storage, copy, age, limits[BEHIND] * 1000),
+                state=_state(storage, copy, age, allowed_ms),
                 copy=copy,
                 age_ms=age,
-                allowed_ms=limits[BEHIND] * 1000,
+                allowed_ms=allowed_ms,
                 newest=own.newest,
                 relocatable_age_ms=age_ms(now, own.relocatable and own.relocatable.written),
                 move_ms=rate.duration_ms(own.newest.files, own.newest.size_bytes)
                 if rate and own.newest
                 else None,
-                has_settings=bool(
-                    job.checkpoint_interval_ms or (job.checkpoint_config or {}).get("mode")
-                ),
-                broken=_broken(job, limits),
             )
         )
     jobs.sort(key=lambda job: (WORST_FIRST.index(job.state), -(job.age_ms or 0)))
-    return FleetReadiness(jobs, _by_storage(jobs, rates), has_policy)
+    return FleetReadiness(jobs, _by_storage(jobs, rates))
 
 
 def _snapshots(storages: Mapping[Key, str]) -> dict[Key, _Snapshots]:
@@ -288,12 +265,6 @@ def _state(storage: str, copy: Copy | None, age_ms: float | None, allowed_ms: fl
     return "ready" if age_ms <= allowed_ms else "late"
 
 
-def _broken(job: JobCurrent, limits: Limits) -> tuple[Breach, ...]:
-    interval_ms = job.checkpoint_interval_ms
-    pause_ms = (job.checkpoint_config or {}).get("min_pause_ms")
-    return tuple(fleet_policy.breaches(interval_ms, pause_ms, limits)) if interval_ms else ()
-
-
 def _storage(path: str | None) -> str:
     """ "" if none is known."""
     try:
@@ -338,8 +309,8 @@ STATES: Mapping[State, str] = {
     of="fleet",
     title=message("Readiness for a lost site"),
     summary=message(
-        "which jobs have a complete copy on another storage, how old it is, what a move of the "
-        "others would cost, and whose checkpoints are below the fleet's minimum"
+        "which jobs have a complete copy on another storage, how old it is, and what a move of the "
+        "others would cost"
     ),
     is_slow=True,
 )
@@ -347,9 +318,15 @@ def readiness(inputs: Inputs) -> Document:
     fleet = fleet_readiness(inputs.now)
     if not fleet.jobs:
         return Document(Verdict("unknown", message("No job is running.")))
-    blocks: list[Block] = [_facts(fleet), *_unknown(fleet)]
-    blocks += [_jobs(fleet.jobs), _storages(fleet.storages), *_policy(fleet), *_advice(fleet)]
-    return Document(_verdict(fleet.jobs), (*blocks, _note()))
+    blocks = (
+        _facts(fleet),
+        *_unknown(fleet),
+        _jobs(fleet.jobs),
+        _storages(fleet.storages),
+        *_advice(fleet),
+        NOTE,
+    )
+    return Document(_verdict(fleet.jobs), blocks)
 
 
 def _verdict(jobs: Sequence[JobReadiness]) -> Verdict:
@@ -503,39 +480,6 @@ def _storages(storages: Sequence[StorageReadiness]) -> Table:
     )
 
 
-def _policy(fleet: FleetReadiness) -> Iterator[Block]:
-    if not fleet.has_policy:
-        yield Note(
-            message(
-                "The fleet has no minimum checkpoint interval and no minimum pause. To set them, "
-                "use the thresholds fleet_minimum_interval_s and fleet_minimum_pause_s of "
-                "checkpoint.too_frequent."
-            )
-        )
-        return
-    if unseen := sum(not job.has_settings for job in fleet.jobs):
-        yield NotKnown(
-            plural(
-                unseen,
-                "The checkpoint settings of {count:count} job are not known.",
-                "The checkpoint settings of {count:count} jobs are not known.",
-            )
-        )
-    yield Table.of(
-        [(job, breach) for job in fleet.jobs for breach in job.broken],
-        "policy",
-        message("Below the minimum of the fleet"),
-        (
-            Column("job", message("Job"), value=lambda pair: _replication_link(pair[0])),
-            Column("cluster", message("Cluster"), value=lambda pair: pair[0].cluster),
-            Column("option", message("Setting"), "mono", value=lambda pair: pair[1].option),
-            Column("set_ms", message("As it is"), "ms", value=lambda pair: pair[1].set_ms),
-            Column("least_ms", message("At least"), "ms", value=lambda pair: pair[1].least_ms),
-        ),
-        empty=message("No job is below it."),
-    )
-
-
 def _advice(fleet: FleetReadiness) -> Iterator[Advice]:
     lacking = [job for job in fleet.jobs if job.state in ("none", "same_storage")]
     lacking.sort(key=lambda job: -(job.newest.size_bytes if job.newest else 0))
@@ -553,11 +497,10 @@ def _advice(fleet: FleetReadiness) -> Iterator[Advice]:
         )
 
 
-def _note() -> Note:
-    return Note(
-        message(
-            "Another storage is another scheme, address or bucket. Whether it is at another site is "
-            "not known here. A copy is as its last round left it, a snapshot as the newest audit "
-            "found it. What the jobs read and write elsewhere, such as topics, is not part of it."
-        )
+NOTE = Note(
+    message(
+        "Another storage is another scheme, address or bucket. Whether it is at another site is "
+        "not known here. A copy is as its last round left it, a snapshot as the newest audit "
+        "found it. What the jobs read and write elsewhere, such as topics, is not part of it."
     )
+)
