@@ -30,10 +30,14 @@ def objectives(request: HttpRequest) -> HttpResponse:
         .order_by(F("burn").desc(nulls_last=True), F("budget_left").asc(nulls_last=True), "id")
     )
     listed = list(records[: SHOWN + 1])
+    # Not by a join from objectives: a reader's scope restricts the records.
+    jobs = dict(
+        ObjectiveRecord.objects.order_by().values_list("objective").annotate(jobs=Count("id"))
+    )
     context: dict[str, Any] = {
         "objectives": [
-            (objective, OBJECTIVE_KINDS[objective.kind])
-            for objective in Objective.objects.annotate(jobs=Count("records")).order_by("name")
+            (objective, OBJECTIVE_KINDS[objective.kind], jobs.get(objective.pk, 0))
+            for objective in Objective.objects.order_by("name")
         ],
         "kinds": OBJECTIVE_KINDS,
         "records": [(record, OBJECTIVE_KINDS[record.objective.kind]) for record in listed[:SHOWN]],
