@@ -169,10 +169,10 @@ class Hosts:
 
 @dataclass(frozen=True)
 class HostJob:
-    """``called``: the job's name, else its id; ``job``: with its status, None if no longer known."""
+    """``name``: else the id; ``job``: with its status, None if no longer known."""
 
     row: JobHost
-    called: str
+    name: str
     job: JobCurrent | None
 
 
@@ -181,12 +181,12 @@ def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
     counts, the rest from events.
     """
     # The end of most ranges moves with time.
-    asked = (
+    span = (
         (end_of_step(start), end_of_step(end)) if abs(timezone.now() - end) < STEP else (start, end)
     )
-    key = answer_key("hosts", (HostRow, Hosts), cluster, *asked)
-    if isinstance(kept := cache.get(key), tuple):
-        return Hosts([HostRow(*row) for row in kept[0]], *kept[1:])
+    key = answer_key("hosts", (HostRow, Hosts), cluster, *span)
+    if isinstance(cached := cache.get(key), tuple):
+        return Hosts([HostRow(*row) for row in cached[0]], *cached[1:])
     of = {} if cluster is None else {"cluster": cluster}
     facts_by_host: dict[tuple[str, str], dict[str, Any]] = {}
     first, last = whole_days(start, end)
@@ -276,16 +276,16 @@ def jobs_of(host: str, clusters: Sequence[str]) -> tuple[list[HostJob], int]:
     left = list(
         rows.filter(left_at__isnull=False).order_by("-left_at", "id")[: MOST_JOBS - len(running)]
     )
-    known = jobs_called([(row.cluster, row.job_id) for row in (*running, *left)])
+    known = known_jobs([(row.cluster, row.job_id) for row in (*running, *left)])
     jobs = [
-        HostJob(row, called(known, row), known.get((row.cluster, row.job_id)))
+        HostJob(row, job_name(known, row), known.get((row.cluster, row.job_id)))
         for row in (*running, *left)
     ]
     return jobs, rows.filter(left_at__isnull=True).count()
 
 
-def jobs_called(jobs: Collection[tuple[str, str]]) -> dict[tuple[str, str], JobCurrent]:
-    """The known jobs, with name and status. One query."""
+def known_jobs(jobs: Collection[tuple[str, str]]) -> dict[tuple[str, str], JobCurrent]:
+    """With name and status. One query."""
     known = JobCurrent.objects.with_status(timezone.now()).only(
         "cluster", "job_id", "name", "state", "last_seen_at"
     )
@@ -295,7 +295,7 @@ def jobs_called(jobs: Collection[tuple[str, str]]) -> dict[tuple[str, str], JobC
     return {(row.cluster, row.job_id): row for row in rows}
 
 
-def called(known: Mapping[tuple[str, str], JobCurrent], row: JobHost | HostEvent) -> str:
+def job_name(known: Mapping[tuple[str, str], JobCurrent], row: JobHost | HostEvent) -> str:
     job = known.get((row.cluster, row.job_id))
     return (job.name if job else "") or row.job_id
 

@@ -25,7 +25,7 @@ from webapp.fleet.models import Cluster, JobCurrent
 from webapp.hosts import lookup
 from webapp.hosts.filters import HostsFilters
 from webapp.hosts.lives import ended_words, jobs_that_lost, lost
-from webapp.hosts.lookup import called, jobs_called
+from webapp.hosts.lookup import job_name, known_jobs
 from webapp.hosts.models import HostEvent, TaskManagerLife
 from webapp.hosts.taskmanagers import taskmanagers_of
 from webapp.lib import scopes
@@ -76,7 +76,7 @@ def timeline(
         events.filter(at__gte=start, at__lte=end).order_by("-at", "-id")[: MOST_MOMENTS + 1]
     )
     lost = list(jobs_that_lost(list(losses.order_by("-ended_at", "-id")[: MOST_MOMENTS + 1])))
-    known = jobs_called(
+    known = known_jobs(
         {(row.cluster, row.job_id) for row in rows} | {job for _, jobs in lost for job in jobs}
     )
     moments = [*_moments(rows, known), *_losses(lost, known), *_findings(findings)]
@@ -103,7 +103,7 @@ def _moments(
             "warn" if event.kind == "expired" else "crit",
             title,
             detail,
-            ((event.cluster, event.job_id, called(known, event)),),
+            ((event.cluster, event.job_id, job_name(known, event)),),
             event.taskmanager_id or "",
             event.checkpoint_id,
             triggered,
@@ -212,7 +212,7 @@ def hosts(request: HttpRequest) -> HttpResponse:
         "last": min(first + PAGE_SIZE, len(matching)),
         "previous": max(first - PAGE_SIZE, 0) if first else None,
         "next": first + PAGE_SIZE if first + PAGE_SIZE < len(matching) else None,
-        "found": host_list,
+        "hosts": host_list,
     }
     return render(request, "hosts/hosts.html", context)
 
@@ -255,7 +255,7 @@ def taskmanagers(request: HttpRequest, host: str) -> HttpResponse:
     start, end = time_range.from_time, time_range.to_time
     clusters = clusters_of_page(request, host)[1]
     context = {
-        "found": taskmanagers_of(host, clusters, start, end),
+        "taskmanagers": taskmanagers_of(host, clusters, start, end),
         "several": len(clusters) > 1,
         "time_range": time_range,
     }

@@ -127,7 +127,7 @@ def test_the_page_of_a_host_tells_what_happened_there_across_jobs(viewer, three,
     host_event("elsewhere", other, "decline", now)
     page = viewer.get("/hosts/bad/")
     text = page.content.decode()
-    assert [one.called for one, _ in page.context["jobs"]] == ["orders", "payments"]
+    assert [job.name for job, _ in page.context["jobs"]] == ["orders", "payments"]
     assert page.context["counts"] == {"declines": 3, "expired": 1, "failures": 0, "losses": 0}
     assert "3 of 4 declines of the jobs that ran here were on this host" in text
     assert len(page.context["findings"]) == 1
@@ -174,7 +174,7 @@ def test_memory_declines_and_losses_are_told_by_taskmanager(viewer, api, three, 
     lake().append([Observed("prod-eu", at, "rest", (sample,))])
     lost("tm-9", "bad", at, three)
     shown = viewer.get("/hosts/bad/taskmanagers").context
-    one, gone = shown["found"].rows
+    one, gone = shown["taskmanagers"].rows
     assert (
         one.taskmanager_id,
         one.declines,
