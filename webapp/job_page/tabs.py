@@ -133,8 +133,8 @@ TABS: Mapping[str, tuple[str, Callable[[Shown], dict[str, Any]]]] = {
 def content(shown: Shown) -> dict[str, Any]:
     """The content of the requested tab, by default the first."""
     parameters = shown.request.GET
-    asked = parameters.get("tab") or ("runtime" if OF_LOG & parameters.keys() else "")
-    tab = asked if asked in TABS else next(iter(TABS))
+    name = parameters.get("tab") or ("runtime" if OF_LOG & parameters.keys() else "")
+    tab = name if name in TABS else next(iter(TABS))
     return {
         "tab": tab,
         "tabs": [(name, title) for name, (title, _read) in TABS.items()],

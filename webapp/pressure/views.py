@@ -218,8 +218,8 @@ def chart(
             (row[0], None if row[place] is None else row[place] * line.factor)
             for row in reversed(rows)
         ]
-        if kept := sampled(points, start, end, line.pick):
-            series.append(Line(gettext(line.name), kept, line.colour))
+        if drawn_points := sampled(points, start, end, line.pick):
+            series.append(Line(gettext(line.name), drawn_points, line.colour))
     axis: dict[str, object] = {} if key == "records" else {"tickformat": ".0%", "range": [0, 1.05]}
     figure = lines(series, start, end, rangemode="tozero", **axis)
     return JsonResponse(answer_or_nothing(figure))

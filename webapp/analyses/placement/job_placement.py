@@ -340,9 +340,9 @@ def look_up_placement(job: JobCurrent, until: datetime | None = None) -> JobPlac
     at = job.last_seen_at or job.as_of
     at = end_of_step(min(at, until) if until else at)
     key = answer_key("placement", _MADE_OF, job.cluster, job.job_id, job.as_of, at)
-    kept = cache.get(key)
-    if isinstance(kept, JobPlacement):
-        return kept
+    cached = cache.get(key)
+    if isinstance(cached, JobPlacement):
+        return cached
     plan = plan_of(job)
     if plan is None:
         return None
