@@ -54,20 +54,11 @@ def of_every_page(size: Size, of: JobCurrent) -> dict[str, list[Asked]]:
         "storage": _all("/storage/", [{}]),
         "root": _all("/storage/root/", [{"uri": root, "sort": sort} for sort in JOB_SORTS]),
         "hosts": _all("/hosts/", _hosts()),
-        "host": _all(
-            host, [{}, *RANGES, {"kind": "decline"}, {"kind": "decline", **month}, *_named_most()]
-        ),
+        "host": _all(host, [{}, *RANGES, *_named_most()]),
         "growth": _all("/growth/", _growth()),
-        "growth chart": _all(
-            "/growth/chart",
-            [*_growth(), {"metric": "uploaded"}, {"metric": "unreferenced", "days": "90"}],
-        ),
+        "growth chart": _all("/growth/chart", _growth()),
         "job": _all(one_job, [{}, week, month]),
-        "job charts": [
-            (f"{one_job}charts/{chart}", asked)
-            for chart in ("strip", "pools")
-            for asked in ({}, week, month)
-        ],
+        "job charts": _all(f"{one_job}charts/strip", [{}, week, month]),
         "cluster": [(f"/clusters/cluster-{number}/", {}) for number in range(5)],
         "objectives": [("/objectives/", {})],
     }
