@@ -22,6 +22,18 @@ READ = {
 }
 
 
+def sampled(number, busy_ms_per_s):
+    names = (
+        "records_in_per_s",
+        "records_out_per_s",
+        "over_median",
+        "host",
+        "attempt",
+        "task_state",
+    )
+    return dict.fromkeys((*READ, *names)) | {"subtask": number, "busy_ms_per_s": busy_ms_per_s}
+
+
 @pytest.fixture
 def of(home):
     (own,) = taken_up(RECORDING, home)
@@ -77,10 +89,7 @@ def test_the_panel_shows_the_busiest_first(viewer, of):
 
 
 def test_what_flink_told_nothing_of_comes_last():
-    rows = [
-        {"subtask": number, "busy_ms_per_s": busy}
-        for number, busy in enumerate((None, 3.0, 0.0, 7.0))
-    ]
+    rows = [sampled(number, busy) for number, busy in enumerate((None, 3.0, 0.0, 7.0))]
     assert [row["subtask"] for row in busiest_first(rows)] == [3, 1, 2, 0]
 
 
@@ -110,7 +119,7 @@ def test_a_vertex_that_was_not_sampled_says_so_and_one_that_is_not_in_the_plan_i
 
 
 def test_many_subtasks_come_in_pages(viewer, of, monkeypatch):
-    many = [{"subtask": number, "busy_ms_per_s": float(number)} for number in range(5_000)]
+    many = [sampled(number, float(number)) for number in range(5_000)]
     monkeypatch.setattr("webapp.pressure.views._subtasks", lambda _row: many)
     vertex_id = of.graph["vertices"][0]["vertex_id"]
     first, last = (
