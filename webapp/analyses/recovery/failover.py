@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from django.db.models import Count, Q
 
+from spark_jobs.diagnosis.pressure import typical
 from spark_jobs.diagnosis.regional_model import (
     PROPOSED_LIMITS,
     Tried,
@@ -62,8 +63,8 @@ def phases(outages: Iterable[Outage]) -> Phases:
     outages = list(outages)
     return Phases(
         len(outages),
-        _median(outage.downtime_ms for outage in outages),
-        _median(
+        typical(outage.downtime_ms for outage in outages),
+        typical(
             None if outage.part_ms["restore"] is None else _sum(outage, ALONE) for outage in outages
         ),
     )
@@ -90,11 +91,6 @@ def _waited(outage: Outage) -> float | None:
 
 def _sum(outage: Outage, names: Iterable[str]) -> float:
     return sum(outage.part_ms[name] or 0 for name in names)
-
-
-def _median(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
 
 
 HISTORY = timedelta(days=7)
