@@ -15,6 +15,7 @@ from spark_jobs.fold.rule_evaluation import Settings
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
+    Block,
     Column,
     Document,
     Fact,
@@ -318,7 +319,7 @@ def readiness(inputs: Inputs) -> Document:
     fleet = fleet_readiness(inputs.now)
     if not fleet.jobs:
         return Document(Verdict("unknown", message("No job is running.")))
-    blocks = (
+    blocks: tuple[Block, ...] = (
         _facts(fleet),
         *_unknown(fleet),
         _jobs(fleet.jobs),
