@@ -52,7 +52,7 @@ def state_by_day(jobs: Sequence[JobGrowth], window: int, now: datetime) -> list[
         state_bytes_last__isnull=False,
     )
     of_id: dict[tuple[str, str], dict[int, float]] = {}
-    rows = rolled.values_list("cluster", "job_id", "period_start", "state_bytes_last")
+    rows: Any = rolled.values_list("cluster", "job_id", "period_start", "state_bytes_last")
     for cluster, job_id, start, size in rows:
         of_id.setdefault((cluster, job_id), {})[start.astimezone(UTC).toordinal()] = size
     today = now.astimezone(UTC).toordinal()

@@ -420,7 +420,7 @@ def test_a_decline_names_who_where_and_why(viewer, now):
         "flink-tm-1",
         "could not flush",
         "Decline checkpoint 3",
-        "Writing the snapshot failed",
+        "writing it to the checkpoint storage failed",
     ):
         assert told in page, told
 

@@ -169,7 +169,9 @@ def fleet_readiness(now: datetime) -> FleetReadiness:
                 age_ms=age,
                 allowed_ms=allowed_ms,
                 newest=own.newest,
-                relocatable_age_ms=age_ms(now, own.relocatable and own.relocatable.written),
+                relocatable_age_ms=age_ms(
+                    now, own.relocatable.written if own.relocatable else None
+                ),
                 move_ms=rate.duration_ms(own.newest.files, own.newest.size_bytes)
                 if rate and own.newest
                 else None,

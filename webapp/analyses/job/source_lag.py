@@ -23,6 +23,7 @@ from webapp.analyses.document import (
     Fact,
     Facts,
     Inputs,
+    Note,
     NotKnown,
     Table,
     Unit,
@@ -277,6 +278,13 @@ def _most(values: Iterable[float | None]) -> float | None:
 FEW_S = 60
 """Seconds of records, or of event time: less is not called behind."""
 NOT_REPORTED = message("How far the sources are behind is unknown: no connector reports it.")
+FED_BY = message(
+    "Read of a real source: pendingRecords, currentFetchEventTimeLag, currentEmitEventTimeLag, "
+    "watermarkLag and sourceIdleTime, which a source of the lab reported on Flink 1.20 and 2.3; of "
+    "Flink's Kafka source on 2.3 with a broker that speaks Kafka's protocol (Tansu) also "
+    "records-lag-max, commits of offsets, watermark alignment, and splits that it pauses. By its "
+    "documentation and source code alone: millisBehindLatest of Kinesis."
+)
 
 
 @analysis(
@@ -308,7 +316,7 @@ def source_lag(job: JobCurrent, inputs: Inputs) -> Document:
     if lags.sources:
         facts = (*_connector_facts(lags), *_replay_facts(lags), _outage(lags))
         blocks += [_sources(lags), Facts(facts)]
-    blocks.append(_throughput(job, inputs))
+    blocks += [_throughput(job, inputs), Note(FED_BY)]
     return Document(_verdict(lags), tuple(blocks))
 
 
