@@ -7,7 +7,6 @@ from ingest.messages import message, plural
 from spark_jobs.diagnosis.duration_history import (
     Durations,
     durations_of,
-    rounded_down_ms,
     rounded_up_ms,
 )
 from spark_jobs.diagnosis.samples import CheckpointSample
@@ -25,14 +24,13 @@ TIMES_CHECKPOINT, TIMES_SAVEPOINT = 5, 3
 
 @dataclass(frozen=True)
 class InForce:
-    """Without a requirement, ``fleet_minimum_ms`` (of the interval) and ``fleet_pause_ms`` are 0."""
+    """The job's settings, and what the fleet requires; 0 if it requires nothing."""
 
     interval_ms: int | None = None
     min_pause_ms: int | None = None
     timeout_ms: int | None = None
     fleet_minimum_ms: int = 0
     fleet_pause_ms: int = 0
-    recovery_target_ms: int | None = None
 
 
 @dataclass(frozen=True)
@@ -71,14 +69,13 @@ def settings_advice(checkpoints: Iterable[CheckpointSample], now: InForce) -> Se
 
 def interval_advice(took: Durations, now: InForce) -> Advised:
     """Advice on ``execution.checkpointing.interval``: lengthened to twice p99, or the fleet's
-    minimum; shortened only for a recovery-time target.
+    minimum; never shortened.
     """
     if now.interval_ms is None:
         return Advised(
             None, message("the interval in force is not known, or periodic checkpoints are off")
         )
-    p99_ms, target_ms = took.p99_ms, now.recovery_target_ms
-    least_ms = max(interval_for(p99_ms), now.fleet_minimum_ms)
+    least_ms = max(interval_for(took.p99_ms), now.fleet_minimum_ms)
     p99 = _p99_text(took)
     if now.interval_ms < least_ms:
         if least_ms == now.fleet_minimum_ms:
@@ -91,33 +88,9 @@ def interval_advice(took: Durations, now: InForce) -> Advised:
                 "twice p99, so that checkpoints take at most half of the time; {p99:text}", p99=p99
             ),
         )
-    if target_ms is None or now.interval_ms + p99_ms <= target_ms:
-        return Advised(
-            now.interval_ms,
-            message(
-                "left as it is: checkpoints take less than half of the time; {p99:text}", p99=p99
-            ),
-        )
-    within_ms = rounded_down_ms(target_ms - p99_ms)
-    if within_ms < least_ms:
-        return Advised(
-            least_ms,
-            message(
-                "the target of {target_ms:duration} cannot be met: an interval below "
-                "{least_ms:duration} is too short; {p99:text}",
-                target_ms=target_ms,
-                least_ms=least_ms,
-                p99=p99,
-            ),
-        )
     return Advised(
-        within_ms,
-        message(
-            "for the target of {target_ms:duration}: a failure replays at most an interval and a "
-            "checkpoint; {p99:text}",
-            target_ms=target_ms,
-            p99=p99,
-        ),
+        now.interval_ms,
+        message("left as it is: checkpoints take less than half of the time; {p99:text}", p99=p99),
     )
 
 
@@ -128,14 +101,10 @@ def interval_for(p99_ms: float) -> int:
 def pause_advice(interval: Advised, now: InForce) -> Advised:
     if interval.value_ms is None or now.interval_ms is None:
         return Advised(None, message("goes with the interval"))
-    half_ms, pause_ms = interval.value_ms // 2, now.min_pause_ms
-    why = message("left as it is")
+    pause_ms, why = now.min_pause_ms, message("left as it is")
     if interval.value_ms > now.interval_ms:
-        pause_ms = max(half_ms, pause_ms or 0)
+        pause_ms = max(interval.value_ms // 2, pause_ms or 0)
         why = message("half of the interval, so that a slow checkpoint is not followed at once")
-    elif interval.value_ms < now.interval_ms and pause_ms is not None and pause_ms > half_ms:
-        pause_ms = half_ms
-        why = message("half of the interval: a longer pause would undo it")
     if pause_ms is not None and pause_ms < now.fleet_pause_ms:
         return Advised(now.fleet_pause_ms, message("the minimum pause of the fleet"))
     return Advised(pause_ms, why)

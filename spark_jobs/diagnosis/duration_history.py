@@ -61,7 +61,3 @@ def rounded_up_ms(duration_ms: float) -> int:
     day_ms = _STEPS_MS[-1]
     in_days_ms = int(-(-duration_ms // day_ms) * day_ms)
     return next((step_ms for step_ms in _STEPS_MS if duration_ms <= step_ms), in_days_ms)
-
-
-def rounded_down_ms(duration_ms: float) -> int:
-    return max((step_ms for step_ms in _STEPS_MS if step_ms <= duration_ms), default=0)

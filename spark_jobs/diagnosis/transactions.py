@@ -5,7 +5,6 @@ and Kafka's sink, Flink 1.12 to 2.3).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from spark_jobs.diagnosis.duration_history import rounded_up_ms
 from spark_jobs.diagnosis.samples import CheckpointSample, JobStart, LogEvent
@@ -23,10 +22,6 @@ class Commit:
     checkpoint_id: int
     at_ms: int
     open_ms: int
-
-    @property
-    def at(self) -> datetime:
-        return datetime.fromtimestamp(self.at_ms / 1000, UTC)
 
 
 @dataclass(frozen=True)

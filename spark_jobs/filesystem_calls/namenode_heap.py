@@ -1,5 +1,5 @@
-"""A NameNode's heap for files and blocks, by Cloudera's rules of thumb ("Disk space versus
-namespace"): objects of about 150 bytes, and 1 GB of heap for every million blocks.
+"""A NameNode's heap for files and blocks, by Cloudera's rule of thumb ("Disk space versus
+namespace"): objects of about 150 bytes.
 """
 
 from dataclasses import dataclass
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from spark_jobs.filesystem_calls.calls import BLOCK_BYTES
 
 OBJECT_BYTES = 150
-SIZED_BLOCK_BYTES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +27,6 @@ class Namespace:
     @property
     def heap_bytes(self) -> int:
         return self.objects * OBJECT_BYTES
-
-    @property
-    def sized_heap_bytes(self) -> int:
-        return self.blocks * SIZED_BLOCK_BYTES
 
 
 def small_heap_bytes(files: int) -> int:

@@ -1,15 +1,13 @@
-"""Durations of one start's tasks, by vertex, TaskManager and host, and the tasks that others waited
-for.
-"""
+"""Durations of one start's tasks, and the tasks that others waited for."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from statistics import median_low
 from typing import Any
 
 from spark_jobs.fold.checkpoint_log import Names
 from spark_jobs.fold.start_tasks import Task
 
-NAMED = 12
 TASKS_NAMED = 100
 NAME_CHARS = 200
 """Names of vertices may run to kilobytes."""
@@ -23,7 +21,9 @@ STRAGGLES_RATIO, STRAGGLES_MS = 3, 1_000
 
 
 def summary(tasks: Sequence[Task], names: Names) -> dict[str, Any]:
-    by_vertex, by_manager = _group(tasks, "vertex_id"), _group(tasks, "taskmanager_id")
+    by_vertex: dict[str, list[Task]] = defaultdict(list)
+    for task in tasks:
+        by_vertex[task.vertex_id].append(task)
     straggling = {task for of_vertex in by_vertex.values() for task in _stragglers(of_vertex)}
     deployed_at = max(task.deploying_at for task in tasks)
     running_at = max(task.running_at for task in tasks)
@@ -42,15 +42,6 @@ def summary(tasks: Sequence[Task], names: Names) -> dict[str, Any]:
         "stragglers": len(straggling),
         "held_up_ms": max(running_at - max(others), 0) if straggling and others else 0,
         "detail": {
-            "vertices": [
-                {"vertex_id": key, "name": _name(names, key), **spread}
-                for key, spread in _slowest(by_vertex)
-            ],
-            "taskmanagers": [
-                {"taskmanager_id": key, "host": by_manager[key][0].host, **spread}
-                for key, spread in _slowest(by_manager)
-            ],
-            "hosts": [{"host": key, **spread} for key, spread in _slowest(_group(tasks, "host"))],
             "slowest": [
                 {
                     **{name: getattr(task, name) for name in _OF_TASK},
@@ -74,26 +65,3 @@ def _stragglers(tasks: Sequence[Task]) -> Iterator[Task]:
         for task in tasks
         if task.own_ms >= max(STRAGGLES_RATIO * usual_ms, usual_ms + STRAGGLES_MS)
     )
-
-
-def _group(tasks: Iterable[Task], name: str) -> dict[str, list[Task]]:
-    tasks_by_vertex: dict[str, list[Task]] = {}
-    for task in tasks:
-        if (key := getattr(task, name)) is not None:
-            tasks_by_vertex.setdefault(key, []).append(task)
-    return tasks_by_vertex
-
-
-def _slowest(groups: Mapping[str, Sequence[Task]]) -> list[tuple[str, dict[str, Any]]]:
-    spreads = [(key, _spread(tasks)) for key, tasks in groups.items()]
-    return sorted(spreads, key=lambda pair: (-pair[1]["own_max_ms"], pair[0]))[:NAMED]
-
-
-def _spread(tasks: Sequence[Task]) -> dict[str, Any]:
-    spread: dict[str, Any] = {"tasks": len(tasks)}
-    for part in (*_PARTS, "own"):
-        durations = (getattr(task, f"{part}_ms") for task in tasks)
-        known = [duration for duration in durations if duration is not None]
-        spread[f"{part}_median_ms"] = median_low(known) if known else None
-        spread[f"{part}_max_ms"] = max(known, default=None)
-    return spread

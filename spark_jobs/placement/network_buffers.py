@@ -1,7 +1,6 @@
-"""Network buffers that a job needs on each TaskManager. A subtask owns ``buffers_per_channel`` for
-each input channel with a remote producer, and one for each subpartition plus one; without them the
-task fails. Floating buffers are added if the pool has them (Flink: SingleInputGate,
-NettyShuffleUtils).
+"""Network buffers without which tasks of a streaming job fail, by TaskManager. A subtask owns
+``buffers_per_channel`` for each input channel with a remote producer, and one for each subpartition
+plus one (Flink: SingleInputGate, NettyShuffleUtils).
 """
 
 from collections.abc import Sequence
@@ -20,23 +19,16 @@ class BufferSettings:
     """Flink's defaults of all versions from 1.12 to 2.3."""
 
     buffers_per_channel: int = 2
-    floating_per_gate: int = 8
     segment_bytes: int = 32 * 1024
-
-
-@dataclass(frozen=True)
-class BufferNeed:
-    """By TaskManager: ``least``, below which tasks fail, and the number used under load."""
-
-    least: Buffers
-    most: Buffers
 
 
 def buffers_needed(
     plan: Plan, taskmanager_of: Sequence[Indices], taskmanagers: int, settings: BufferSettings
-) -> BufferNeed:
-    """``taskmanager_of``: by vertex, of each subtask; below 0 is unknown, and remote to all others."""
-    least, most = np.zeros(taskmanagers, dtype=np.int64), np.zeros(taskmanagers, dtype=np.int64)
+) -> Buffers:
+    """``taskmanager_of``: by vertex, the TaskManager of each subtask. Below 0 is unknown, and
+    counts as remote to all others.
+    """
+    needed = np.zeros(taskmanagers, dtype=np.int64)
     tasks = [np.bincount(where[where >= 0], minlength=taskmanagers) for where in taskmanager_of]
     for edge in plan.edges:
         source = plan.vertices[edge.source].parallelism
@@ -55,14 +47,8 @@ def buffers_needed(
             remote = tasks[edge.target] * (source - tasks[edge.source])
         exclusive = remote * settings.buffers_per_channel
         # One gate and one result partition for each edge and subtask.
-        least += exclusive + tasks[edge.target] + written + tasks[edge.source]
-        floating = settings.floating_per_gate
-        output = np.maximum(
-            written + tasks[edge.source],
-            written * settings.buffers_per_channel + tasks[edge.source] * floating,
-        )
-        most += exclusive + tasks[edge.target] * floating + output
-    return BufferNeed(least, most)
+        needed += exclusive + tasks[edge.target] + written + tasks[edge.source]
+    return needed
 
 
 def _remote_pointwise(

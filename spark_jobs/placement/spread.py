@@ -1,10 +1,12 @@
+"""How evenly tasks are spread: tasks and network buffers of each TaskManager."""
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from spark_jobs.placement.network_buffers import BufferNeed, BufferSettings, buffers_needed
+from spark_jobs.placement.network_buffers import BufferSettings, buffers_needed
 from spark_jobs.placement.plan import Indices, Plan
 
 Reals = npt.NDArray[np.float64]
@@ -12,13 +14,13 @@ Reals = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Spread:
-    """By TaskManager. ``busy_cores``: threads at work. ``tasks_of``: vertices × TaskManagers,
-    without tasks of unknown TaskManager.
+    """By TaskManager: ``tasks``, and ``buffers`` without which they fail.
+
+    ``tasks_of``: vertices × TaskManagers. Tasks of unknown TaskManager are not counted.
     """
 
     tasks_of: Indices
-    busy_cores: Reals | None
-    buffers: BufferNeed
+    buffers: Indices
 
     @property
     def tasks(self) -> Indices:
@@ -41,14 +43,7 @@ def spread(
     taskmanager_of: Sequence[Indices],
     taskmanagers: int,
     settings: BufferSettings,
-    busy_ratio: Sequence[float | None] | None = None,
 ) -> Spread:
-    """``busy_ratio``: by vertex, the mean of its subtasks; unknown for one makes ``busy_cores``
-    unknown.
-    """
     counts = [np.bincount(where[where >= 0], minlength=taskmanagers) for where in taskmanager_of]
     tasks_of = np.stack(counts) if counts else np.zeros((0, taskmanagers), dtype=np.int64)
-    busy = None
-    if busy_ratio and all(ratio is not None for ratio in busy_ratio):
-        busy = np.asarray(np.array(busy_ratio, dtype=np.float64) @ tasks_of)
-    return Spread(tasks_of, busy, buffers_needed(plan, taskmanager_of, taskmanagers, settings))
+    return Spread(tasks_of, buffers_needed(plan, taskmanager_of, taskmanagers, settings))

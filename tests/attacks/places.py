@@ -20,7 +20,7 @@ from django.utils.regex_helper import normalize
 
 from webapp.accounts.models import ApiToken
 from webapp.alerting.models import Alert, RuleSetting, Silence
-from webapp.analyses.registry import all_root_analyses
+from webapp.analyses.registry import all_analyses
 from webapp.checkpoints.models import CheckpointFact
 from webapp.cleanup.models import CleanupPlan
 from webapp.delivery.models import Delivery, Endpoint
@@ -91,13 +91,13 @@ QUERY: dict[str, dict[str, str]] = {
     "alert-setting": {"rule": "rule"},
     "storage-statement": {"kind": "excluded", "subject": "root"},
     "checkpoint-go": {"id": "checkpoint"},
-    **{f"storage-{name}": {"uri": "root"} for name in all_root_analyses()},
+    **{f"storage-{name}": {"uri": "root"} for name in all_analyses("root")},
     **{
         f"storage-{one.name}-chart-{key}": {"uri": "root"}
-        for one in all_root_analyses().values()
+        for one in all_analyses("root").values()
         for key in one.charts
     },
-    **{f"api-storage-analysis-{name}": {"root": "root"} for name in all_root_analyses()},
+    **{f"api-storage-analysis-{name}": {"root": "root"} for name in all_analyses("root")},
 }
 """Pages that are asked for something by a parameter of the query: which one, and what of it is
 there.

@@ -35,7 +35,7 @@ from webapp.accounts.roles import Role
 from webapp.alerting.models import Alert
 from webapp.findings.models import Finding
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.growth.models import JobGrowth, StoredDay
+from webapp.growth.models import JobGrowth
 from webapp.incidents.models import Incident
 from webapp.lib import grants
 
@@ -119,14 +119,6 @@ def _audited_together(mine: JobCurrent, of: JobCurrent, their_root: str) -> None
 
 def _grown(of: JobCurrent) -> None:
     now = timezone.now()
-    StoredDay.objects.create(
-        cluster=of.cluster,
-        job_id=of.job_id,
-        day=now.date(),
-        stored_bytes=1 << 30,
-        unreferenced_bytes=1 << 20,
-        as_of=now,
-    )
     JobGrowth.objects.bulk_create(
         JobGrowth(
             cluster=of.cluster,

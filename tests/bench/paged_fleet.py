@@ -31,7 +31,7 @@ from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
 from webapp.findings.choices import SEVERITY_RANK, FindingState
 from webapp.findings.models import Finding, FindingHost
 from webapp.fleet.models import JobCurrent
-from webapp.growth.models import JobGrowth, Objective, ObjectiveRecord, StoredDay
+from webapp.growth.models import JobGrowth, Objective, ObjectiveRecord
 from webapp.growth.trends import WINDOWS
 from webapp.hosts import days, loads
 from webapp.hosts.models import HostEvent, JobHost
@@ -416,21 +416,6 @@ def _alert(number: int, of: Finding, group: AlertGroup, incident: Incident) -> A
 def fill_growth(size: Size, jobs: Sequence[JobCurrent], now: datetime) -> None:
     today = now.astimezone(UTC).date()
     ago = [today - timedelta(days=day) for day in range(size.days)]
-    _create(
-        StoredDay,
-        (
-            StoredDay(
-                cluster=of.cluster,
-                job_id=of.job_id,
-                day=day,
-                stored_bytes=2 * number * 10**6,
-                unreferenced_bytes=number * 10**4,
-                as_of=now,
-            )
-            for number, of in enumerate(jobs)
-            for day in ago
-        ),
-    )
     none = (
         "declined",
         "expired",
@@ -477,8 +462,6 @@ def _growth(number: int, of: JobCurrent, days: int, now: datetime) -> JobGrowth:
             "state_bytes_per_day_low": 0.0,
             "state_bytes_per_day_high": 10.0**9,
             "uploaded_bytes": number * 101 % 10**11,
-            "unreferenced_bytes": number * 13 % 10**9,
-            "stored_bytes": number * 23 % 10**12,
             "days_to_timeout": None if number % 4 else number % 900 / 3,
         }
     )

@@ -12,8 +12,6 @@ from webapp.fleet.models import JobCurrent
 from webapp.fleet.sorting import FLEET_SORTS
 from webapp.growth.sorting import SORTS as GROWTH_SORTS
 from webapp.hosts.filters import HostsFilters
-from webapp.hosts.lookup import ANY, COUNTED
-from webapp.hosts.lookup import SORTS as HOST_SORTS
 from webapp.incidents.models import Incident
 from webapp.storage.views.root import JOB_SORTS
 
@@ -56,20 +54,11 @@ def of_every_page(size: Size, of: JobCurrent) -> dict[str, list[Asked]]:
         "storage": _all("/storage/", [{}]),
         "root": _all("/storage/root/", [{"uri": root, "sort": sort} for sort in JOB_SORTS]),
         "hosts": _all("/hosts/", _hosts()),
-        "host": _all(
-            host, [{}, *RANGES, {"kind": "decline"}, {"kind": "decline", **month}, *_named_most()]
-        ),
+        "host": _all(host, [{}, *RANGES, *_named_most()]),
         "growth": _all("/growth/", _growth()),
-        "growth chart": _all(
-            "/growth/chart",
-            [*_growth(), {"metric": "uploaded"}, {"metric": "unreferenced", "days": "90"}],
-        ),
+        "growth chart": _all("/growth/chart", _growth()),
         "job": _all(one_job, [{}, week, month]),
-        "job charts": [
-            (f"{one_job}charts/{chart}", asked)
-            for chart in ("strip", "pools")
-            for asked in ({}, week, month)
-        ],
+        "job charts": _all(f"{one_job}charts/strip", [{}, week, month]),
         "cluster": [(f"/clusters/cluster-{number}/", {}) for number in range(5)],
         "objectives": [("/objectives/", {})],
     }
@@ -116,27 +105,16 @@ def _of_rule(states: Iterable[str]) -> list[dict[str, str]]:
 def _hosts() -> list[dict[str, str]]:
     narrowed = [
         {},
-        *({"trouble": kind} for kind in (ANY, *COUNTED)),
         OF_CLUSTER,
         OF_TEAM,
         {"name": "10-3-"},
         {"name": "nothing-like-it"},
     ]
-    far = (
-        [{"after": "4000"}, {"after": "4000", "sort": "host"}]
-        if "after" in HostsFilters.parameters()
-        else []
-    )
+    far = [{"after": "4000"}] if "after" in HostsFilters.parameters() else []
     return [
-        *_both_ways(HOST_SORTS),
         *narrowed,
         *far,
-        {**OF_CLUSTER, "trouble": "losses", "sort": "-jobs"},
-        *(
-            {**span, **asked}
-            for span in RANGES
-            for asked in ({}, {"sort": "-losses"}, {"trouble": "declines"}, OF_TEAM)
-        ),
+        *({**span, **asked} for span in RANGES for asked in ({}, OF_TEAM)),
     ]
 
 

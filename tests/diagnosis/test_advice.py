@@ -13,7 +13,7 @@ from spark_jobs.diagnosis.advice import (
     settings_advice,
     timeout_advice,
 )
-from spark_jobs.diagnosis.duration_history import durations_of, rounded_down_ms, rounded_up_ms
+from spark_jobs.diagnosis.duration_history import durations_of, rounded_up_ms
 from spark_jobs.diagnosis.samples import CheckpointSample
 from tests.diagnosis.jobs import checkpoint, minutely, savepoint
 
@@ -85,24 +85,6 @@ def test_no_pause_below_the_minimum_of_the_fleet_is_advised():
     for now, pause_ms in ((SET, 5_000), (replace(SET, min_pause_ms=9_000), 9_000)):
         within = replace(now, fleet_pause_ms=5_000)
         assert pause_advice(interval_advice(quick(), within), within).value_ms == pause_ms
-
-
-def test_only_a_recovery_time_target_shortens():
-    rare = replace(SET, interval_ms=600_000, min_pause_ms=300_000)
-    assert interval_advice(quick(), rare).value_ms == 600_000
-    assert interval_advice(quick(), replace(rare, recovery_target_ms=700_000)).value_ms == 600_000
-    wanted = replace(rare, recovery_target_ms=61_000)
-    assert (
-        interval_advice(quick(), wanted).value_ms,
-        pause_advice(interval_advice(quick(), wanted), wanted).value_ms,
-    ) == (60_000, 30_000)
-
-
-def test_a_target_never_makes_checkpoints_too_frequent():
-    wanted = InForce(interval_ms=60_000, fleet_minimum_ms=30_000, recovery_target_ms=10_000)
-    advised = interval_advice(quick(), wanted)
-    assert advised.value_ms == 30_000
-    assert "cannot be met" in advised.why
 
 
 def test_an_interval_that_is_not_known_is_not_advised_on():
@@ -187,11 +169,6 @@ def test_advice_reads_a_jobs_checkpoints():
     assert (len(took.checkpoints), len(took.savepoints), took.expired) == (120, 1, (10_000,))
     advice = settings_advice(history, replace(SET, timeout_ms=10_000))
     assert (advice.interval.value_ms, advice.timeout.value_ms) == (10_000, 180_000)
-
-
-@given(st.floats(min_value=1_000, max_value=8e7))
-def test_rounding_down_never_goes_above(duration_ms):
-    assert duration_ms / 3 <= rounded_down_ms(duration_ms) <= duration_ms
 
 
 @given(st.floats(min_value=1, max_value=1e10))

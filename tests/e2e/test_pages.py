@@ -112,8 +112,8 @@ def test_no_page_makes_the_browser_complain_ask_another_host_or_scroll_sideways(
 
 def test_all_charts_of_a_job_are_drawn(page, site):
     page.goto(f"{site}{JOB}?tab=pressure")
-    assert all_charts_drawn(page) == ["drawn"] * 2
-    assert page.locator(".heatmaplayer image").count() == 2
+    assert all_charts_drawn(page) == ["drawn"]
+    assert page.locator(".heatmaplayer image").count() == 1
     expect(page.locator(".annotation-text", has_text="restart 1").first).to_be_visible()
 
 
@@ -272,15 +272,6 @@ def test_the_cause_is_on_the_first_screen(page, site):
     expect(page.get_by_text("Next:").first).to_be_in_viewport()
 
 
-def test_on_a_telephone_the_graph_runs_from_top_to_bottom(page, site):
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{site}{JOB}?tab=pressure")
-    shown = page.locator(".graph-frame:visible")
-    expect(shown).to_have_count(1)
-    assert shown.locator("svg").bounding_box()["width"] <= 390
-    expect(shown.get_by_text("◆ origin")).to_be_visible()
-
-
 def test_advice_is_worked_out_once_it_comes_into_view(page, site):
     page.goto(site + JOB)
     page.locator("#advice").scroll_into_view_if_needed()
@@ -377,16 +368,14 @@ def test_the_time_range_is_there_where_it_means_something(page, site):
         assert (page.locator(".range").count() == 1) == is_there
 
 
-def test_a_click_on_a_vertex_of_the_graph_opens_its_subtasks_which_sort_in_place(
+def test_a_click_on_a_vertex_of_the_graph_opens_its_subtasks_which_refresh_in_place(
     page, site, complaints
 ):
     page.goto(f"{site}{JOB}?tab=pressure")
     page.locator("svg.graph a[href*='/vertices/v2/']").first.click()
     panel = page.locator("#vertex-panel .vertex-subtasks")
     expect(panel).to_be_visible()
-    panel.get_by_role("link", name="Subtask", exact=True).click()
-    expect(panel.locator("th[aria-sort=ascending]")).to_have_count(1)
-    with page.expect_response("**/vertices/v2/subtasks?sort=subtask**"):
+    with page.expect_response("**/vertices/v2/subtasks?**"):
         page.evaluate("document.dispatchEvent(new CustomEvent('weir:refresh'))")
-    expect(panel.locator("th[aria-sort=ascending]")).to_have_count(1)
+    expect(panel).to_be_visible()
     assert page.url == f"{site}{JOB}?tab=pressure" and complaints == []

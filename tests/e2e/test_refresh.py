@@ -41,26 +41,6 @@ def test_news_come_without_a_reload_and_focus_scroll_and_charts_stay(page, site,
     assert complaints == []
 
 
-def test_advice_is_worked_out_again_with_what_the_reader_entered(page, site, complaints):
-    page.goto(f"{site}/jobs/prod-eu/{'c' * 32}/")
-    reveal_advice(page)
-    expect(page.locator("#advice")).not_to_contain_text("Calculated when")
-    page.locator("#target").fill("77")
-    with page.expect_response(
-        lambda answer: "/advice?" in answer.url and "target=77" in answer.url
-    ):
-        page.locator("#target").press("Tab")
-    page.wait_for_load_state("networkidle")
-    with page.expect_response(
-        lambda answer: "/advice?" in answer.url and "target=77" in answer.url
-    ):
-        page.evaluate(REFRESH)
-    page.wait_for_load_state("networkidle")
-    assert page.locator("#target").input_value() == "77"
-    assert page.locator("#advice").count() == 1
-    assert complaints == []
-
-
 def test_a_row_that_moves_takes_its_focus_along(page, site):
     page.goto(site)
     page.locator("a", has_text="clickstream").focus()

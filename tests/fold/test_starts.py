@@ -229,11 +229,3 @@ def test_figures_of_tasks_are_those_of_a_plain_count(given_tasks: list[Task]) ->
     named = [(one["vertex_id"], one["subtask"]) for one in found["detail"]["slowest"]]
     assert len(named) == min(max(1, len(slow)), 100)
     assert found["detail"]["slowest"][0]["own_ms"] == max(task.own_ms for task in given_tasks)
-    for group, name in (
-        ("vertices", "vertex_id"),
-        ("taskmanagers", "taskmanager_id"),
-        ("hosts", "host"),
-    ):
-        for one in found["detail"][group]:
-            own = [task.own_ms for task in given_tasks if getattr(task, name) == one[name]]
-            assert (one["tasks"], one["own_max_ms"]) == (len(own), max(own))

@@ -100,10 +100,10 @@ def contents(job: Job, placed: dict[tuple[int, int], int]) -> dict[int, frozense
 
 
 def buffers(
-    job: Job, where: dict[tuple[int, int], int], taskmanagers: int, per_channel: int, floating: int
-) -> tuple[list[int], list[int]]:
-    """Channel by channel: at least and at most, by TaskManager."""
-    least, most = [0] * taskmanagers, [0] * taskmanagers
+    job: Job, where: dict[tuple[int, int], int], taskmanagers: int, per_channel: int
+) -> list[int]:
+    """Channel by channel, by TaskManager."""
+    least = [0] * taskmanagers
     for edge in job.edges:
         source, target, _ = edge
         written = Counter[int]()
@@ -115,12 +115,10 @@ def buffers(
                 if where[source, producer] != here:
                     exclusive += per_channel
             least[here] += exclusive + 1
-            most[here] += exclusive + floating
         for producer in range(job.vertices[source][0]):
             there = where[source, producer]
             least[there] += written[producer] + 1
-            most[there] += written[producer] * per_channel + floating
-    return least, most
+    return least
 
 
 def regions(job: Job) -> list[set[tuple[int, int]]]:

@@ -1,8 +1,7 @@
 """Analyses over the API: one list, one document, whose schema follows from the dataclasses."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, is_dataclass
-from datetime import datetime
+from collections.abc import Callable, Mapping
+from dataclasses import is_dataclass
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -13,11 +12,11 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from ingest.messages import message
-from webapp.analyses.declaration import Analysis, Declaration, FleetAnalysis, RootAnalysis
-from webapp.analyses.document import Document, Inputs, Link, Table
+from webapp.analyses.declaration import Analysis, Subject
+from webapp.analyses.document import Document, Inputs, Link, Table, public_fields
 from webapp.analyses.inputs import inputs_for_fleet, inputs_for_job, inputs_for_root
 from webapp.analyses.presentation import plain
-from webapp.analyses.registry import all_analyses, all_fleet_analyses, all_root_analyses
+from webapp.analyses.registry import all_analyses
 from webapp.fleet.job_lookup import job_or_404
 from webapp.lib.api.filtering import described, given
 from webapp.lib.api.lists import ERRORS, NOT_FOUND
@@ -41,43 +40,34 @@ class RootParameters(ListFilters):
     root = LongText(about=message("its canonical URI"))
 
 
-def answered(analysis: Declaration[Any, Any], inputs: Inputs, document: Document) -> dict[str, Any]:
-    blocks: dict[str, Any] = plain(document)
-    return {
-        "analysis": analysis.name,
-        "title": analysis.title,
-        "as_of": plain(inputs.until),
-        **blocks,
-    }
+def answered(analysis: Analysis, inputs: Inputs, document: Document) -> dict[str, Any]:
+    about = {"analysis": analysis.name, "title": analysis.title, "as_of": plain(inputs.until)}
+    return {**about, **plain(document)}
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
-    origin, of = get_origin(kind), get_args(kind)
+    origin, parts = get_origin(kind), get_args(kind)
     if kind is Link:
         return {"type": "string"}
     if origin is Literal:
-        return {"type": "string", "enum": list(of)}
+        return {"type": "string", "enum": list(parts)}
     if origin in (Union, UnionType):
-        options = [option for option in of if option is not type(None)]
+        options = [option for option in parts if option is not type(None)]
         if str in options:
             return dict(ANY_VALUE)
         if len(options) == 1:
             return {**schema_of(options[0]), "nullable": True}
         return {"oneOf": [schema_of(option) for option in options]}
     if origin is tuple:
-        return {"type": "array", "items": schema_of(of[0])}
+        return {"type": "array", "items": schema_of(parts[0])}
     if is_dataclass(kind):
         return _object(kind)
-    return {
-        "type": {int: "integer", float: "number", bool: "boolean", datetime: "string"}.get(
-            kind, "string"
-        )
-    }
+    return {"type": {int: "integer", float: "number", bool: "boolean"}.get(kind, "string")}
 
 
 def _object(kind: Any) -> dict[str, Any]:
     hints = get_type_hints(kind)
-    properties = {field.name: schema_of(hints[field.name]) for field in fields(kind)}
+    properties = {field.name: schema_of(hints[field.name]) for field in public_fields(kind)}
     if kind is Table:
         row = {
             "type": "object",
@@ -118,75 +108,54 @@ class AnalysesView(APIView):
         )
 
 
-def _job_arguments(
-    request: Request, analysis: Analysis, cluster: str, job_id: str
-) -> tuple[tuple[Any, ...], Inputs]:
-    job = job_or_404(cluster, job_id)
-    return (job,), inputs_for_job(job, given(analysis.parameters, request))
+def _arguments(request: Request, analysis: Analysis, **address: str) -> tuple[Any, ...]:
+    """The subject of the analysis, none for the fleet, and its ``Inputs``."""
+    if analysis.of == "fleet":
+        return (inputs_for_fleet(given(analysis.parameters, request)),)
+    if analysis.of == "root":
+        figures = audited_or_404(given(RootParameters, request).values.get("root", ""))
+        return figures, inputs_for_root(figures, given(analysis.parameters, request))
+    job = job_or_404(**address)
+    return job, inputs_for_job(job, given(analysis.parameters, request))
 
 
-def _fleet_arguments(request: Request, analysis: FleetAnalysis) -> tuple[tuple[Any, ...], Inputs]:
-    return (), inputs_for_fleet(given(analysis.parameters, request))
-
-
-def _root_arguments(request: Request, analysis: RootAnalysis) -> tuple[tuple[Any, ...], Inputs]:
-    figures = audited_or_404(given(RootParameters, request).values.get("root", ""))
-    return (figures,), inputs_for_root(figures, given(analysis.parameters, request))
-
-
-def view_of(
-    analysis: Declaration[Any, Any],
-    kind: str,
-    look_up: Callable[..., tuple[tuple[Any, ...], Inputs]],
-    responses: Mapping[Any, Any],
-    parameters: Iterable[Any] = (),
-) -> Callable[..., Any]:
-    """A view for each analysis, so that the OpenAPI document has its parameters. ``look_up``: finds
-    its subject and ``Inputs``.
-    """
+def view_of(analysis: Analysis) -> Callable[..., Any]:
+    """A view for each analysis, so that the OpenAPI document has its parameters."""
+    root = described(RootParameters, required=("root",)) if analysis.of == "root" else []
 
     class AnalysisView(APIView):
         @extend_schema(
             summary=f"{analysis.title}: {analysis.summary}",
-            operation_id=f"{kind}_analysis_{analysis.name.replace('-', '_')}",
-            parameters=[*parameters, *described(analysis.parameters)],
-            responses={200: document_schema(), **responses},
+            operation_id=f"{analysis.of}_analysis_{analysis.name.replace('-', '_')}",
+            parameters=[*root, *described(analysis.parameters)],
+            responses={
+                200: document_schema(),
+                **ERRORS,
+                **({} if analysis.of == "fleet" else NOT_FOUND),
+            },
         )
-        def get(self, request: Request, **of: str) -> Response:
-            subject, inputs = look_up(request, analysis, **of)
-            return Response(answered(analysis, inputs, analysis.answer(*subject, inputs)))
+        def get(self, request: Request, **address: str) -> Response:
+            arguments = _arguments(request, analysis, **address)
+            return Response(answered(analysis, arguments[-1], analysis.answer(*arguments)))
 
     return AnalysisView.as_view()
 
 
+JOB_ANALYSES = "jobs/<name:cluster>/<name:job_id>/analyses/"
+ADDRESSES: Mapping[Subject, tuple[str, str]] = {
+    "fleet": ("analyses/", "api-analysis-"),
+    "root": ("storage-analyses/", "api-storage-analysis-"),
+    "job": (JOB_ANALYSES, "api-job-analysis-"),
+}
+"""Path before the name of an analysis, and prefix of the address's name."""
+
+
 def urlpatterns() -> list[URLPattern]:
-    of_job = "jobs/<name:cluster>/<name:job_id>/analyses"
-    of_one = {**ERRORS, **NOT_FOUND}
-    root = described(RootParameters, required=("root",))
     return [
+        path(JOB_ANALYSES, AnalysesView.as_view(), name="api-job-analyses"),
         *(
-            path(
-                f"analyses/{name}/",
-                view_of(analysis, "fleet", _fleet_arguments, ERRORS),
-                name=f"api-analysis-{name}",
-            )
-            for name, analysis in all_fleet_analyses().items()
-        ),
-        *(
-            path(
-                f"storage-analyses/{name}/",
-                view_of(analysis, "root", _root_arguments, of_one, root),
-                name=f"api-storage-analysis-{name}",
-            )
-            for name, analysis in all_root_analyses().items()
-        ),
-        path(f"{of_job}/", AnalysesView.as_view(), name="api-job-analyses"),
-        *(
-            path(
-                f"{of_job}/{name}/",
-                view_of(analysis, "job", _job_arguments, of_one),
-                name=f"api-job-analysis-{name}",
-            )
-            for name, analysis in all_analyses().items()
+            path(f"{folder}{name}/", view_of(analysis), name=f"{prefix}{name}")
+            for of, (folder, prefix) in ADDRESSES.items()
+            for name, analysis in all_analyses(of).items()
         ),
     ]

@@ -3,10 +3,10 @@ render. Texts are messages (``ingest.messages``) or foreign names. Values are nu
 unit, aware instants or texts; ``None`` is unknown and shown as such.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import Field, dataclass, field, fields
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal, Self
 
 import plotly.graph_objects as go
 
@@ -75,12 +75,25 @@ class Facts:
 
 @dataclass(frozen=True)
 class Column:
-    """``meaning`` is the tooltip of the heading."""
+    """``meaning`` is the tooltip of the heading. ``value`` reads the cell from the item of a row: a
+    function, or the dotted path of an attribute, None if any of its parts is; by default ``key``.
+    """
 
     key: str
     name: str
     unit: Unit = "text"
     meaning: str = ""
+    value: Callable[[Any], Value] | str = field(default="", metadata={"is_public": False})
+
+    def read(self, item: Any) -> Value:
+        if callable(self.value):
+            return self.value(item)
+        for name in (self.value or self.key).split("."):
+            if item is None:
+                break
+            item = item.get(name) if isinstance(item, Mapping) else getattr(item, name)
+        read: Value = item
+        return read
 
 
 @dataclass(frozen=True)
@@ -98,6 +111,23 @@ class Table:
     empty: str = ""
     total: int | None = None
     kind: Literal["table"] = "table"
+
+    @classmethod
+    def of(
+        cls,
+        items: Iterable[Any],
+        key: str,
+        title: str,
+        columns: Iterable[Column],
+        *,
+        most: int | None = None,
+        **texts: str,
+    ) -> Self:
+        """A row for each of the first ``most`` items. ``texts``: subtitle, note, empty."""
+        items, columns = tuple(items), tuple(columns)
+        rows = tuple(tuple(column.read(item) for column in columns) for item in items[:most])
+        total = len(items) if len(items) > len(rows) else None
+        return cls(key, title, columns, rows, total=total, **texts)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -132,6 +162,11 @@ class NotKnown:
 
     reason: str
     kind: Literal["not_known"] = "not_known"
+
+
+def public_fields(block: Any) -> list[Field[Any]]:
+    """Those of a dataclass that API and files have."""
+    return [field for field in fields(block) if field.metadata.get("is_public", True)]
 
 
 Block = Facts | Table | Chart | Advice | Note | NotKnown

@@ -1,7 +1,7 @@
 """Blocks of a document for the templates."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,7 +9,17 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 
 from ingest.messages import Message
-from webapp.analyses.document import Block, Column, Document, Facts, Link, Table, Unit, Value
+from webapp.analyses.document import (
+    Block,
+    Column,
+    Document,
+    Facts,
+    Link,
+    Table,
+    Unit,
+    Value,
+    public_fields,
+)
 from webapp.lib import instants, quantities
 from webapp.lib.messages.rendering import localised
 
@@ -51,15 +61,12 @@ def plain(value: Any) -> Any:
     """
     if isinstance(value, Link):
         return value.text
-    if isinstance(value, Table):
-        keys = [column.key for column in value.columns]
-        rows = [dict(zip(keys, map(plain, row), strict=True)) for row in value.rows]
-        return {
-            field.name: rows if field.name == "rows" else plain(getattr(value, field.name))
-            for field in fields(value)
-        }
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        named = {field.name: plain(getattr(value, field.name)) for field in public_fields(value)}
+        if isinstance(value, Table):
+            keys = [column.key for column in value.columns]
+            named["rows"] = [dict(zip(keys, row, strict=True)) for row in named["rows"]]
+        return named
     if isinstance(value, tuple | list):
         return [plain(item) for item in value]
     if isinstance(value, dict):
@@ -93,8 +100,8 @@ class ShownColumn:
 @dataclass(frozen=True)
 class ShownTable:
     table: Table
-    columns: tuple[ShownColumn, ...]
-    rows: tuple[tuple[ShownCell, ...], ...]
+    columns: Sequence[ShownColumn]
+    rows: Sequence[Sequence[ShownCell]]
 
     @property
     def total(self) -> int:
@@ -118,14 +125,12 @@ def _present(block: Block) -> Any:
     if isinstance(block, Facts):
         return [(fact, _cell(fact.value, fact.unit)) for fact in block.facts]
     if isinstance(block, Table):
-        columns = tuple(ShownColumn(column, _css(column.unit)) for column in block.columns)
-        rows = tuple(
-            tuple(
-                _cell(value, column.unit) for value, column in zip(row, block.columns, strict=True)
-            )
-            for row in block.rows[:MOST_SHOWN]
+        units = [column.unit for column in block.columns]
+        return ShownTable(
+            block,
+            [ShownColumn(column, _css(column.unit)) for column in block.columns],
+            [list(map(_cell, row, units)) for row in block.rows[:MOST_SHOWN]],
         )
-        return ShownTable(block, columns, rows)
     return block
 
 

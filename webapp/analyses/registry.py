@@ -7,15 +7,7 @@ from pkgutil import iter_modules
 from typing import get_args
 
 from webapp.analyses import fleet, job, root
-from webapp.analyses.declaration import (
-    OF_FLEET,
-    OF_JOB,
-    OF_ROOT,
-    Analysis,
-    FleetAnalysis,
-    RootAnalysis,
-    Tab,
-)
+from webapp.analyses.declaration import DECLARED, Analysis, Subject, Tab
 
 
 @cache
@@ -25,18 +17,8 @@ def _import_analyses() -> None:
             import_module(module.name)
 
 
-def all_analyses() -> Mapping[str, Analysis]:
+def all_analyses(of: Subject = "job") -> Mapping[str, Analysis]:
     """By name, in the order of the tabs and of the alphabet."""
     _import_analyses()
     tabs = get_args(Tab)
-    return dict(sorted(OF_JOB.items(), key=lambda pair: (tabs.index(pair[1].tab), pair[0])))
-
-
-def all_fleet_analyses() -> Mapping[str, FleetAnalysis]:
-    _import_analyses()
-    return dict(sorted(OF_FLEET.items()))
-
-
-def all_root_analyses() -> Mapping[str, RootAnalysis]:
-    _import_analyses()
-    return dict(sorted(OF_ROOT.items()))
+    return dict(sorted(DECLARED[of].items(), key=lambda pair: (tabs.index(pair[1].tab), pair[0])))

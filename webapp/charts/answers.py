@@ -64,9 +64,7 @@ def answer_or_nothing(figure: go.Figure | None) -> dict[str, Any]:
 def _shift(part: Any, ahead: timedelta, named: str) -> Any:
     if isinstance(part, dict):
         return {
-            key: _rename(value, named)
-            if key in ("hoverformat", "hovertemplate")
-            else _shift(value, ahead, named)
+            key: _rename(value, named) if key in _FORMS else _shift(value, ahead, named)
             for key, value in part.items()
         }
     if isinstance(part, list):

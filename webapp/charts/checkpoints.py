@@ -182,13 +182,13 @@ def timeline(
     widths_ms = bar_widths_ms(
         [bar.trigger_time for bar in shown], (end - start) / timedelta(milliseconds=1), 0.72
     )
-    traces = [_phase(shown, phase, widths_ms) for phase in PHASES]
-    traces.append(
-        _stack(
-            shown, gettext("other or unknown"), OTHER, [bar.other_ms for bar in shown], widths_ms
-        )
-    )
-    longest_ms = max((_height_ms(bar) for bar in shown), default=0.0)
+    heights_ms = [
+        (gettext(PHASE_WORDS[phase]), PHASE_COLOURS[phase], [bar.parts_ms[phase] for bar in shown])
+        for phase in PHASES
+    ]
+    heights_ms.append((gettext("other or unknown"), OTHER, [bar.other_ms for bar in shown]))
+    traces = [_stack(shown, *part, widths_ms) for part in heights_ms]
+    longest_ms = max(map(sum, zip(*(part[2] for part in heights_ms), strict=True)), default=0.0)
     # A distant time-out would flatten the bars; it is only drawn if they come near it.
     if timeout_ms and longest_ms >= timeout_ms / 3:
         annotated.add_limit(
@@ -232,16 +232,6 @@ def timeline(
                 events_note,
             ),
         )
-    )
-
-
-def _phase(bars: Sequence[CheckpointBar], phase: str, widths_ms: list[float]) -> go.Bar:
-    return _stack(
-        bars,
-        gettext(PHASE_WORDS[phase]),
-        PHASE_COLOURS[phase],
-        [bar.parts_ms[phase] for bar in bars],
-        widths_ms,
     )
 
 
@@ -353,10 +343,6 @@ def _hover(bar: CheckpointBar) -> str:
     if bar.slowest:
         lines.append(gettext("slowest: %(slowest)s") % {"slowest": plain(bar.slowest)})
     return "<br>".join(lines)
-
-
-def _height_ms(bar: CheckpointBar) -> float:
-    return sum(bar.parts_ms.values()) + bar.other_ms
 
 
 def tick_step_ms(longest_ms: float) -> float:

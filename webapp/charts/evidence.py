@@ -69,27 +69,27 @@ def over_time(
 
     ``occurrences`` are sorted by time; ``tick_words`` writes a value in its unit.
     """
-    kept = worst_in_buckets(
+    shown = worst_in_buckets(
         occurrences, MOST_POINTS, lambda point: point.at, lambda point: point.value
     )
     layout, events_note = annotated.drawn(events, start, end)
     line = go.Scatter(
-        x=[plot_time(occurrence.at) for occurrence in kept],
-        y=[occurrence.value for occurrence in kept],
-        mode="lines+markers" if len(kept) <= 200 else "lines",
+        x=[plot_time(occurrence.at) for occurrence in shown],
+        y=[occurrence.value for occurrence in shown],
+        mode="lines+markers" if len(shown) <= 200 else "lines",
         line={"color": ACCENT, "width": 1.6},
         marker={
             "size": 7,
-            "color": [_COLOURS.get(occurrence.severity, ACCENT) for occurrence in kept],
+            "color": [_COLOURS.get(occurrence.severity, ACCENT) for occurrence in shown],
         },
         hovertext=[
             f"<b>{plain(name)}</b><br>{plain(occurrence.words, 120)}<br>{instant_text(occurrence.at)}"
-            for occurrence in kept
+            for occurrence in shown
         ],
         hovertemplate="%{hovertext}<extra></extra>",
         showlegend=False,
     )
-    values = [occurrence.value for occurrence in kept] + (
+    values = [occurrence.value for occurrence in shown] + (
         [threshold] if threshold is not None else []
     )
     low, high = min(0.0, *values), max(0.0, *values)
@@ -122,7 +122,7 @@ def over_time(
             None,
             (
                 note(
-                    len(kept),
+                    len(shown),
                     len(occurrences),
                     gettext("occurrences"),
                     gettext("the largest value"),

@@ -19,25 +19,15 @@ _MOST_LANES = 3_000
 
 @dataclass(frozen=True)
 class Geometry:
-    """Sizes in pixels. ``downwards`` stacks the layers from top to bottom, for narrow screens."""
+    """Sizes in pixels."""
 
     node_width: int
     node_height: int
     gap_layers: int
     gap_nodes: int
-    downwards: bool = False
-
-    @property
-    def along(self) -> int:
-        return self.node_height if self.downwards else self.node_width
-
-    @property
-    def across(self) -> int:
-        return self.node_width if self.downwards else self.node_height
 
 
 FULL = Geometry(184, 92, 52, 26)
-NARROW = Geometry(184, 92, 34, 20, downwards=True)
 COMPACT = Geometry(150, 40, 40, 12)
 
 
@@ -63,14 +53,11 @@ class Edge:
 
 @dataclass(frozen=True)
 class Layout:
-    """``widest`` is how many vertices the fullest layer holds."""
-
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
     width: int
     height: int
     left_out: int = 0
-    widest: int = 0
 
 
 @dataclass(frozen=True)
@@ -95,34 +82,27 @@ def lay_out(
         shown, [(a, b) for a, b in dict.fromkeys(edges) if a in known and b in known and a != b]
     )
     layers = _layers(shown, links)
-    widest = max((len(layer) for layer in layers), default=0)
     chains = _chains(layers, links)
     ordered = _ordered(_with_lanes(layers, chains), chains)
     spots = _spots(ordered, geometry)
-    across = max(
-        (spots[item] + _size(item, geometry) for layer in ordered for item in layer), default=0
-    )
-    along = (
-        len(ordered) * (geometry.along + geometry.gap_layers) - geometry.gap_layers
-        if ordered
-        else 0
-    )
-    layer_of = {item: number for number, layer in enumerate(ordered) for item in layer}
+    step = geometry.node_width + geometry.gap_layers
     corners = {
-        item: (
-            MARGIN + layer_of[item] * (geometry.along + geometry.gap_layers),
-            MARGIN + spots[item],
-        )
-        for item in layer_of
+        item: (MARGIN + number * step, MARGIN + spots[item])
+        for number, layer in enumerate(ordered)
+        for item in layer
     }
-    nodes = tuple(_node(key, corners[key], geometry) for key in shown)
     drawn = tuple(
         Edge(*link, _path([corners[item] for item in chain], chain, geometry))
         for link, chain in zip(links, chains, strict=True)
     )
-    size = (along + 2 * MARGIN, across + 2 * MARGIN) if ordered else (0, 0)
-    width, height = (size[1], size[0]) if geometry.downwards else size
-    return Layout(nodes, drawn, width, height, len(set(keys)) - len(shown), widest)
+    bottoms = [top + _height(item, geometry) for item, (_, top) in corners.items()]
+    return Layout(
+        nodes=tuple(Node(key, *corners[key]) for key in shown),
+        edges=drawn,
+        width=len(ordered) * step - geometry.gap_layers + 2 * MARGIN if ordered else 0,
+        height=max(bottoms) + MARGIN if bottoms else 0,
+        left_out=len(set(keys)) - len(shown),
+    )
 
 
 def _without_cycles(keys: Sequence[str], edges: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -221,48 +201,35 @@ def _ordered(layers: list[list[_Item]], chains: list[list[_Item]]) -> list[list[
     return layers
 
 
-def _size(item: _Item, geometry: Geometry) -> int:
-    return _LANE if isinstance(item, _Lane) else geometry.across
+def _height(item: _Item, geometry: Geometry) -> int:
+    return _LANE if isinstance(item, _Lane) else geometry.node_height
 
 
 def _spots(layers: list[list[_Item]], geometry: Geometry) -> dict[_Item, int]:
     gaps = geometry.gap_nodes
-    lengths = [sum(_size(item, geometry) + gaps for item in layer) - gaps for layer in layers]
+    lengths = [sum(_height(item, geometry) + gaps for item in layer) - gaps for layer in layers]
     longest = max(lengths, default=0)
     spots = {}
     for layer, length in zip(layers, lengths, strict=True):
         at = (longest - length) // 2
         for item in layer:
             spots[item] = at
-            at += _size(item, geometry) + gaps
+            at += _height(item, geometry) + gaps
     return spots
-
-
-def _node(key: str, corner: tuple[int, int], geometry: Geometry) -> Node:
-    along, across = corner
-    return Node(key, across, along) if geometry.downwards else Node(key, along, across)
 
 
 def _path(corners: list[tuple[int, int]], chain: list[_Item], geometry: Geometry) -> str:
     middles = [
-        (along, across + _size(item, geometry) // 2)
-        for (along, across), item in zip(corners, chain, strict=True)
+        (left, top + _height(item, geometry) // 2)
+        for (left, top), item in zip(corners, chain, strict=True)
     ]
-    parts = [_move("M", (middles[0][0] + geometry.along, middles[0][1]), geometry)]
-    for (from_along, from_across), (to_along, to_across) in pairwise(middles):
-        start = from_along + geometry.along
-        end = to_along - (3 if (to_along, to_across) == middles[-1] else 0)
+    parts = [f"M{middles[0][0] + geometry.node_width} {middles[0][1]}"]
+    for (from_x, from_y), (to_x, to_y) in pairwise(middles):
+        is_last = (to_x, to_y) == middles[-1]
+        start = from_x + geometry.node_width
+        end = to_x - (3 if is_last else 0)
         bend = max((end - start) // 2, 12)
-        points = ((start + bend, from_across), (end - bend, to_across), (end, to_across))
-        parts.append("C" + " ".join(_point(point, geometry) for point in points))
-        if (to_along, to_across) != middles[-1]:
-            parts.append(_move("L", (to_along + geometry.along, to_across), geometry))
+        parts.append(f"C{start + bend} {from_y} {end - bend} {to_y} {end} {to_y}")
+        if not is_last:
+            parts.append(f"L{to_x + geometry.node_width} {to_y}")
     return "".join(parts)
-
-
-def _move(command: str, point: tuple[int, int], geometry: Geometry) -> str:
-    return f"{command}{_point(point, geometry)}"
-
-
-def _point(point: tuple[int, int], geometry: Geometry) -> str:
-    return f"{point[1]} {point[0]}" if geometry.downwards else f"{point[0]} {point[1]}"

@@ -86,13 +86,13 @@ def sampled(
     for at, value in points:
         if value is not None and start <= at <= end:
             slices.setdefault(int((at - start) / width), (at, []))[1].append(value)
-    kept = [(at, pick(values)) for _place, (at, values) in sorted(slices.items())]
-    gaps = [later[0] - earlier[0] for earlier, later in pairwise(kept)]
+    picked = [(at, pick(values)) for _place, (at, values) in sorted(slices.items())]
+    gaps = [later[0] - earlier[0] for earlier, later in pairwise(picked)]
     usual = width
     if gaps:
         usual = max(timedelta(seconds=median(gap.total_seconds() for gap in gaps)), width)
     drawn: list[Point] = []
-    for (at, value), gap in zip(kept, [*gaps, timedelta()], strict=False):
+    for (at, value), gap in zip(picked, [*gaps, timedelta()], strict=False):
         drawn.append((at, value))
         if gap > usual * _MISSING_FROM:
             drawn.append((at + usual, None))

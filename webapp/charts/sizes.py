@@ -10,13 +10,13 @@ from typing import Any
 import plotly.graph_objects as go
 from django.utils.translation import gettext
 
-from webapp.charts import annotations as annotated
 from webapp.charts.checkpoints import bar_widths_ms, note
-from webapp.charts.theme import ACCENT, INK, INK_3, OTHER, UPLOADED, figure, plot_time, time_axis
+from webapp.charts.theme import ACCENT, INK, INK_3, OTHER, UPLOADED, figure, plot_time
 from webapp.lib.instants import instant_text, ms_after
 from webapp.lib.quantities import bytes_text
 
 HEIGHT_PX = 290
+HOUR = timedelta(hours=1)
 Link = Callable[[str, int, datetime], str]
 """Job, checkpoint id and trigger → address of its page."""
 
@@ -64,8 +64,6 @@ class Trend:
     from_time: datetime
     to_time: datetime
     bytes_per_h: float
-    bytes_per_h_low: float | None = None
-    bytes_per_h_high: float | None = None
     forecast: bool = True
 
 
@@ -74,67 +72,40 @@ def size_over_time(
     start: datetime,
     end: datetime,
     trend: Trend | None = None,
-    events: Sequence[annotated.Annotation] = (),
     link: Link = lambda job_id, checkpoint_id, trigger_time: "",
 ) -> tuple[go.Figure, str]:
-    """The figure and what it left out."""
+    """The figure, to be stacked with others, and what it left out."""
     bars, line = sizes.uploads, sizes.line
-    layout, events_note = annotated.drawn(events, start, end)
     span_ms = (end - start) / timedelta(milliseconds=1)
     widths_ms = bar_widths_ms([bar.at for bar in bars], span_ms, 0.6)
-    traces = [
-        _uploaded_bars(gettext("uploaded"), UPLOADED, bars, widths_ms, savepoints=False, link=link)
-    ]
-    if any(bar.is_savepoint for bar in bars):
-        traces.append(
-            _uploaded_bars(
-                gettext("by savepoints"), OTHER, bars, widths_ms, savepoints=True, link=link
-            )
-        )
-    traces.append(_full(line, link))
+    traces = [_uploads(bars, widths_ms, link), _full(line, link)]
     if trend and line:
         traces += _trend(trend, line[-1], end)
     highest = max(
         (max(point.state_bytes or 0, point.checkpointed_bytes or 0) for point in (*line, *bars)),
         default=0,
     )
-    result = figure(
-        traces,
-        HEIGHT_PX,
-        barmode="overlay",
-        xaxis=time_axis(start, end),
-        yaxis=bytes_axis(highest),
-        **layout,
-    )
     notes = (
         note(len(bars), sizes.total_uploads, gettext("uploads"), gettext("the largest one")),
-        _one_size_only(sizes),
-        events_note,
+        gettext("This Flink version reports uploads only: the full size of the state is not known.")
+        if sizes.uploads_only
+        else "",
     )
+    result = figure(traces, HEIGHT_PX, yaxis=bytes_axis(highest))
     return result, " ".join(filter(None, notes))
 
 
-def _uploaded_bars(
-    name: str,
-    colour: str,
-    all_bars: Sequence[SizePoint],
-    widths_ms: list[float],
-    *,
-    savepoints: bool,
-    link: Link,
-) -> go.Bar:
-    chosen = [
-        (bar, width)
-        for bar, width in zip(all_bars, widths_ms, strict=True)
-        if bar.is_savepoint == savepoints
-    ]
-    bars = [bar for bar, _width in chosen]
+def _uploads(bars: Sequence[SizePoint], widths_ms: list[float], link: Link) -> go.Bar:
     return go.Bar(
-        name=name,
+        name=gettext("uploaded"),
         x=[plot_time(point.at) for point in bars],
         y=[point.checkpointed_bytes for point in bars],
-        width=[width for _bar, width in chosen],
-        marker={"color": colour, "opacity": 0.85, "line": {"width": 0}},
+        width=widths_ms,
+        marker={
+            "color": [OTHER if point.is_savepoint else UPLOADED for point in bars],
+            "opacity": 0.85,
+            "line": {"width": 0},
+        },
         customdata=[link(point.job_id, point.checkpoint_id, point.trigger_time) for point in bars],
         hovertext=[_hover(point) for point in bars],
         hovertemplate="%{hovertext}<extra></extra>",
@@ -157,45 +128,23 @@ def _full(line: Sequence[SizePoint], link: Link) -> go.Scatter:
 
 def _trend(trend: Trend, last: SizePoint, end: datetime) -> list[go.Scatter]:
     until = max(trend.to_time, end)
-    traces = [
-        _slope(
-            gettext("trend"),
-            ACCENT,
-            trend.bytes_per_h,
-            trend.from_time,
-            trend.to_time,
-            last,
-            "dash",
-        )
-    ]
+    spans = [(gettext("trend"), ACCENT, trend.from_time, trend.to_time, "dash")]
     if trend.forecast and until > last.at:
-        traces.append(
-            _slope(gettext("forecast"), INK_3, trend.bytes_per_h, last.at, until, last, "dot")
+        spans.append((gettext("forecast"), INK_3, last.at, until, "dot"))
+    return [
+        go.Scatter(
+            name=name,
+            x=[plot_time(start), plot_time(end)],
+            y=[
+                max((last.state_bytes or 0) + trend.bytes_per_h * ((at - last.at) / HOUR), 0)
+                for at in (start, end)
+            ],
+            mode="lines",
+            line={"color": colour, "width": 1.4, "dash": dash},
+            hoverinfo="skip",
         )
-    return traces
-
-
-def _slope(
-    name: str,
-    colour: str,
-    bytes_per_h: float,
-    start: datetime,
-    end: datetime,
-    last: SizePoint,
-    dash: str,
-) -> go.Scatter:
-    sizes = [
-        (last.state_bytes or 0) + bytes_per_h * ((at - last.at) / timedelta(hours=1))
-        for at in (start, end)
+        for name, colour, start, end, dash in spans
     ]
-    return go.Scatter(
-        name=name,
-        x=[plot_time(start), plot_time(end)],
-        y=[max(size, 0) for size in sizes],
-        mode="lines",
-        line={"color": colour, "width": 1.4, "dash": dash},
-        hoverinfo="skip",
-    )
 
 
 def _hover(point: SizePoint) -> str:
@@ -210,14 +159,6 @@ def _hover(point: SizePoint) -> str:
         "state_bytes": bytes_text(point.state_bytes),
         "checkpointed_bytes": bytes_text(point.checkpointed_bytes),
     }
-
-
-def _one_size_only(sizes: Sizes) -> str:
-    if sizes.uploads_only:
-        return gettext(
-            "This Flink version reports uploads only: the full size of the state is not known."
-        )
-    return ""
 
 
 def round_axis(highest: float, step: float, words: Callable[[float], str]) -> dict[str, Any]:

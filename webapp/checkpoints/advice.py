@@ -1,6 +1,5 @@
 """Advice from a job's history on interval, pause and time-out. Bounded."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -18,23 +17,8 @@ from webapp.lib.translations import gettext_lazy as _
 HISTORY = timedelta(days=7)
 MOST_CHECKPOINTS = 12_000
 """A week at one a minute."""
-LONGEST_TARGET_S = 86_400
 _COLUMNS = ("checkpoint_id", "trigger_time", "outcome", "is_savepoint", "end_to_end_ms")
 _MS = timedelta(milliseconds=1)
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The user's limit of how much a failure may have to replay."""
-
-    recovery_target_s: int | None = None
-
-    @classmethod
-    def read(cls, parameters: Mapping[str, str]) -> "Limits":
-        """Numbers that are invalid or out of bounds are ignored."""
-        target = parameters.get("target", "")
-        seconds = int(target) if target.isascii() and target.isdigit() and len(target) <= 5 else 0
-        return cls(seconds if 0 < seconds <= LONGEST_TARGET_S else None)
 
 
 @dataclass(frozen=True)
@@ -54,19 +38,17 @@ class Advice:
     since: datetime | None
     missing: tuple[str, ...]
     settings: tuple[Setting, ...]
-    limits: Limits
 
 
-def advice(job: JobCurrent, end: datetime, limits: Limits) -> Advice:
+def advice(job: JobCurrent, end: datetime) -> Advice:
     """Two queries."""
     history = _history(job, end)
-    given = settings_advice(history, _in_force(job, limits))
+    given = settings_advice(history, _in_force(job))
     return Advice(
         checkpoints=len(history),
         since=instant_of(min(sample.trigger_time_ms for sample in history)) if history else None,
         missing=given.missing,
         settings=_settings(job, given),
-        limits=limits,
     )
 
 
@@ -81,7 +63,7 @@ def _history(job: JobCurrent, end: datetime) -> list[CheckpointSample]:
     return list(samples_of(CheckpointSample, newest[:MOST_CHECKPOINTS], *_COLUMNS))
 
 
-def _in_force(job: JobCurrent, limits: Limits) -> InForce:
+def _in_force(job: JobCurrent) -> InForce:
     policy = limits_of(job.cluster, job.job_id, job.name)
     return InForce(
         interval_ms=job.checkpoint_interval_ms,
@@ -89,9 +71,6 @@ def _in_force(job: JobCurrent, limits: Limits) -> InForce:
         timeout_ms=job.checkpoint_timeout_ms,
         fleet_minimum_ms=round(policy[fleet_policy.INTERVAL] * 1000),
         fleet_pause_ms=round(policy[fleet_policy.PAUSE] * 1000),
-        recovery_target_ms=None
-        if limits.recovery_target_s is None
-        else limits.recovery_target_s * 1000,
     )
 
 

@@ -14,10 +14,9 @@ from django.utils.translation import gettext_noop
 from ingest.metadata.files import NAME
 from ingest.uris import BadUri, Spellings, canonical
 from spark_jobs.serving import PHASES
-from webapp.checkpoints.advice import Limits, advice
+from webapp.checkpoints.advice import advice
 from webapp.checkpoints.cause import cause_of, compared, outcome_badge
 from webapp.checkpoints.models import CheckpointFact
-from webapp.checkpoints.replicated import replicated_at
 from webapp.checkpoints.subtask_hosts import read_hosts
 from webapp.checkpoints.subtasks import SubtaskPart, read_parts
 from webapp.config.row_retention import routine
@@ -99,7 +98,6 @@ def checkpoint(
         "checkpoint_id", "trigger_time"
     )
     comparison = compared(fact)
-    address = address_of(fact.external_path)
     shown = parts[number * SUBTASKS_A_PAGE : (number + 1) * SUBTASKS_A_PAGE]
     context: dict[str, Any] = {
         "cause": cause_of(fact, comparison, view.job.checkpoint_timeout_ms, view.job.judged_at),
@@ -109,8 +107,7 @@ def checkpoint(
         "job": view.job,
         "fact": fact,
         "badge": outcome_badge(fact.outcome),
-        "xray_path": "" if fact.discarded else address,
-        "replicated": replicated_at(address),
+        "xray_path": "" if fact.discarded else address_of(fact.external_path),
         "phases": _phases(fact),
         "parts": shown,
         "parts_with_hosts": _with_hosts(fact, shown),
@@ -136,7 +133,7 @@ def advice_section(request: HttpRequest, cluster: str, job_id: str) -> HttpRespo
     """Part of the job page, which asks for it once it comes into view."""
     view = look_up(request, cluster, job_id)
     end = view.end_of_life if view.is_past else view.now
-    advised = advice(view.job, end, Limits.read(request.GET))
+    advised = advice(view.job, end)
     return render(
         request, "checkpoints/_advice.html", {"advice": advised, "job": view.job, "view": view}
     )
@@ -172,8 +169,7 @@ def _parts(fact: CheckpointFact, names: dict[str, str]) -> tuple[list[SubtaskPar
             names,
             ended=fact.final,
         ), False
-    except Exception:
-        # The lake may be any storage, with any error; the facts above the table are the database's.
+    except Exception:  # The lake may be any storage, with any error.
         log.exception("Subtasks of %s on %s could not be read from the lake", fact, fact.cluster)
         return [], True
 
@@ -184,9 +180,7 @@ def _with_hosts(
     try:
         hosts = read_hosts(fact.cluster, fact.job_id, fact.trigger_time) if parts else {}
     except Exception:  # As above: who ran where is one column of the table.
-        log.exception(
-            "Hosts of subtasks of %s on %s could not be read from the lake", fact, fact.cluster
-        )
+        log.exception("Hosts of subtasks of %s on %s could not be read", fact, fact.cluster)
         hosts = {}
     return [(part, hosts.get((part.vertex_id, part.subtask))) for part in parts]
 

@@ -57,12 +57,12 @@ def worst_in_time(facts: Any, *wanted: Wanted) -> list[Worst]:
 
 
 def _spans(facts: Any, wanted: Sequence[Wanted]) -> dict[str, Any]:
-    asked: dict[str, Any] = {"total": Count("pk")}
+    figures: dict[str, Any] = {"total": Count("pk")}
     for number, criterion in enumerate(wanted):
-        asked[f"first_{number}"] = Min("trigger_time", filter=criterion.among)
-        asked[f"last_{number}"] = Max("trigger_time", filter=criterion.among)
-        asked[f"total_{number}"] = Count("pk", filter=criterion.among)
-    spans: dict[str, Any] = facts.order_by().aggregate(**asked)
+        figures[f"first_{number}"] = Min("trigger_time", filter=criterion.among)
+        figures[f"last_{number}"] = Max("trigger_time", filter=criterion.among)
+        figures[f"total_{number}"] = Count("pk", filter=criterion.among)
+    spans: dict[str, Any] = facts.order_by().aggregate(**figures)
     return spans
 
 

@@ -10,7 +10,6 @@ from webapp.fleet.models import JobCurrent
 from webapp.lib.flink_values import size_bytes, whole
 
 _CHANNEL = "taskmanager.network.memory.buffers-per-channel"
-_GATE = "taskmanager.network.memory.floating-buffers-per-gate"
 _SEGMENT = "taskmanager.memory.segment-size"
 
 
@@ -37,7 +36,6 @@ def buffer_settings(configuration: Mapping[str, Any] | None) -> BufferSettings:
     known, defaults = configuration or {}, BufferSettings()
     return BufferSettings(
         whole(known.get(_CHANNEL), defaults.buffers_per_channel),
-        whole(known.get(_GATE), defaults.floating_per_gate),
         size_bytes(known.get(_SEGMENT), 0) or defaults.segment_bytes,
     )
 

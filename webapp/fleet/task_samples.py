@@ -1,5 +1,5 @@
-"""Reads samples of the lake: placement of each subtask of a job, load of its vertices, and
-resources of its TaskManagers. Bounded.
+"""Reads samples of the lake: placement of each subtask of a job, and slots and network memory of
+its TaskManagers. Bounded.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,27 +16,22 @@ LARGEST_READ = 2_000_000
 MOST_VALUES = 2_000_000
 """Subtasks in all samples that are read."""
 MOST_TASKMANAGER_SAMPLES = 100_000
-_VERTEX_COLUMNS = ("vertex_id", "ts", "taskmanager_id", "task_state", "busy_ms_per_s")
+_VERTEX_COLUMNS = ("vertex_id", "ts", "taskmanager_id", "task_state")
 _TASKMANAGER_COLUMNS = (
     "taskmanager_id",
     "ts",
     "host",
     "slots",
     "network_memory_total_bytes",
-    "network_memory_used_bytes",
 )
 
 
 @dataclass(frozen=True)
 class SampledVertex:
-    """``taskmanagers``: of each subtask, None if unknown.
-
-    ``busy_ratio``: mean of its subtasks.
-    """
+    """``taskmanagers``: of each subtask, None if unknown."""
 
     at: datetime
     taskmanagers: Sequence[str | None]
-    busy_ratio: float | None = None
 
 
 @dataclass(frozen=True)
@@ -44,7 +39,6 @@ class SampledTaskManager:
     host: str | None = None
     slots: int | None = None
     network_bytes: int | None = None
-    network_used_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -111,8 +105,7 @@ def _vertex(row: Mapping[str, Any]) -> SampledVertex:
         taskmanager if running else None
         for taskmanager, running in zip(row["taskmanager_id"], runs, strict=True)
     ]
-    busy = [value for value in row["busy_ms_per_s"] or () if value is not None]
-    return SampledVertex(row["ts"], where, sum(busy) / len(busy) / 1000 if busy else None)
+    return SampledVertex(row["ts"], where)
 
 
 def _taskmanager(row: Mapping[str, Any]) -> SampledTaskManager:
@@ -120,5 +113,4 @@ def _taskmanager(row: Mapping[str, Any]) -> SampledTaskManager:
         row["host"],
         row["slots"],
         row["network_memory_total_bytes"],
-        row["network_memory_used_bytes"],
     )

@@ -1,4 +1,4 @@
-"""Growth by day from audits, jobs' growth over windows, and objectives."""
+"""Jobs' growth over windows, and objectives."""
 
 from django.db import models
 
@@ -7,31 +7,8 @@ from webapp.lib.scoped_rows import scoped
 
 
 @scoped()
-class StoredDay(models.Model):
-    """The content of one job's directories over all roots, by the last audits of a day.
-    ``unreferenced_bytes``: proven orphans, and unreferenced files that are too recent to judge.
-    """
-
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64)
-    day = models.DateField()
-    stored_bytes = models.BigIntegerField()
-    unreferenced_bytes = models.BigIntegerField()
-    as_of = models.DateTimeField()
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["cluster", "job_id", "day"], name="stored_day_key")
-        ]
-        indexes = [models.Index(fields=["day"], name="stored_day_age")]
-
-    def __str__(self) -> str:
-        return f"{self.job_id} on {self.day}"
-
-
-@scoped()
 class JobGrowth(models.Model):
-    """:class:`webapp.growth.trends.Figures` of one job under all its ids, over one window.
+    """:func:`webapp.growth.trends.figures` of one job under all its ids, over one window.
 
     ``job_id`` is that of its newest attempt.
     """
@@ -48,20 +25,9 @@ class JobGrowth(models.Model):
     state_bytes_per_day = models.FloatField(null=True)
     state_bytes_per_day_low = models.FloatField(null=True)
     state_bytes_per_day_high = models.FloatField(null=True)
-    state_bytes_ahead = models.FloatField(null=True)
-    state_bytes_ahead_low = models.FloatField(null=True)
-    state_bytes_ahead_high = models.FloatField(null=True)
     uploaded_bytes = models.FloatField(null=True)
-    uploaded_bytes_per_day = models.FloatField(null=True)
-    uploaded_bytes_per_day_before = models.FloatField(null=True)
-    stored_bytes = models.FloatField(null=True)
-    unreferenced_bytes = models.FloatField(null=True)
-    unreferenced_bytes_per_day = models.FloatField(null=True)
-    duration_ms = models.FloatField(null=True)
     duration_ms_per_day = models.FloatField(null=True)
     days_to_timeout = models.FloatField(null=True)
-    days_to_timeout_soonest = models.FloatField(null=True)
-    days_to_timeout_latest = models.FloatField(null=True)
     as_of = models.DateTimeField()
 
     class Meta:

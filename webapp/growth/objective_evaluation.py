@@ -1,9 +1,9 @@
-"""Each minute: how every job of every objective did, how fast it burns its error budget, and the
-findings of those that burn too fast.
+"""Evaluates each minute how every job meets its objectives, how fast it burns its error budget, and
+the findings of those that burn too fast.
 
 A minute in which nothing is known of a job is neither good nor bad. Evaluating a minute again
-replaces it, and what comes in late of the minutes before is taken up. Queries do not grow with jobs
-but for the rows that are written.
+replaces it; late data of earlier minutes is taken up. The number of queries does not grow with jobs,
+except for written rows.
 """
 
 from bisect import bisect_left
@@ -53,11 +53,11 @@ from webapp.work.runs import RunRecord
 
 KEY = "objectives/evaluate"
 RECOUNTED_MIN = 10
-"""Checkpoints of so many minutes are counted again: what ended in them may come in late."""
+"""Checkpoints that ended in so many last minutes are counted again: some come in late."""
 DOWN_RECOUNTED_MIN = 60
-"""Likewise of restarts, which are known when all tasks run again."""
+"""Likewise restarts, which are known when all tasks run again."""
 FRESH = timedelta(minutes=4)
-"""A window of source lag that is older says nothing of now."""
+"""Of a window of source lag."""
 ROWS_AT_ONCE = 500
 WRITTEN = (
     "job_id",
@@ -70,7 +70,7 @@ WRITTEN = (
     "is_good",
     "as_of",
 )
-"""Each minute."""
+"""Every minute; the hours and their sums once an hour."""
 READ = (
     "cluster",
     "job_id",
@@ -89,14 +89,12 @@ READ = (
 FAILED = "FAILED"
 JobKey = tuple[str, str]
 Burning = tuple[float, int]
-"""Burn rate over the rate that alerts, and over how many minutes."""
+"""The burn rate over the rate that alerts, and the length of its window in minutes."""
 
 
 @dataclass
 class Sample:
-    """What is new of one job: minutes from ``since`` on, as a series, which replace those that are
-    known; the newest value.
-    """
+    """New minutes of one job, which replace the known ones from ``since`` on; the newest value."""
 
     since: int
     minutes: list[list[int]] = field(default_factory=list)
@@ -167,7 +165,7 @@ def _burning() -> Any:
 def _show_in_fleet(
     guard: WriteGuard, jobs: Collection[JobCurrent], worst: Mapping[JobKey, Burning]
 ) -> None:
-    """``worst``: by cluster and id. Of jobs that are not among ``jobs`` nothing is shown."""
+    """``worst``: by cluster and id. Other jobs lose their figures."""
     evaluated = {job.pk for job in jobs}
     others = _burning().only("cluster", "job_id", "burn", "burn_over_min")
     changed = []
@@ -192,8 +190,7 @@ def _record(
     hour = minute // 60
     records = list(objective.records.defer("hours"))
     rows = {(row.cluster, row.first_attempt_id): row for row in records}
-    # An hour's worth of minutes needs the hours before it once, and where one of them changed: they
-    # are long.
+    # The hours are long: they are read once an hour, and where one of them changed.
     to_sum = [
         row.pk
         for key, row in rows.items()
@@ -210,13 +207,15 @@ def _record(
         )
         sample = samples.get(key) or Sample(minute)
         row.job_id, row.job_name = job.job_id, job.name or job.job_id
-        known = {one[0]: one for one in _since(row, sample.since) if one[0] < minute}
-        known |= {one[0]: one for one in sample.minutes}
-        row.minutes = replaced(row.minutes, known.values(), sample.since, MINUTES_KEPT)
+        by_minute = {
+            counts[0]: counts for counts in _since(row, sample.since) if counts[0] < minute
+        }
+        by_minute |= {counts[0]: counts for counts in sample.minutes}
+        row.minutes = replaced(row.minutes, by_minute.values(), sample.since, MINUTES_KEPT)
         row.value_ms, row.is_good, row.as_of = sample.value_ms, sample.is_good, now
         if row.pk and row.pk not in summed:
             sums = HourSums.from_json(row.sums)
-            row.hours = []  # of the row that is not there; what stands is not written
+            row.hours = []  # deferred, and not written
             same_hour.append(row)
         else:
             before, full = hours_of.get(row.pk, []), full_hours(row.minutes, minute)
@@ -244,7 +243,7 @@ def _record(
         burns.append(burn)
     _write(guard, same_hour, WRITTEN)
     _write(guard, new_hour, (*WRITTEN, "hours", "sums"))
-    # What matches no more, or has ended, is no matter of the objective.
+    # Their jobs no longer match, or have ended.
     for gone in chunks([row.pk for row in rows.values()], ROWS_AT_ONCE):
         with guard.writing():
             ObjectiveRecord.objects.filter(pk__in=gone).delete()
@@ -257,7 +256,7 @@ def _since(row: ObjectiveRecord, minute: int) -> list[list[int]]:
 
 
 def _is_late(row: ObjectiveRecord, sample: Sample, hour: int) -> bool:
-    """Whether a minute of an hour that is over and summed up is another now."""
+    """Whether a minute of an hour that is summed up has changed."""
     before = _since(row, sample.since)
     return any(minute[0] < hour * 60 and minute not in before for minute in sample.minutes)
 
@@ -274,9 +273,7 @@ def _write(guard: WriteGuard, rows: Sequence[ObjectiveRecord], columns: Sequence
 
 
 def _worst(burn: ObjectiveBurn) -> Burning | None:
-    """The largest of all windows that can be judged, of the slower of both lengths, over the factor
-    that alerts; the length of that window in minutes.
-    """
+    """The largest of all windows that can be judged, by the lower rate of each."""
     return max(
         (
             (min(rates) / window.factor, window.long_min)
@@ -295,16 +292,11 @@ def _is_known(job: JobCurrent) -> bool:
     return job.status not in (UNKNOWN_STATUS, UNWATCHED_STATUS)
 
 
-def _one(minute: int, is_good: bool | None, value_ms: float | None = None) -> Sample:
-    row = [] if is_good is None else [[minute, int(is_good), int(not is_good)]]
-    return Sample(minute, row, is_good, value_ms)
-
-
 def _availability(
     objective: Objective, jobs: Collection[JobCurrent], now: datetime, minute: int
 ) -> dict[JobKey, Sample]:
-    """In seconds: where the job was down for some of a minute, as long as its starts and restarts
-    tell; else by its state. Of a job that nobody sees now nothing is known.
+    """In seconds: by its starts and restarts where the job was down for a part of a minute, else by
+    its state. Nothing is known of a job that nobody sees now.
     """
     since = minute - DOWN_RECOUNTED_MIN
     down = down_seconds(since)
@@ -323,21 +315,21 @@ def _recovery_point(
     objective: Objective, jobs: Collection[JobCurrent], now: datetime, minute: int
 ) -> dict[JobKey, Sample]:
     """Of jobs that take checkpoints: the age of the newest one, else of the start."""
-    samples = {}
-    for job in jobs:
-        newest = job.last_completed_at or job.start_time
-        is_known = _is_known(job) and job.checkpoint_interval_ms is not None and not job.terminal
-        age_ms = (now - newest).total_seconds() * 1000 if newest and is_known else None
-        is_good = None if age_ms is None else age_ms <= (objective.limit_ms or 0)
-        samples[key_of(job)] = _one(minute, is_good, age_ms)
-    return samples
+    ages_ms = {
+        job.pk: (now - newest).total_seconds() * 1000
+        for job in jobs
+        if (newest := job.last_completed_at or job.start_time)
+        and job.checkpoint_interval_ms is not None
+        and not job.terminal
+    }
+    return _within_limit(objective, jobs, ages_ms, minute)
 
 
 def _freshness(
     objective: Objective, jobs: Collection[JobCurrent], now: datetime, minute: int
 ) -> dict[JobKey, Sample]:
-    """Of jobs of which a source reports it: how old by event time the records were that it emitted
-    last; where it has records to read and emits none, since when it has not.
+    """Of jobs whose sources report it: the age by event time of the records emitted last; of a
+    source that has records to read and emits none, the time since the last.
     """
     rows = (
         PressureWindow.objects.filter(window_start__gt=now - FRESH, emit_lag_ms__isnull=False)
@@ -350,12 +342,24 @@ def _freshness(
     for cluster, job_id, vertex_id, lag_ms, pending, idle_ms in rows.iterator(5_000):
         waits_ms = (idle_ms or 0.0) if pending else 0.0
         newest.setdefault((cluster, job_id), {})[vertex_id] = max(lag_ms or 0.0, waits_ms)
+    ages_ms = {
+        job.pk: max(sources.values())
+        for job in jobs
+        if (sources := newest.get((job.cluster, job.job_id)))
+    }
+    return _within_limit(objective, jobs, ages_ms, minute)
+
+
+def _within_limit(
+    objective: Objective, jobs: Iterable[JobCurrent], ages_ms: Mapping[int, float], minute: int
+) -> dict[JobKey, Sample]:
+    """``ages_ms``: by primary key. Nothing is known of a job that nobody sees now."""
     samples = {}
     for job in jobs:
-        of_sources = newest.get((job.cluster, job.job_id))
-        age_ms = max(of_sources.values()) if of_sources and _is_known(job) else None
+        age_ms = ages_ms.get(job.pk) if _is_known(job) else None
         is_good = None if age_ms is None else age_ms <= (objective.limit_ms or 0)
-        samples[key_of(job)] = _one(minute, is_good, age_ms)
+        minutes = [] if is_good is None else [[minute, int(is_good), int(not is_good)]]
+        samples[key_of(job)] = Sample(minute, minutes, is_good, age_ms)
     return samples
 
 

@@ -20,7 +20,7 @@ HOURS_KEPT = 30 * 24
 MINUTES_KEPT = max(window.short_min for window in BURN_WINDOWS) + 60
 """The short windows by the minute, and an hour to sum up the full ones."""
 FULL_HOURS = MINUTES_KEPT // 60 - 1
-"""That lie within what is kept by the minute as a whole, whatever minute it is."""
+"""Full hours that the minutes always contain."""
 BUDGET_MIN = HOURS_KEPT * 60
 _LENGTHS = {length for window in BURN_WINDOWS for length in (window.long_min, window.short_min)}
 _BY_MINUTE = sorted(length for length in _LENGTHS if length < MINUTES_KEPT)
@@ -30,8 +30,8 @@ Series = Sequence[Sequence[int]]
 
 @dataclass(frozen=True)
 class HourSums:
-    """Of the full hours before ``hour``: by the length of a window in minutes. They stay the same
-    for an hour, so the hours themselves are read once in it. ``first_minute``: of the oldest.
+    """Counts of the full hours before ``hour``, by the length of a window in minutes. They stay the
+    same for an hour, so the hours are read once in it. ``first_minute``: of the oldest hour.
     """
 
     hour: int
@@ -39,7 +39,7 @@ class HourSums:
     by_length: dict[int, Counts]
 
     def to_json(self) -> list[Any]:
-        counts = [(length, one.bad, one.total) for length, one in self.by_length.items()]
+        counts = [(length, sums.bad, sums.total) for length, sums in self.by_length.items()]
         return [self.hour, self.first_minute, counts]
 
     @classmethod
@@ -53,9 +53,7 @@ class HourSums:
 def replaced(
     series: Series, new: Iterable[Sequence[int]], since: int, kept: int
 ) -> list[list[int]]:
-    """The series with what is ``new`` in place of all from ``since`` on, the last ``kept`` numbers
-    of it.
-    """
+    """The last ``kept`` numbers of the series, with ``new`` in place of all from ``since`` on."""
     rows = [list(row) for row in series[: bisect_left(series, since, key=_number)]]
     rows += sorted(list(row) for row in new)
     newest = rows[-1][0] if rows else 0
@@ -63,7 +61,7 @@ def replaced(
 
 
 def full_hours(minutes: Series, minute: int) -> list[list[int]]:
-    """Sums of the hours that ended before ``minute`` and that ``minutes`` has as a whole."""
+    """Sums of the hours that ended before ``minute`` and lie fully within ``minutes``."""
     hours: dict[int, list[int]] = {}
     for number, good, bad in minutes:
         row = hours.setdefault(number // 60, [number // 60, 0, 0])
@@ -83,9 +81,8 @@ def hour_sums(hours: Series, hour: int) -> HourSums:
 
 
 def window_counts(minutes: Series, sums: HourSums, minute: int) -> dict[int, Counts]:
-    """By the length of each window in minutes and of that of the budget, up to ``minute``. Windows
-    that are longer than what is known by the minute are of full hours, and of the minutes of the
-    hour that is not over yet.
+    """Counts by the length of each window and of the budget in minutes, up to ``minute``. Windows
+    longer than the known minutes count full hours, and the minutes of the current hour.
     """
     running = _counts(minutes, sums.hour * 60 - 1)
     longer = {
@@ -96,9 +93,7 @@ def window_counts(minutes: Series, sums: HourSums, minute: int) -> dict[int, Cou
 
 
 def observed_min(minutes: Series, sums: HourSums, minute: int) -> int:
-    """Minutes since the first that could be judged; of one that is known by its hour alone, since
-    the beginning of that.
-    """
+    """Minutes since the first that could be judged, or since the beginning of its hour."""
     first = minutes[0][0] if minutes else minute + 1
     if sums.first_minute is not None and sums.first_minute < first // 60 * 60:
         first = sums.first_minute
@@ -106,7 +101,7 @@ def observed_min(minutes: Series, sums: HourSums, minute: int) -> int:
 
 
 def _counts(series: Series, after: int) -> Counts:
-    """Of everything later than ``after``."""
+    """Of all later than ``after``."""
     good = bad = 0
     for row in series[bisect_left(series, after + 1, key=_number) :]:
         good += row[1]

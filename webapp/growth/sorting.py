@@ -44,7 +44,6 @@ SORTS: dict[str, GrowthSort] = {
         GrowthSort("growth", "state_bytes_per_day"),
         GrowthSort("state", "state_bytes"),
         GrowthSort("uploaded", "uploaded_bytes"),
-        GrowthSort("unreferenced", "unreferenced_bytes"),
         GrowthSort("timeout", "days_to_timeout", FAR, descending=False),
     )
 }

@@ -1,64 +1,29 @@
-"""Sums up growth by cluster, from daily roll-ups and audits, so that pages only read rows.
+"""Sums up growth by cluster, from daily roll-ups, so that pages only read rows.
 
 Summing up the same days again leaves the same rows.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
-from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from datetime import UTC, datetime, timedelta
 
-from django.db.models import Model
 from django.utils import timezone
 
 from webapp.checkpoints.models import CheckpointRollup
 from webapp.fleet.attempts import MOST_SHOWN, READ, began_at, over_at
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.growth.models import JobGrowth, StoredDay
-from webapp.growth.trends import HISTORY_DAYS, WINDOWS, Days, figures, filled, total
+from webapp.growth.models import JobGrowth
+from webapp.growth.trends import WINDOWS, Days, figures, filled, total
 from webapp.lib.chunks import chunks
-from webapp.lib.instants import begin_of_day
-from webapp.storage.models import JobStorage
-from webapp.storage.newest_audits import loaded_figures
 from webapp.work.lease import WriteGuard
 from webapp.work.runs import RunRecord
 
-
-def take_up(cluster: str, now: datetime) -> list[StoredDay]:
-    """Rows since the newest known day, including it: each job over all its roots, by their newest
-    audits.
-    """
-    known = (
-        StoredDay.objects.filter(cluster=cluster)
-        .order_by("-day")
-        .values_list("day", flat=True)
-        .first()
-    )
-    since = begin_of_day(known) - timedelta(days=1) if known else datetime(1970, 1, 1, tzinfo=UTC)
-    audits = loaded_figures().filter(as_of__gte=since).values("audit_id")
-    rows = JobStorage.objects.filter(cluster=cluster, audit__in=audits).order_by("audit__as_of")
-    days: dict[tuple[str, date], StoredDay] = {}
-    roots: dict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
-    names = ("job_id", "root", "audit__as_of", "bytes", "orphan_bytes", "recent_bytes")
-    for job_id, root, as_of, size, orphan, recent in rows.values_list(*names).iterator(2_000):
-        roots[job_id][root] = size, orphan + recent
-        sums = [sum(sizes) for sizes in zip(*roots[job_id].values(), strict=True)]
-        day = as_of.astimezone(UTC).date()
-        if known is None or day >= known:
-            days[job_id, day] = StoredDay(
-                cluster=cluster,
-                job_id=job_id,
-                day=day,
-                stored_bytes=sums[0],
-                unreferenced_bytes=sums[1],
-                as_of=now,
-            )
-    return list(days.values())
-
-
 ROWS_AT_ONCE = 2_000
+KEY = ("cluster", "job_id", "window_days")
+FIGURES = [
+    field.name for field in JobGrowth._meta.concrete_fields if field.name not in (*KEY, "id")
+]
 ROLLUP = (
     "job_id",
     "period_start",
@@ -86,9 +51,6 @@ def sum_cluster(
     cluster: str, now: datetime, lease: WriteGuard, *, is_recording: bool = False
 ) -> int:
     """Sum up one cluster; returns its number of jobs."""
-    stored = take_up(cluster, now)
-    with lease.writing():
-        _upsert(StoredDay, stored, ("cluster", "job_id", "day"))
     days = _days_by_id(cluster, now, is_recording=is_recording)
     newest = (
         max((max(day.state, default=0) for day in days.values()), default=0)
@@ -111,14 +73,20 @@ def sum_cluster(
             rows += _rows(cluster, newest_first, joined, newest, now)
     for part in chunks(rows, ROWS_AT_ONCE):
         with lease.writing():
-            _upsert(JobGrowth, part, ("cluster", "job_id", "window_days"))
+            JobGrowth.objects.bulk_create(
+                part,
+                batch_size=500,
+                update_conflicts=True,
+                update_fields=FIGURES,
+                unique_fields=KEY,
+            )
     with lease.writing():
         JobGrowth.objects.filter(cluster=cluster, as_of__lt=now).delete()
     return len(rows) // len(WINDOWS)
 
 
 def _days_by_id(cluster: str, now: datetime, *, is_recording: bool) -> dict[str, Days]:
-    since = datetime(1970, 1, 1, tzinfo=UTC) if is_recording else now - timedelta(days=HISTORY_DAYS)
+    since = datetime(1970, 1, 1, tzinfo=UTC) if is_recording else now - timedelta(days=max(WINDOWS))
     days_by_id: dict[str, Days] = defaultdict(Days)
     rolled = CheckpointRollup.objects.filter(period="day", cluster=cluster, period_start__gte=since)
     for job_id, start, state, uploaded, duration in rolled.values_list(*ROLLUP).iterator(
@@ -132,12 +100,6 @@ def _days_by_id(cluster: str, now: datetime, *, is_recording: bool) -> dict[str,
         ):
             if value is not None:
                 values[day] = value
-    audited = StoredDay.objects.filter(cluster=cluster, day__gte=since.date())
-    for job_id, at, size, unreferenced in audited.values_list(
-        "job_id", "day", "stored_bytes", "unreferenced_bytes"
-    ).iterator(ROWS_AT_ONCE):
-        days_by_id[job_id].stored[at.toordinal()] = size
-        days_by_id[job_id].unreferenced[at.toordinal()] = unreferenced
     return dict(days_by_id)
 
 
@@ -155,15 +117,8 @@ def _join(attempts: Sequence[Days], last: int) -> Days | None:
     return Days(
         filled(state, last),
         total([attempt.uploaded for attempt in attempts]),
-        _as_audited([attempt.unreferenced for attempt in attempts]),
-        _as_audited([attempt.stored for attempt in attempts]),
         duration,
     )
-
-
-def _as_audited(attempts: Sequence[dict[int, float]]) -> dict[int, float]:
-    newest = max((day for attempt in attempts for day in attempt), default=0)
-    return total([filled(attempt, newest) for attempt in attempts])
 
 
 def _last_day(job: JobCurrent, newest: int) -> int:
@@ -186,13 +141,5 @@ def _rows(
             window_days=window,
             timeout_ms=job.checkpoint_timeout_ms,
             as_of=now,
-            **asdict(growth),
+            **growth,
         )
-
-
-def _upsert(model: type[Model], rows: Sequence[Any], key: tuple[str, ...]) -> None:
-    others = [field.name for field in model._meta.concrete_fields if field.name not in (*key, "id")]
-    manager = model._default_manager
-    manager.bulk_create(
-        rows, batch_size=500, update_conflicts=True, update_fields=others, unique_fields=list(key)
-    )

@@ -1,7 +1,6 @@
-"""A job's growth from its days: robust slopes with an interval, and when a limit is reached. The
-slope is Theil and Sen's, the median over all pairs of days, as in a job's size trend: compactions
-and single outliers hardly affect it. ``low`` and ``high`` are the 10th and 90th percentile of these
-slopes. Days are UTC days, as ordinals.
+"""A job's growth from its days: robust slopes, and when a limit is reached. The slope is Theil and
+Sen's, the median over all pairs of days: compactions and single outliers hardly affect it. Days are
+UTC days, as ordinals.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,39 +21,21 @@ FURTHEST_DAYS = 3_650
 
 @dataclass(frozen=True)
 class Slope:
-    """Change per day; ``level``: the line's value on the newest day."""
+    """Change per day; ``low`` and ``high``: the 10th and 90th percentile over the pairs of days.
+    ``level``: the line's value on the newest day.
+    """
 
     level: float
     per_day: float
     low: float
     high: float
 
-    def ahead(self, days: int) -> tuple[float, float, float]:
-        """The value in so many days, and its interval."""
-        middle, low, high = (
-            max(self.level + days * slope, 0.0) for slope in (self.per_day, self.low, self.high)
-        )
-        return middle, low, high
-
-    def until(self, limit: float) -> "Until":
-        def at(slope: float) -> float | None:
-            if limit <= self.level:
-                return 0.0
-            days = (limit - self.level) / slope if slope > 0 else None
-            return days if days is not None and days <= FURTHEST_DAYS else None
-
-        return Until(at(self.per_day), at(self.high), at(self.low))
-
-
-@dataclass(frozen=True)
-class Until:
-    """Days until a limit is reached, between ``soonest`` and ``latest``; None: not at this slope,
-    or not within ten years.
-    """
-
-    days: float | None = None
-    soonest: float | None = None
-    latest: float | None = None
+    def days_until(self, limit: float) -> float | None:
+        """None: not at this slope, or not within ten years."""
+        if limit <= self.level:
+            return 0.0
+        days = (limit - self.level) / self.per_day if self.per_day > 0 else None
+        return days if days is not None and days <= FURTHEST_DAYS else None
 
 
 def slope(values: Mapping[int, float], window: int, newest: int) -> Slope | None:
@@ -64,30 +45,16 @@ def slope(values: Mapping[int, float], window: int, newest: int) -> Slope | None
     days = [day for day in sorted(values) if newest - window < day <= newest]
     if len(days) < LEAST_DAYS or days[-1] - days[0] + 1 < LEAST_SHARE * window:
         return None
-    kept = days[::-1][:: ceil(len(days) / MOST_POINTS)]
+    chosen = days[::-1][:: ceil(len(days) / MOST_POINTS)]
     slopes = [
         (values[later] - values[earlier]) / (later - earlier)
-        for place, later in enumerate(kept)
-        for earlier in kept[place + 1 :]
+        for place, later in enumerate(chosen)
+        for earlier in chosen[place + 1 :]
     ]
     per_day = median(slopes)
-    level = median(values[day] + per_day * (kept[0] - day) for day in kept)
+    level = median(values[day] + per_day * (chosen[0] - day) for day in chosen)
     return Slope(
         level, per_day, min(quantile(slopes, 0.1), per_day), max(quantile(slopes, 0.9), per_day)
-    )
-
-
-def last_known(values: Mapping[int, float], window: int, newest: int) -> float | None:
-    return next((values[day] for day in range(newest, newest - window, -1) if day in values), None)
-
-
-def per_whole_day(values: Mapping[int, float], window: int, newest: int) -> float | None:
-    """The mean of the window's days before the newest, which is unfinished. None unless half of the
-    window is known.
-    """
-    known = [values[day] for day in range(newest - window, newest) if day in values]
-    return (
-        sum(known) / len(known) if len(known) >= max(LEAST_SHARE * window, LEAST_DAYS - 1) else None
     )
 
 
@@ -112,81 +79,30 @@ def total(series: Sequence[Mapping[int, float]]) -> dict[int, float]:
 
 @dataclass
 class Days:
-    """Values by UTC day (ordinals): full state, uploaded bytes, bytes of unreferenced files, of all
-    files, and p95 of end-to-end durations.
-    """
+    """Values by UTC day (ordinals): full state, uploaded bytes, and p95 of end-to-end durations."""
 
     state: dict[int, float] = field(default_factory=dict)
     uploaded: dict[int, float] = field(default_factory=dict)
-    unreferenced: dict[int, float] = field(default_factory=dict)
-    stored: dict[int, float] = field(default_factory=dict)
     duration_ms: dict[int, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Figures:
-    """None is unknown. ``known_days``: days of the window with a size. ``…_per_day``: slopes of
-    sizes, the mean of whole days for ``uploaded``. ``state_bytes_ahead``: one window length from
-    now. ``days_to_timeout``: until the p95 reaches the time-out.
-    """
-
-    known_days: int = 0
-    state_bytes: float | None = None
-    state_bytes_per_day: float | None = None
-    state_bytes_per_day_low: float | None = None
-    state_bytes_per_day_high: float | None = None
-    state_bytes_ahead: float | None = None
-    state_bytes_ahead_low: float | None = None
-    state_bytes_ahead_high: float | None = None
-    uploaded_bytes: float | None = None
-    uploaded_bytes_per_day: float | None = None
-    uploaded_bytes_per_day_before: float | None = None
-    stored_bytes: float | None = None
-    unreferenced_bytes: float | None = None
-    unreferenced_bytes_per_day: float | None = None
-    duration_ms: float | None = None
-    duration_ms_per_day: float | None = None
-    days_to_timeout: float | None = None
-    days_to_timeout_soonest: float | None = None
-    days_to_timeout_latest: float | None = None
 
 
 def figures(
     days: Days, window: int, newest: int, timeout_ms: int | None = None, *, ended: bool = False
-) -> Figures:
-    """An ended job has no slopes, only sums and last sizes."""
-
-    def trend(values: Mapping[int, float]) -> Slope | None:
-        return None if ended else slope(values, window, newest)
-
-    state = trend(days.state)
-    unreferenced = trend(days.unreferenced)
-    duration = trend(days.duration_ms)
-    ahead, low, high = state.ahead(window) if state else (None, None, None)
-    until = duration.until(timeout_ms) if duration and timeout_ms else Until()
+) -> dict[str, float | None]:
+    """By the columns of ``JobGrowth``; None is unknown. An ended job has no slopes, only sums and
+    the last size.
+    """
+    state = None if ended else slope(days.state, window, newest)
+    duration = None if ended else slope(days.duration_ms, window, newest)
     uploaded = [value for day, value in days.uploaded.items() if newest - window < day <= newest]
-    return Figures(
-        sum(newest - window < day <= newest for day in days.state),
-        last_known(days.state, window, newest),
-        state.per_day if state else None,
-        state.low if state else None,
-        state.high if state else None,
-        ahead,
-        low,
-        high,
-        sum(uploaded) if uploaded else None,
-        per_whole_day(days.uploaded, window, newest),
-        per_whole_day(days.uploaded, window, newest - window),
-        last_known(days.stored, window, newest),
-        last_known(days.unreferenced, window, newest),
-        unreferenced.per_day if unreferenced else None,
-        last_known(days.duration_ms, window, newest),
-        duration.per_day if duration else None,
-        until.days,
-        until.soonest,
-        until.latest,
-    )
-
-
-HISTORY_DAYS = 2 * max(WINDOWS)
-"""Uploads are compared with those of the window before."""
+    sizes = [size for day, size in sorted(days.state.items()) if newest - window < day <= newest]
+    return {
+        "known_days": len(sizes),
+        "state_bytes": sizes[-1] if sizes else None,
+        "state_bytes_per_day": state.per_day if state else None,
+        "state_bytes_per_day_low": state.low if state else None,
+        "state_bytes_per_day_high": state.high if state else None,
+        "uploaded_bytes": sum(uploaded) if uploaded else None,
+        "duration_ms_per_day": duration.per_day if duration else None,
+        "days_to_timeout": duration.days_until(timeout_ms) if duration and timeout_ms else None,
+    }

@@ -15,21 +15,16 @@ from webapp.charts.growth import MOST_NAMED, by_day
 from webapp.checkpoints.models import CheckpointRollup
 from webapp.fleet.list_controls import clusters_control
 from webapp.growth.filters import GrowthFilters
-from webapp.growth.models import JobGrowth, StoredDay
-from webapp.growth.sorting import SORTS, GrowthSort
-from webapp.growth.trends import LEAST_DAYS, LEAST_SHARE, WINDOWS, Until, filled, total
+from webapp.growth.models import JobGrowth
+from webapp.growth.sorting import SORTS
+from webapp.growth.trends import LEAST_DAYS, LEAST_SHARE, WINDOWS, filled
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, filter_form, searched
-from webapp.lib.quantities import UNKNOWN
 from webapp.lib.translations import gettext_lazy as _
-from webapp.storage.replication_factor import NONE, factors_of_clusters
 
 EMPTY = {
     "title": _("No day has been aggregated yet"),
-    "text": _(
-        "Days are aggregated every 15 minutes. Files count once their root is registered on "
-        "the storage page and audited."
-    ),
+    "text": _("Days are aggregated every 15 minutes."),
 }
 
 
@@ -37,81 +32,40 @@ def needed_days(window: int) -> int:
     return max(LEAST_DAYS, round(LEAST_SHARE * window))
 
 
-def until_text(until: Until) -> str:
-    """``in 40 days (30 to 55)``; empty parts are unknown, or not within ten years."""
-    if until.days == 0:
+def until_text(days: float | None) -> str:
+    if days is None:
+        return gettext("not at this slope")
+    if days == 0:
         return gettext("already reached")
-    if until.days is None:
-        return (
-            gettext("in %(soonest)s at the soonest") % {"soonest": _days(until.soonest)}
-            if until.soonest is not None
-            else gettext("not at this slope")
-        )
-    latest = gettext("later than ten years") if until.latest is None else f"{until.latest:,.0f}"
-    return gettext("in %(days)s (%(soonest)s to %(latest)s)") % {
-        "days": _days(until.days),
-        "soonest": f"{until.soonest or 0:,.0f}",
-        "latest": latest,
-    }
+    if days < 1:
+        return gettext("in less than a day")
+    return ngettext("in %(days)s day", "in %(days)s days", round(days)) % {"days": f"{days:,.0f}"}
 
 
-def _days(days: float | None) -> str:
-    return (
-        UNKNOWN
-        if days is None
-        else gettext("less than a day")
-        if days < 1
-        else ngettext("%(days)s day", "%(days)s days", round(days)) % {"days": f"{days:,.0f}"}
+def state_by_day(jobs: Sequence[JobGrowth], window: int, now: datetime) -> list[dict[int, float]]:
+    """Full state of each job under all its ids, by day. One query."""
+    rolled = CheckpointRollup.objects.filter(
+        cluster__in={job.cluster for job in jobs},
+        job_id__in=[job_id for job in jobs for job_id in job.attempts],
+        period="day",
+        period_start__gt=now - timedelta(days=window),
+        state_bytes_last__isnull=False,
     )
-
-
-COLUMN = {"state": "state_bytes_last", "uploaded": "checkpointed_bytes_sum"}
-
-
-def series_of(
-    jobs: Sequence[JobGrowth], kind: str, window: int, now: datetime
-) -> list[dict[int, float]]:
-    """Days of each job under all its ids; ``kind``: state, uploaded or unreferenced. One query."""
-    since = now.astimezone(UTC) - timedelta(days=window)
-    ids = [job_id for job in jobs for job_id in job.attempts]
-    clusters = {job.cluster for job in jobs}
-    if kind == "unreferenced":
-        audited = StoredDay.objects.filter(
-            cluster__in=clusters, job_id__in=ids, day__gt=since.date()
-        )
-        rows = list(audited.values_list("cluster", "job_id", "day", "unreferenced_bytes"))
-    else:
-        rolled = CheckpointRollup.objects.filter(
-            cluster__in=clusters, job_id__in=ids, period="day", period_start__gt=since
-        )
-        sums = rolled.values_list("cluster", "job_id", "period_start", COLUMN[kind])
-        rows = [
-            (cluster, job_id, start.astimezone(UTC).date(), value)
-            for cluster, job_id, start, value in sums
-        ]
     of_id: dict[tuple[str, str], dict[int, float]] = {}
-    for cluster, job_id, day, value in rows:
-        if value is not None:
-            of_id.setdefault((cluster, job_id), {})[day.toordinal()] = value
-    return [
-        _join([of_id.get((job.cluster, job_id), {}) for job_id in job.attempts], kind, job, now)
-        for job in jobs
-    ]
-
-
-def _join(
-    attempts: Sequence[dict[int, float]], kind: str, job: JobGrowth, now: datetime
-) -> dict[int, float]:
-    if kind != "state":
-        return total(attempts)
-    joined: dict[int, float] = {}
-    for attempt in reversed(attempts):
-        joined |= attempt
-    return filled(joined, 0 if job.ended else now.astimezone(UTC).toordinal())
+    rows: Any = rolled.values_list("cluster", "job_id", "period_start", "state_bytes_last")
+    for cluster, job_id, start, size in rows:
+        of_id.setdefault((cluster, job_id), {})[start.astimezone(UTC).toordinal()] = size
+    today = now.astimezone(UTC).toordinal()
+    days = []
+    for job in jobs:
+        joined: dict[int, float] = {}
+        for job_id in reversed(job.attempts):
+            joined |= of_id.get((job.cluster, job_id), {})
+        days.append(filled(joined, 0 if job.ended else today))
+    return days
 
 
 PAGE_SIZE = 50
-METRICS = {"state": _("full state"), "uploaded": _("uploaded"), "unreferenced": _("unreferenced")}
 
 
 @require_GET
@@ -120,8 +74,6 @@ def growth(request: HttpRequest) -> HttpResponse:
     context: dict[str, Any] = {
         "windows": WINDOWS,
         "window": filters.window,
-        "metric": _metric(request),
-        "metrics": METRICS,
         "filters": filters,
         "needed": needed_days(filters.window),
         "empty": EMPTY,
@@ -133,7 +85,6 @@ def growth(request: HttpRequest) -> HttpResponse:
 def _jobs(request: HttpRequest, filters: GrowthFilters) -> dict[str, Any]:
     jobs, matching = searched(filters.qs)
     shown = page(jobs, filters.sorting.keys, request.GET.get("cursor", ""), PAGE_SIZE)
-    factors = factors_of_clusters()
     ended = Control(
         "ended",
         gettext("Ended or not"),
@@ -147,9 +98,7 @@ def _jobs(request: HttpRequest, filters: GrowthFilters) -> dict[str, Any]:
     )
     return {
         "page": shown,
-        "rows": [
-            (job, until_text(_until(job)), factors.get(job.cluster, NONE)) for job in shown.rows
-        ],
+        "rows": [(job, until_text(job.days_to_timeout)) for job in shown.rows],
         "sorts": SORTS,
         "sorted_by": filters.sorting.name,
         "filter_form": filter_form(request, filters, *controls),
@@ -159,19 +108,21 @@ def _jobs(request: HttpRequest, filters: GrowthFilters) -> dict[str, Any]:
 
 @require_GET
 def chart(request: HttpRequest) -> HttpResponse:
-    now, metric = timezone.now(), _metric(request)
-    filters = GrowthFilters.from_page(request.GET, JobGrowth.objects.all())
+    now, filters = timezone.now(), GrowthFilters.from_page(request.GET, JobGrowth.objects.all())
     window, newest = filters.window, now.astimezone(UTC).toordinal()
-    sort = SORTS[metric] if filters.sorting.name == "growth" else filters.sorting
-    jobs = list(_ordered(filters, sort)[:MOST_NAMED])
-    named = list(zip(_titles(jobs), series_of(jobs, metric, window, now), strict=True))
+    jobs = list(_ordered(filters)[:MOST_NAMED])
     named = [
-        (name, days) for name, days in named if any(newest - window < day <= newest for day in days)
+        (name, days)
+        for name, days in zip(_titles(jobs), state_by_day(jobs, window, now), strict=True)
+        if any(newest - window < day <= newest for day in days)
     ]
     if not named:
         return JsonResponse({"figure": None, "note": "", "empty": EMPTY})
-    figure = by_day(named, window, newest, as_bars=metric == "uploaded")
-    return JsonResponse(answer(figure, _note(metric)))
+    note = gettext(
+        "Full state of the newest checkpoint of each day; a day without one has that of the day "
+        "before."
+    )
+    return JsonResponse(answer(by_day(named, window, newest), note))
 
 
 def _titles(jobs: list[JobGrowth]) -> list[str]:
@@ -182,35 +133,9 @@ def _titles(jobs: list[JobGrowth]) -> list[str]:
     ]
 
 
-def _note(metric: str) -> str:
-    return {
-        "state": gettext(
-            "Full state of the newest checkpoint of each day; a day without one has that of the "
-            "day before."
-        ),
-        "uploaded": gettext(
-            "By all checkpoints and savepoints of each day (UTC); the last day is not over."
-        ),
-        "unreferenced": gettext(
-            "Orphans, and files without a reference below the age guard, as the last audits of "
-            "each day found them."
-        ),
-    }[metric]
-
-
-def _ordered(filters: GrowthFilters, sort: GrowthSort) -> Any:
+def _ordered(filters: GrowthFilters) -> Any:
+    """The largest first, unless another order is chosen."""
+    sort = SORTS["state"] if filters.sorting.name == "growth" else filters.sorting
     return (
         filters.checked().annotate(sort_key=sort.key).order_by(*(key.order_by for key in sort.keys))
     )
-
-
-def _until(job: JobGrowth) -> Until:
-    return Until(job.days_to_timeout, job.days_to_timeout_soonest, job.days_to_timeout_latest)
-
-
-def _metric(request: HttpRequest) -> str:
-    given = request.GET.get("metric", "")
-    if given in METRICS:
-        return given
-    sort = request.GET.get("sort", "")
-    return sort if sort in METRICS else "state"

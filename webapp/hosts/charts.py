@@ -1,4 +1,4 @@
-"""Figures of a host and of a TaskManager over time: events, memory, CPU, collections."""
+"""Figures over time: events on a host; memory, CPU and collections of a TaskManager."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,6 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-import plotly.graph_objects as go
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -14,7 +13,7 @@ from django.views.decorators.http import require_GET
 
 from webapp.charts.answers import answer_or_nothing
 from webapp.charts.over_time import Events, Line, Point, bars, lines, sampled
-from webapp.charts.theme import ACCENT, CRIT, OK, OTHER, PHASE_COLOURS, UNKNOWN, UPLOADED, WARN
+from webapp.charts.theme import ACCENT, CRIT, OK, OTHER, UPLOADED, WARN
 from webapp.hosts.lives import lost
 from webapp.hosts.models import HostEvent
 from webapp.hosts.views import clusters_of_page
@@ -25,15 +24,11 @@ from webapp.work.lake import read_newest
 log = logging.getLogger(__name__)
 
 MOST_EVENTS = MOST_SAMPLES = 20_000
-MOST_LINES = 8
 GIB = 1 << 30
-COLOURS = (ACCENT, WARN, OK, OTHER, CRIT, PHASE_COLOURS["alignment"], UPLOADED, UNKNOWN)
+COLOURS = (ACCENT, WARN, OK, OTHER, CRIT)
 READ = (
-    "cluster",
-    "taskmanager_id",
     "ts",
     "heap_used_bytes",
-    "heap_max_bytes",
     "non_heap_used_bytes",
     "direct_used_bytes",
     "network_memory_used_bytes",
@@ -42,8 +37,6 @@ READ = (
     "cpu_cores",
     "cpu_ms",
     "gc_ms",
-    "slots",
-    "free_slots",
 )
 Samples = Sequence[Mapping[str, Any]]
 
@@ -73,28 +66,10 @@ def events_of(where: Mapping[str, Any], start: datetime, end: datetime) -> list[
 
 
 @require_GET
-def host_samples(request: HttpRequest, host: str, key: str) -> HttpResponse:
-    """``key``: heap or cpu; a line for each TaskManager of the host."""
-    time_range = last_day(request, timezone.now())
-    start, end = time_range.from_time, time_range.to_time
-    _, clusters = clusters_of_page(request, host)
-    of_each: dict[str, list[Mapping[str, Any]]] = {}
-    for cluster in clusters:
-        for row in _read({"cluster": cluster, "host": host}, start, end) or ():
-            of_each.setdefault(row["taskmanager_id"], []).append(row)
-    values = {"heap": _heap_gib, "cpu": _cores}[key]
-    drawn = [
-        Line(name, sampled(values(samples), start, end), COLOURS[place])
-        for place, (name, samples) in enumerate(list(of_each.items())[:MOST_LINES])
-    ]
-    return JsonResponse(answer_or_nothing(_figure_in_unit(drawn, start, end, key)))
-
-
-@require_GET
 def taskmanager_samples(
     request: HttpRequest, cluster: str, taskmanager_id: str, key: str
 ) -> HttpResponse:
-    """``key``: memory, cpu, collections or slots."""
+    """``key``: memory, cpu or collections."""
     if not scopes.current().holds(cluster):  # the lake knows no scopes
         raise Http404(gettext("No TaskManager of this name was seen on this cluster."))
     time_range = last_day(request, timezone.now())
@@ -110,29 +85,19 @@ def taskmanager_samples(
         },
         "cpu": {gettext("cores in use"): _cores(samples)},
         "collections": {gettext("share of the time"): _rates(samples, "gc_ms")},
-        "slots": {
-            gettext("slots"): [(row["ts"], row["slots"]) for row in samples],
-            gettext("free"): [(row["ts"], row["free_slots"]) for row in samples],
-        },
     }[key]
     drawn = [
         Line(name, points, colour)
         for (name, own), colour in zip(series.items(), COLOURS, strict=False)
         if (points := sampled(own, start, end))
     ]
-    return JsonResponse(answer_or_nothing(_figure_in_unit(drawn, start, end, key)))
-
-
-def _figure_in_unit(drawn: Sequence[Line], start: datetime, end: datetime, key: str) -> go.Figure:
     units: dict[str, dict[str, object]] = {
-        "heap": {"ticksuffix": " GiB"},
         "memory": {"ticksuffix": " GiB"},
         "cpu": {"title": {"text": gettext("cores")}},
         "collections": {"tickformat": ".0%"},
-        "slots": {"tickformat": ",d"},
     }
-    shown = [line for line in drawn if line.points]
-    return lines(shown, start, end, rangemode="tozero", **units[key])
+    figure = lines(drawn, start, end, rangemode="tozero", **units[key])
+    return JsonResponse(answer_or_nothing(figure))
 
 
 def _read(where: dict[str, str | int], start: datetime, end: datetime) -> Samples | None:
@@ -147,10 +112,6 @@ def _read(where: dict[str, str | int], start: datetime, end: datetime) -> Sample
 
 def _gib(samples: Samples, name: str) -> list[Point]:
     return [(row["ts"], None if row[name] is None else row[name] / GIB) for row in samples]
-
-
-def _heap_gib(samples: Samples) -> list[Point]:
-    return _gib(samples, "heap_used_bytes")
 
 
 def _cores(samples: Samples) -> list[Point]:

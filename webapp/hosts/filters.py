@@ -1,26 +1,16 @@
 """Filters of hosts, of their events, and of what runs there."""
 
 from spark_jobs.serving import HOST_EVENT_KINDS, TASKMANAGER_ENDS
-from webapp.fleet.filters import LABEL, NoFilter
-from webapp.hosts.lookup import ANY, COUNTED, MANY, SORTS
-from webapp.lib.filter_sets import SORT, ListFilters, OfJob
+from webapp.fleet.filters import LABEL
+from webapp.lib.filter_sets import ListFilters, OfJob
 from webapp.lib.keysets import KeysetColumn
 from webapp.lib.query_parameters import Choice, Text, Whole
-
-WORST_FIRST = "-trouble"
 
 
 class HostEventFilters(OfJob):
     host = Text()
     label = LABEL
     kind = Choice(HOST_EVENT_KINDS)
-    time_field = "at"
-
-
-class HostPageFilters(HostEventFilters):
-    """Lost TaskManagers are no events of jobs."""
-
-    kind = Choice(tuple(MANY))
     time_field = "at"
 
 
@@ -46,15 +36,4 @@ class HostsFilters(ListFilters):
     cluster = Text()
     label = LABEL
     name = Text(about="part of the name of the host")
-    trouble = Choice((ANY, *COUNTED), about="only hosts with any of it, or of this kind")
-    sort = NoFilter(
-        [f"{sign}{name}" for name in SORTS for sign in ("", "-")],
-        about="- turns the order round; the worst first without it",
-    )
     after = Whole(about="how many hosts come before")
-
-    @property
-    def sorting(self) -> tuple[str, bool]:
-        """(sort key, descending)"""
-        sort = self.values.get(SORT) or WORST_FIRST
-        return sort.removeprefix("-"), sort.startswith("-")

@@ -3,17 +3,16 @@ its index.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import chain, islice
-from operator import attrgetter
 from typing import Any
 
 from django.core.cache import cache
-from django.db.models import Count, Max, Min, Q, QuerySet, Sum
+from django.db.models import Count, Max, Q, QuerySet, Sum
 from django.utils import timezone
-from django.utils.translation import gettext, gettext_noop, ngettext
+from django.utils.translation import gettext, ngettext
 
 from ingest.messages import count_text
 from spark_jobs.diagnosis.statistics import at_least_by_chance
@@ -28,12 +27,6 @@ from webapp.lib.instants import begin_of_day
 from webapp.lib.recent_answers import STEP, answer_key, end_of_step
 from webapp.lib.translations import ngettext_noop
 
-MANY = {
-    "decline": gettext_noop("declines"),
-    "expired": gettext_noop("expired checkpoints"),
-    "failure": gettext_noop("failed tasks"),
-    "taskmanager_lost": gettext_noop("lost TaskManagers"),
-}
 _FORMS = {
     "decline": ngettext_noop("%(count)s decline", "%(count)s declines"),
     "expired": ngettext_noop("%(count)s expired checkpoint", "%(count)s expired checkpoints"),
@@ -117,11 +110,6 @@ def counted(kind: str, total: int) -> str:
     )
 
 
-ANY = "any"
-COUNTED = ("declines", "expired", "failures", "losses", "findings")
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
-
-
 @dataclass(frozen=True)
 class HostRow:
     """``jobs``, ``subtasks``, ``slots``: now; the others: in the time range. ``findings``: open
@@ -146,25 +134,10 @@ class HostRow:
         return self.declines + self.expired + self.failures + self.losses + self.findings
 
 
-SORTS: dict[str, Callable[[HostRow], Any]] = {
-    "trouble": lambda row: (row.worst_rank, row.trouble, row.last_at or _LONG_AGO),
-    "host": attrgetter("host"),
-    **{name: attrgetter(name) for name in (*COUNTED, "jobs", "subtasks")},
-    "last_at": lambda row: row.last_at or _LONG_AGO,
-}
-
-
-def ordered(rows: Iterable[HostRow], sort: str, downwards: bool) -> list[HostRow]:
-    """Rows in this order; equal ones by name."""
-    by_name = sorted(rows, key=attrgetter("host", "cluster"))
-    return sorted(by_name, key=SORTS[sort], reverse=downwards)
-
-
-def with_trouble(rows: Iterable[HostRow], trouble: str | None) -> list[HostRow]:
-    """``trouble``: one of ``COUNTED``, any of it, or None for all rows."""
-    if not trouble:
-        return list(rows)
-    return [row for row in rows if (row.trouble if trouble == ANY else getattr(row, trouble))]
+def worst_first(row: HostRow) -> tuple[Any, ...]:
+    """A sort key."""
+    last_at = row.last_at.timestamp() if row.last_at else 0.0
+    return -row.worst_rank, -row.trouble, -last_at, row.host, row.cluster
 
 
 MOST_HOSTS = 20_000
@@ -196,10 +169,10 @@ class Hosts:
 
 @dataclass(frozen=True)
 class HostJob:
-    """``called``: the job's name, else its id; ``job``: with its status, None if no longer known."""
+    """``name``: else the id; ``job``: with its status, None if no longer known."""
 
     row: JobHost
-    called: str
+    name: str
     job: JobCurrent | None
 
 
@@ -208,12 +181,12 @@ def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
     counts, the rest from events.
     """
     # The end of most ranges moves with time.
-    asked = (
+    span = (
         (end_of_step(start), end_of_step(end)) if abs(timezone.now() - end) < STEP else (start, end)
     )
-    key = answer_key("hosts", (HostRow, Hosts), cluster, *asked)
-    if isinstance(kept := cache.get(key), tuple):
-        return Hosts([HostRow(*row) for row in kept[0]], *kept[1:])
+    key = answer_key("hosts", (HostRow, Hosts), cluster, *span)
+    if isinstance(cached := cache.get(key), tuple):
+        return Hosts([HostRow(*row) for row in cached[0]], *cached[1:])
     of = {} if cluster is None else {"cluster": cluster}
     facts_by_host: dict[tuple[str, str], dict[str, Any]] = {}
     first, last = whole_days(start, end)
@@ -303,16 +276,16 @@ def jobs_of(host: str, clusters: Sequence[str]) -> tuple[list[HostJob], int]:
     left = list(
         rows.filter(left_at__isnull=False).order_by("-left_at", "id")[: MOST_JOBS - len(running)]
     )
-    known = jobs_called([(row.cluster, row.job_id) for row in (*running, *left)])
+    known = known_jobs([(row.cluster, row.job_id) for row in (*running, *left)])
     jobs = [
-        HostJob(row, called(known, row), known.get((row.cluster, row.job_id)))
+        HostJob(row, job_name(known, row), known.get((row.cluster, row.job_id)))
         for row in (*running, *left)
     ]
     return jobs, rows.filter(left_at__isnull=True).count()
 
 
-def jobs_called(jobs: Collection[tuple[str, str]]) -> dict[tuple[str, str], JobCurrent]:
-    """The known jobs, with name and status. One query."""
+def known_jobs(jobs: Collection[tuple[str, str]]) -> dict[tuple[str, str], JobCurrent]:
+    """With name and status. One query."""
     known = JobCurrent.objects.with_status(timezone.now()).only(
         "cluster", "job_id", "name", "state", "last_seen_at"
     )
@@ -322,7 +295,7 @@ def jobs_called(jobs: Collection[tuple[str, str]]) -> dict[tuple[str, str], JobC
     return {(row.cluster, row.job_id): row for row in rows}
 
 
-def called(known: Mapping[tuple[str, str], JobCurrent], row: JobHost | HostEvent) -> str:
+def job_name(known: Mapping[tuple[str, str], JobCurrent], row: JobHost | HostEvent) -> str:
     job = known.get((row.cluster, row.job_id))
     return (job.name if job else "") or row.job_id
 
@@ -395,28 +368,6 @@ def concentrations(
         concentrated,
         key=lambda share: (
             not share.is_notable,
-            [*MANY].index(share.kind) if share.kind in MANY else len(MANY),
+            [*_FORMS].index(share.kind) if share.kind in _FORMS else len(_FORMS),
         ),
     )
-
-
-def seen(
-    host: str, clusters: Sequence[str], jobs: Sequence[HostJob]
-) -> tuple[datetime | None, datetime | None]:
-    """When the host was first and last seen; ``jobs``: of the host. Three queries."""
-    first = JobHost.objects.filter(host=host, cluster__in=clusters).aggregate(
-        at=Min("first_seen_at")
-    )["at"]
-    happened = HostEvent.objects.filter(host=host, cluster__in=clusters).aggregate(
-        first=Min("at"), last=Max("at")
-    )
-    lived = TaskManagerLife.objects.filter(host=host, cluster__in=clusters).aggregate(
-        first=Min("born_at"), last=Max("last_seen_at")
-    )
-    here = [
-        job.row.left_at or (job.job.last_seen_at if job.job else None) or job.row.as_of
-        for job in jobs
-    ]
-    firsts = [first, happened["first"], lived["first"]]
-    lasts = [*here, happened["last"], lived["last"]]
-    return min(filter(None, firsts), default=None), max(filter(None, lasts), default=None)

@@ -1,8 +1,7 @@
 """Configured and used memory of one TaskManager, part by part; its CPU time and garbage collection.
 
-Parts and options are those of Flink's memory model (FLIP-49, FLIP-116), the same from 1.10 to 2.3.
-Usage is as reported by the JVM and Flink: for native memory of RocksDB and others, only what Flink
-reserved.
+Parts and options: Flink's memory model (FLIP-49, FLIP-116), the same from 1.10 to 2.3. Of native
+memory, such as RocksDB's, only what Flink reserved is known.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -16,7 +15,7 @@ from webapp.hosts.taskmanager_samples import Samples
 Number = TypeVar("Number", int, float)
 HOUR = timedelta(hours=1)
 SPELL = timedelta(minutes=15)
-"""The shortest peak, and long enough for a collection."""
+"""Long enough for a collection."""
 HEAP = message("heap")
 OFF_HEAP = message("off-heap")
 NETWORK = message("network")
@@ -32,13 +31,11 @@ OPTIONS: Mapping[str, str] = {
     OVERHEAD: "taskmanager.memory.jvm-overhead.max",
 }
 TIGHT_RATIO = 0.85
-"""Of the configured size: the rest is used up by one more operator or restart."""
+"""Of the configured size."""
 BUSY_GC_RATIO = 0.1
-"""Of the time: a heap whose collections take a tenth of the time is too small at any usage."""
+"""Of the time: such a heap is too small at any usage."""
 ROOM: Mapping[str, float] = {HEAP: 2.5, OFF_HEAP: 1.5, NETWORK: 1.5, METASPACE: 1.5}
-"""The sufficient size in multiples of the used one. For heap, of the use after a collection, since
-new objects need room.
-"""
+"""The sufficient size in multiples of the used one; of heap, after a collection."""
 TIGHT_ROOM = 1.5
 """The new size of a nearly full part, in multiples of the configured one: its real need is unknown.
 """
@@ -48,9 +45,9 @@ LEAST_SPARE_RATIO = 0.1
 
 @dataclass(frozen=True)
 class MemoryPart:
-    """``used_bytes``: the maximum in the range. For heap: the minimum of each quarter of an hour
-    (after a collection), and the maximum of these. None is unknown. ``suggested_bytes``: a
-    sufficient size, None if unknown or already configured. ``state``: tight, ok, spare or unknown.
+    """``used_bytes``: the maximum in the range; of heap, of the minima of each quarter of an hour.
+    ``suggested_bytes``: a sufficient size, None if unknown or already configured. ``state``: tight,
+    ok, spare or unknown.
     """
 
     name: str
@@ -113,7 +110,7 @@ def budget(samples: Samples) -> TaskManagerBudget:
     slots = newest["allocated_slots"]
     jobs = None if slots is None else [slot["job_id"] for slot in slots]
     cores = [slot["cpu_cores"] for slot in slots or () if slot["cpu_cores"]]
-    gc_ratio = _known_sum(max, [_rate(hour, "gc_ms") for hour in _parts_of_time(samples, HOUR)])
+    gc_ratio = _of_known(max, [_rate(hour, "gc_ms") for hour in _parts_of_time(samples, HOUR)])
     if gc_ratio is not None:
         # Concurrent collectors count the same time twice.
         gc_ratio = min(gc_ratio, 1.0)
@@ -161,7 +158,7 @@ def _parts(
     off_heap = _part(
         OFF_HEAP,
         _sum(newest, "framework_off_heap_bytes", "task_off_heap_bytes"),
-        _known_sum(max, beside),
+        _of_known(max, beside),
     )
     yield _not_below(off_heap, newest["framework_off_heap_bytes"])
     network = newest["network_memory_bytes"] or newest["network_memory_total_bytes"]
@@ -183,7 +180,7 @@ def _parts(
         _most(samples, "metaspace_used_bytes"),
     )
     native = [_less(row["non_heap_used_bytes"], row["metaspace_used_bytes"]) for row in samples]
-    yield MemoryPart(OVERHEAD, newest["overhead_bytes"], _known_sum(max, native), "unknown", None)
+    yield MemoryPart(OVERHEAD, newest["overhead_bytes"], _of_known(max, native), "unknown", None)
 
 
 def _part(name: str, configured: int | None, used: int | None) -> MemoryPart:
@@ -227,11 +224,9 @@ def _not_below(part: MemoryPart, framework_bytes: int | None) -> MemoryPart:
 
 
 def _live_heap(samples: Samples) -> int | None:
-    """Heap after collections, by part of the time: usage at night does not tell the need at noon.
-    Unknown until the first collection: until then usage only grows.
-    """
+    """Heap after collections; unknown until the first, since usage only grows until then."""
     spells = [_least_heap(spell) for spell in _parts_of_time(samples, SPELL)]
-    known = _known_sum(max, spells)
+    known = _of_known(max, spells)
     return _least_heap(samples) if known is None else known
 
 
@@ -239,7 +234,7 @@ def _least_heap(samples: Samples) -> int | None:
     counts = [row["gc_count"] for row in samples if row["gc_count"] is not None]
     if len(counts) < 2 or counts[-1] <= counts[0]:
         return None
-    return _known_sum(min, [row["heap_used_bytes"] for row in samples])
+    return _of_known(min, [row["heap_used_bytes"] for row in samples])
 
 
 def _parts_of_time(samples: Samples, length: timedelta) -> Iterable[Samples]:
@@ -262,10 +257,10 @@ def _rate(samples: Samples, counter: str) -> float | None:
 
 
 def _most(samples: Samples, name: str) -> int | None:
-    return _known_sum(max, [row[name] for row in samples])
+    return _of_known(max, [row[name] for row in samples])
 
 
-def _known_sum(
+def _of_known(
     which: Callable[[list[Number]], Number], values: Iterable[Number | None]
 ) -> Number | None:
     known = [value for value in values if value is not None]

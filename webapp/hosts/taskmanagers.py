@@ -9,12 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Q
-
 from spark_jobs.fold.taskmanager_lives import WORDS
-from webapp.checkpoints.models import CheckpointFact
 from webapp.hosts.lives import lost
-from webapp.hosts.lookup import COUNTS, HostJob
+from webapp.hosts.lookup import COUNTS
 from webapp.hosts.memory_budget import TaskManagerBudget, budget
 from webapp.hosts.models import HostEvent
 from webapp.hosts.taskmanager_samples import OF_BUDGET
@@ -58,19 +55,6 @@ class TaskManagersOfTime:
     left_out: int = 0
 
 
-@dataclass(frozen=True)
-class SlowestHere:
-    """``here`` of ``total`` completed checkpoints of a job had their slowest subtask on the host,
-    which runs ``share`` of its subtasks.
-    """
-
-    cluster: str
-    job_id: str
-    called: str
-    here: int
-    total: int
-
-
 def taskmanagers_of(
     host: str, clusters: Sequence[str], start: datetime, end: datetime
 ) -> TaskManagersOfTime:
@@ -103,32 +87,6 @@ def taskmanagers_of(
         for key in keys[:MOST_TASKMANAGERS]
     ]
     return TaskManagersOfTime(rows, since, unreadable, max(len(keys) - MOST_TASKMANAGERS, 0))
-
-
-def slowest_here(
-    host: str, jobs: Sequence[HostJob], start: datetime, end: datetime
-) -> list[SlowestHere]:
-    """Jobs whose slowest subtasks were there, the most frequent first. One query."""
-    names = {(job.row.cluster, job.row.job_id): job.called for job in jobs}
-    of_jobs = CheckpointFact.objects.filter(
-        cluster__in={cluster for cluster, _ in names},
-        job_id__in={job_id for _, job_id in names},
-        trigger_time__gte=start,
-        trigger_time__lte=end,
-        outcome="completed",
-        slowest_host__isnull=False,
-    )
-    counted = (
-        of_jobs.order_by()
-        .values_list("cluster", "job_id")
-        .annotate(here=Count("pk", filter=Q(slowest_host=host)), total=Count("pk"))
-    )
-    shares = [
-        SlowestHere(cluster, job_id, names.get((cluster, job_id), job_id), here, total)
-        for cluster, job_id, here, total in counted
-        if here
-    ]
-    return sorted(shares, key=lambda share: (-share.here, share.cluster, share.job_id))
 
 
 def _events_by_taskmanager(

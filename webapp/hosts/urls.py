@@ -14,15 +14,6 @@ urlpatterns = [
     path("hosts/<name:host>/", views.page, name="host"),
     path("hosts/<name:host>/taskmanagers", views.taskmanagers, name="host-taskmanagers"),
     path("hosts/<name:host>/charts/events", charts.host_events, name="host-chart-events"),
-    *(
-        path(
-            f"hosts/<name:host>/charts/{key}",
-            charts.host_samples,
-            {"key": key},
-            name=f"host-chart-{key}",
-        )
-        for key in ("heap", "cpu")
-    ),
     path(f"{_TASKMANAGER}/", views.taskmanager, name="taskmanager"),
     *(
         path(
@@ -31,6 +22,6 @@ urlpatterns = [
             {"key": key},
             name=f"taskmanager-chart-{key}",
         )
-        for key in ("memory", "cpu", "collections", "slots")
+        for key in ("memory", "cpu", "collections")
     ),
 ]

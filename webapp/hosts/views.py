@@ -11,32 +11,29 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
-from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from spark_jobs.fold.taskmanager_lives import reason_of
 from webapp.findings.badges import severity_badge
 from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding
 from webapp.fleet.badges import JOB_BADGES
-from webapp.fleet.columns import Column, headings
 from webapp.fleet.filters import ClusterLabels
 from webapp.fleet.list_controls import clusters_control
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.hosts import lookup
-from webapp.hosts.filters import HostPageFilters, HostsFilters
+from webapp.hosts.filters import HostsFilters
 from webapp.hosts.lives import ended_words, jobs_that_lost, lost
-from webapp.hosts.lookup import ANY, MANY, HostJob, called, jobs_called
+from webapp.hosts.lookup import job_name, known_jobs
 from webapp.hosts.models import HostEvent, TaskManagerLife
-from webapp.hosts.taskmanagers import slowest_here, taskmanagers_of
+from webapp.hosts.taskmanagers import taskmanagers_of
 from webapp.lib import scopes
 from webapp.lib.badges import UNKNOWN
 from webapp.lib.instants import epoch_ms
 from webapp.lib.list_pages import Control, filter_form
 from webapp.lib.messages.rendering import localised
 from webapp.lib.timeranges import last_day
-from webapp.lib.translations import gettext_lazy as _
 
 MOST_MOMENTS = 200
 SEVERE = {"critical": "crit", "warning": "warn"}
@@ -70,26 +67,19 @@ class HostTimeline:
 def timeline(
     events: QuerySet[HostEvent],
     losses: QuerySet[TaskManagerLife],
-    jobs: Iterable[HostJob],
     findings: Iterable[Finding],
     start: datetime,
     end: datetime,
-    kind: str | None,
 ) -> HostTimeline:
-    """``events``, ``losses``: of the host; ``kind``: only events of this kind. At most four
-    queries.
-    """
+    """``events``, ``losses``: of the host. At most four queries."""
     rows = list(
         events.filter(at__gte=start, at__lte=end).order_by("-at", "-id")[: MOST_MOMENTS + 1]
     )
-    newest = list(losses.order_by("-ended_at", "-id")[: MOST_MOMENTS + 1])
-    lost = list(jobs_that_lost(newest)) if kind in (None, TASKMANAGER_LOST) else []
-    known = jobs_called(
+    lost = list(jobs_that_lost(list(losses.order_by("-ended_at", "-id")[: MOST_MOMENTS + 1])))
+    known = known_jobs(
         {(row.cluster, row.job_id) for row in rows} | {job for _, jobs in lost for job in jobs}
     )
-    moments = [*_moments(rows, known), *_losses(lost, known)]
-    if not kind:
-        moments += [*_findings(findings), *_moves(jobs)]
+    moments = [*_moments(rows, known), *_losses(lost, known), *_findings(findings)]
     # Before the oldest event that was read, events are missing.
     since = rows[MOST_MOMENTS].at if len(rows) > MOST_MOMENTS else start
     within = sorted(
@@ -113,7 +103,7 @@ def _moments(
             "warn" if event.kind == "expired" else "crit",
             title,
             detail,
-            ((event.cluster, event.job_id, called(known, event)),),
+            ((event.cluster, event.job_id, job_name(known, event)),),
             event.taskmanager_id or "",
             event.checkpoint_id,
             triggered,
@@ -178,25 +168,6 @@ def _findings(findings: Iterable[Finding]) -> Iterator[Moment]:
             jobs,
             finding=finding.pk,
         )
-        if finding.closed_at is not None:
-            yield Moment(
-                finding.closed_at,
-                "ok",
-                gettext("No longer found: %(title)s") % {"title": localised(finding.title)},
-                finding.rule,
-                jobs,
-                finding=finding.pk,
-            )
-
-
-def _moves(jobs: Iterable[HostJob]) -> Iterator[Moment]:
-    for job in jobs:
-        key = ((job.row.cluster, job.row.job_id, job.called),)
-        yield Moment(
-            job.row.first_seen_at, "done", gettext("A job was first seen to run here"), "", key
-        )
-        if job.row.left_at is not None:
-            yield Moment(job.row.left_at, "done", gettext("A job no longer runs here"), "", key)
 
 
 def clusters_of_page(request: HttpRequest, host: str) -> tuple[list[str], list[str]]:
@@ -212,40 +183,9 @@ def clusters_of_page(request: HttpRequest, host: str) -> tuple[list[str], list[s
     return known, known
 
 
-HOSTS_COLUMNS = (
-    Column(_("Host"), "host", hint=_("host, pod or container of a TaskManager, as Flink names it")),
-    Column(_("Findings"), "findings", numeric=True, hint=_("open ones that name it")),
-    Column(
-        _("Lost"),
-        "losses",
-        numeric=True,
-        hint=_("TaskManagers that were lost, by heartbeats or otherwise"),
-    ),
-    Column(_("Declines"), "declines", numeric=True, hint=_("of checkpoints, by subtasks on it")),
-    Column(
-        _("Expired"),
-        "expired",
-        "medium",
-        numeric=True,
-        hint=_("checkpoints of which subtasks on it, and few others, had not acknowledged"),
-    ),
-    Column(_("Failed tasks"), "failures", "medium", numeric=True, hint=_("root failures")),
-    Column(_("Jobs"), "jobs", "wide", numeric=True, hint=_("that run there now")),
-    Column(_("Subtasks"), "subtasks", "wide", numeric=True, hint=_("that run there now")),
-    Column(_("Last"), "last_at", "medium", numeric=True, hint=_("when any of this last happened")),
-)
 PAGE_SIZE = 50
 LIVES_SHOWN = 20
 SHAPES = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}
-TROUBLE = {
-    "": gettext_noop("All hosts"),
-    ANY: gettext_noop("with any trouble"),
-    "declines": gettext_noop("with declines"),
-    "expired": gettext_noop("with expired checkpoints"),
-    "failures": gettext_noop("with failed tasks"),
-    "losses": gettext_noop("with lost TaskManagers"),
-    "findings": gettext_noop("named by open findings"),
-}
 
 
 @require_GET
@@ -263,19 +203,16 @@ def hosts(request: HttpRequest) -> HttpResponse:
         "filter_form": filter_form(
             request,
             filters,
-            Control("trouble", "Trouble", list(TROUBLE.items())),
             clusters_control(),
             Control("name", "Part of the name", id="filter-search"),
         ),
-        "headings": headings(HOSTS_COLUMNS, *filters.sorting),
-        "is_worst_first": filters.sorting == ("trouble", True),
         "rows": matching[first : first + PAGE_SIZE],
         "matching": len(matching),
         "first": first + 1,
         "last": min(first + PAGE_SIZE, len(matching)),
         "previous": max(first - PAGE_SIZE, 0) if first else None,
         "next": first + PAGE_SIZE if first + PAGE_SIZE < len(matching) else None,
-        "found": host_list,
+        "hosts": host_list,
     }
     return render(request, "hosts/hosts.html", context)
 
@@ -285,15 +222,11 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
     time_range = last_day(request, timezone.now())
     start, end = time_range.from_time, time_range.to_time
     known, clusters = clusters_of_page(request, host)
-    filters = HostPageFilters.from_page(
-        {"kind": request.GET.get("kind", "")},
-        HostEvent.objects.filter(host=host, cluster__in=clusters),
-    )
+    events = HostEvent.objects.filter(host=host, cluster__in=clusters)
     jobs, running = lookup.jobs_of(host, clusters)
     findings = lookup.findings_of(host, clusters, start, end)
     losses = lost(start, end).filter(host=host, cluster__in=clusters)
-    story = timeline(filters.qs, losses, jobs, findings, start, end, filters.values.get("kind"))
-    first, last = lookup.seen(host, clusters, jobs)
+    story = timeline(events, losses, findings, start, end)
     context: dict[str, Any] = {
         "name": host,
         "is_known": bool(set(known) & set(clusters)),
@@ -305,9 +238,6 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
         "concentrations": lookup.concentrations(host, clusters, start, end),
         "moments": [(moment, SHAPES.get(moment.tone, "■")) for moment in story.moments],
         "left_out": story.left_out,
-        "event_filters": filters,
-        "kinds": [(kind, gettext(word)) for kind, word in MANY.items()],
-        "kind": filters.values.get("kind", ""),
         "jobs": [
             (job, JOB_BADGES.get(job.job.status, UNKNOWN) if job.job else UNKNOWN) for job in jobs
         ],
@@ -315,8 +245,6 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
         "subtasks": sum(job.row.subtasks for job in jobs if job.row.left_at is None),
         "findings": [(finding, severity_badge(finding.severity)) for finding in findings],
         "open_findings": sum(finding.state == FindingState.OPEN for finding in findings),
-        "first_seen": first,
-        "last_seen": last,
     }
     return render(request, "hosts/host.html", context)
 
@@ -326,19 +254,12 @@ def taskmanagers(request: HttpRequest, host: str) -> HttpResponse:
     time_range = last_day(request, timezone.now())
     start, end = time_range.from_time, time_range.to_time
     clusters = clusters_of_page(request, host)[1]
-    jobs = lookup.jobs_of(host, clusters)[0]
-    of_host = taskmanagers_of(host, clusters, start, end)
     context = {
-        "name": host,
-        "found": of_host,
-        "is_sampled": any(row.budget for row in of_host.rows),
-        "slowest": slowest_here(host, jobs, start, end),
+        "taskmanagers": taskmanagers_of(host, clusters, start, end),
+        "several": len(clusters) > 1,
+        "time_range": time_range,
     }
-    return render(
-        request,
-        "hosts/_taskmanagers.html",
-        context | {"several": len(clusters) > 1, "time_range": time_range},
-    )
+    return render(request, "hosts/_taskmanagers.html", context)
 
 
 @require_GET
@@ -353,7 +274,7 @@ def taskmanager(request: HttpRequest, cluster: str, taskmanager_id: str) -> Http
     host = lives[0].host if lives else events.values_list("host", flat=True)[0]
     happened = events.filter(host=host, at__gte=start, at__lte=end).order_by("-at", "-id")
     losses = lost(start, end).filter(**of_it)
-    story = timeline(happened, losses, (), (), start, end, None)
+    story = timeline(happened, losses, (), start, end)
     context: dict[str, Any] = {
         "cluster": cluster,
         "taskmanager_id": taskmanager_id,
@@ -377,16 +298,16 @@ def host_rows(
     """The matching hosts in order; none if a parameter is invalid."""
     if not filters.is_valid():
         return lookup.Hosts((), start), []
-    asked = filters.values
-    hosts = lookup.hosts(asked.get("cluster"), start, end)
-    rows = lookup.with_trouble(hosts.rows, asked.get("trouble"))
-    if part := asked.get("name", "").casefold():
+    values = filters.values
+    hosts = lookup.hosts(values.get("cluster"), start, end)
+    rows = hosts.rows
+    if part := values.get("name", "").casefold():
         rows = [row for row in rows if part in row.host.casefold()]
-    if asked.get("label"):
+    if values.get("label"):
         labelled = set(
-            LABEL_OF_CLUSTER.filter(Cluster.objects.all(), asked["label"]).values_list(
+            LABEL_OF_CLUSTER.filter(Cluster.objects.all(), values["label"]).values_list(
                 "name", flat=True
             )
         )
         rows = [row for row in rows if row.cluster in labelled]
-    return hosts, lookup.ordered(rows, *filters.sorting)
+    return hosts, sorted(rows, key=lookup.worst_first)

@@ -6,21 +6,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db.models import Q
 
 from spark_jobs.diagnosis.incidents import (
     RECURS_WITHIN,
     IncidentFinding,
-    Trace,
     incidents,
-    trace_of,
 )
-from webapp.findings.choices import FindingState
-from webapp.findings.folding import hold_of
 from webapp.findings.models import Finding
 from webapp.incidents.choices import IncidentState
+from webapp.incidents.members import from_row
 from webapp.incidents.models import Incident, IncidentMember, SharedCause
 from webapp.incidents.outline import outline
 from webapp.lib.chunks import chunks
@@ -31,7 +27,6 @@ LONGEST_HOLD = timedelta(days=2)
 READ = (
     "id",
     "cluster",
-    "job_id",
     "first_attempt_id",
     "rule",
     "subject_kind",
@@ -66,10 +61,10 @@ def join(findings: Sequence[Finding], now: datetime) -> Joined:
             "finding_id", "incident_id"
         )
     )
-    asked = {finding.pk for finding in findings}
+    changed = {finding.pk for finding in findings}
     touched, merged, new = set[int](), dict[int, int](), list[frozenset[int]]()
     for keys in incidents(near.values(), of_finding):
-        if not keys & asked:
+        if not keys & changed:
             continue
         ids = {of_finding[key] for key in keys if key in of_finding}
         if not ids:
@@ -95,9 +90,9 @@ def join(findings: Sequence[Finding], now: datetime) -> Joined:
             if of_finding[key] in touched and key in near
         },
     )
-    rows = Incident.objects.in_bulk([*{of_finding[key] for key in asked}, *merged])
+    rows = Incident.objects.in_bulk([*{of_finding[key] for key in changed}, *merged])
     return Joined(
-        {key: rows[of_finding[key]] for key in asked if of_finding.get(key) in rows},
+        {key: rows[of_finding[key]] for key in changed if of_finding.get(key) in rows},
         {rows[other].uid: rows[kept].uid for other, kept in merged.items()},
     )
 
@@ -122,84 +117,56 @@ def _assign(of_finding: dict[int, int], keys: Iterable[int], incident: int) -> N
 
 
 def _read(findings: Sequence[Finding]) -> dict[int, IncidentFinding]:
-    """These findings and all that may belong with them, as plain data."""
-    rows = {row["id"]: row for row in _rows(Q(pk__in=[finding.pk for finding in findings]))}
-    since = min(row["first_seen"] for row in rows.values()) - max(LONGEST_HOLD, RECURS_WITHIN)
-    until = max(row["last_seen"] for row in rows.values()) + max(LONGEST_HOLD, RECURS_WITHIN)
+    """These findings and all that may belong with them."""
+    near = _plain(Q(pk__in=[finding.pk for finding in findings]))
+    since = min(row.first_seen for row in near.values()) - max(LONGEST_HOLD, RECURS_WITHIN)
+    until = max(row.last_seen for row in near.values()) + max(LONGEST_HOLD, RECURS_WITHIN)
     ids: dict[str, set[str]] = defaultdict(set)
-    for row in rows.values():
-        ids[row["cluster"]].add(row["first_attempt_id"])
+    for row in near.values():
+        ids[row.cluster].add(row.job)
+    changed = list(near.values())
     for cluster, of_cluster in ids.items():
         for some in chunks(sorted(of_cluster), ROWS_AT_ONCE):
-            of_jobs = Q(
-                cluster=cluster,
-                first_attempt_id__in=some,
-                last_seen__gte=since,
-                first_seen__lte=until,
+            near |= _plain(
+                Q(
+                    cluster=cluster,
+                    first_attempt_id__in=some,
+                    last_seen__gte=since,
+                    first_seen__lte=until,
+                )
             )
-            rows |= {row["id"]: row for row in _rows(of_jobs)}
-    traced = {key: _trace(row) for key, row in rows.items()}
-    _note_shared(rows, traced, {finding.pk for finding in findings})
+    _note_shared(changed)
     shared = {
-        (rows[key]["cluster"], rows[key]["rule"], _shorten(thing))
-        for key in rows
-        for thing in traced[key].shared
+        (row.cluster, row.rule, _shorten(thing))
+        for row in near.values()
+        for thing in row.trace.shared
     }
     if shared:
         things = SharedCause.objects.filter(
-            cluster__in={pair[0] for pair in shared},
-            rule__in={pair[1] for pair in shared},
-            thing__in={pair[2] for pair in shared},
+            cluster__in={cluster for cluster, _, _ in shared},
+            rule__in={rule for _, rule, _ in shared},
+            thing__in={thing for _, _, thing in shared},
         )
-        others = _rows(
+        near |= _plain(
             Q(pk__in=things.values("finding"), last_seen__gte=since, first_seen__lte=until)
-            & ~Q(pk__in=list(rows))
+            & ~Q(pk__in=list(near))
         )
-        for row in others:
-            rows[row["id"]] = row
-            traced[row["id"]] = _trace(row)
-    return {
-        key: IncidentFinding(
-            key,
-            row["cluster"],
-            row["first_attempt_id"],
-            row["rule"],
-            row["subject_id"],
-            row["first_seen"],
-            row["last_seen"],
-            row["severity_rank"],
-            row["state"] == FindingState.OPEN,
-            hold_of(row["rule"]),
-            traced[key],
-        )
-        for key, row in rows.items()
-    }
+    return near
 
 
-def _rows(condition: Q) -> Iterable[dict[str, Any]]:
-    rows: Iterable[dict[str, Any]] = (
-        Finding.objects.filter(condition).values(*READ).iterator(ROWS_AT_ONCE)
-    )
-    return rows
+def _plain(condition: Q) -> dict[int, IncidentFinding]:
+    rows = Finding.objects.filter(condition).only(*READ).iterator(ROWS_AT_ONCE)
+    return {row.pk: from_row(row) for row in rows}
 
 
-def _trace(row: Mapping[str, Any]) -> Trace:
-    return trace_of(row["rule"], row["subject_kind"], row["subject_id"], row["data"] or {})
-
-
-def _note_shared(
-    rows: Mapping[int, Mapping[str, Any]], traced: Mapping[int, Trace], changed: Iterable[int]
-) -> None:
+def _note_shared(changed: Iterable[IncidentFinding]) -> None:
     SharedCause.objects.bulk_create(
         [
             SharedCause(
-                cluster=rows[key]["cluster"],
-                rule=rows[key]["rule"],
-                thing=_shorten(thing),
-                finding_id=key,
+                cluster=row.cluster, rule=row.rule, thing=_shorten(thing), finding_id=row.key
             )
-            for key in changed
-            for thing in sorted(traced[key].shared)
+            for row in changed
+            for thing in sorted(row.trace.shared)
         ],
         ignore_conflicts=True,
         batch_size=ROWS_AT_ONCE,

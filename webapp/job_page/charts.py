@@ -1,6 +1,5 @@
 """Figures of the job page as JSON, loaded when they come into view."""
 
-import logging
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,7 +13,6 @@ from webapp.charts.annotations import Annotation
 from webapp.charts.answers import answer
 from webapp.charts.checkpoints import tick_step_ms, timeline
 from webapp.charts.lines import Line, lines
-from webapp.charts.pools import heat_map
 from webapp.charts.pressure import busy_by_vertex
 from webapp.charts.sizes import Trend, size_over_time, step_bytes
 from webapp.charts.stack import Part, stacked
@@ -29,13 +27,10 @@ from webapp.fleet.shown_attempts import ShownAttempts, shown_attempts
 from webapp.lib.messages.rendering import localised
 from webapp.lib.quantities import count_text, duration_text, per_second_text
 from webapp.lib.timeranges import iso_text
-from webapp.pressure.heat import read_heat
 from webapp.pressure.over_time import over_time
 
 Noted = tuple[Part, str]
 """A chart and a note on it."""
-
-log = logging.getLogger(__name__)
 
 FORECAST_FROM = timedelta(hours=6)
 """A shorter trend is not drawn into the future."""
@@ -152,37 +147,6 @@ def _downtimes(view: JobView, attempts: ShownAttempts) -> list[tuple[datetime, d
     return [(begun, running) for begun, running in spans if begun]
 
 
-def pools(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
-    view = look_up(request, cluster, job_id)
-    names = {
-        v["vertex_id"]: v.get("name") or ""
-        for v in (view.job.graph or {}).get("vertices") or ()
-        if v.get("vertex_id")
-    }
-    attempts = shown_attempts(request, view)
-    try:
-        heat = read_heat(
-            cluster,
-            attempts.ids,
-            names,
-            view.job.parallelism,
-            attempts.drawn_from,
-            view.time_range.to_time,
-        )
-    except Exception:  # The lake may be any storage, with any error, which must not break the page.
-        log.exception("Pool samples of %s on %s could not be read from the lake", job_id, cluster)
-        return _empty(
-            gettext("The lake could not be read"),
-            gettext("The rest of the page does not need it. The server's log has the reason."),
-        )
-    if not heat.rows:
-        return _empty(
-            gettext("No buffer samples in this time"),
-            gettext("Pool usage is sampled while a job runs and its cluster answers."),
-        )
-    return _draw(heat_map(heat.rows, heat.start, heat.end), heat.note)
-
-
 def _annotations(view: JobView, attempts: ShownAttempts) -> list[Annotation]:
     rows = JobAnnotation.objects.filter(
         cluster=view.job.cluster,
@@ -227,10 +191,8 @@ def _trend(served: SizeTrend | None) -> Trend | None:
         or served.to_time is None
     ):
         return None
-    low = served.bytes_per_h_low
-    high = served.bytes_per_h_high
     forecast = served.to_time - served.from_time >= FORECAST_FROM
-    return Trend(served.from_time, served.to_time, served.bytes_per_h, low, high, forecast)
+    return Trend(served.from_time, served.to_time, served.bytes_per_h, forecast)
 
 
 def _draw(figure: go.Figure, note: str) -> HttpResponse:

@@ -24,7 +24,7 @@ from webapp.lib.translations import gettext_lazy as _
 from webapp.pressure.graph import blame, drawn
 from webapp.pressure.hours import newest_windows
 from webapp.storage import newest_audits
-from webapp.storage.replication_factor import NONE, common, factors_by_uri
+from webapp.storage.replication_factor import NONE, factors_by_uri
 
 CHECKPOINTS_A_PAGE = 20
 EVENTS_A_PAGE = 9
@@ -83,7 +83,6 @@ def _pressure(shown: Shown) -> dict[str, Any]:
     return {
         "origins": list(blamed.origins.values()),
         "graph": drawn(view.job.graph, windows, blamed),
-        "graph_narrow": drawn(view.job.graph, windows, blamed, narrow=True),
         "windows": sorted(windows.values(), key=lambda window: _place(view, window.vertex_id)),
         "window_at": max((window.window_start for window in windows.values()), default=None),
     }
@@ -95,7 +94,7 @@ def _state(shown: Shown) -> dict[str, Any]:
     factors = factors_by_uri(row.root for row in rows)
     for row in rows:
         row.replicated = factors.get(row.root, NONE)
-    return {"storage": rows, "replicated": common(row.replicated for row in rows)}
+    return {"storage": rows}
 
 
 def _runtime(shown: Shown) -> dict[str, Any]:
@@ -134,8 +133,8 @@ TABS: Mapping[str, tuple[str, Callable[[Shown], dict[str, Any]]]] = {
 def content(shown: Shown) -> dict[str, Any]:
     """The content of the requested tab, by default the first."""
     parameters = shown.request.GET
-    asked = parameters.get("tab") or ("runtime" if OF_LOG & parameters.keys() else "")
-    tab = asked if asked in TABS else next(iter(TABS))
+    name = parameters.get("tab") or ("runtime" if OF_LOG & parameters.keys() else "")
+    tab = name if name in TABS else next(iter(TABS))
     return {
         "tab": tab,
         "tabs": [(name, title) for name, (title, _read) in TABS.items()],

@@ -12,5 +12,4 @@ urlpatterns = [
         name="job-checkpoints-export",
     ),
     path("jobs/<name:cluster>/<name:job_id>/charts/strip", charts.strip, name="job-chart-strip"),
-    path("jobs/<name:cluster>/<name:job_id>/charts/pools", charts.pools, name="job-chart-pools"),
 ]

@@ -20,8 +20,6 @@ _PLAIN: dict[str, Callable[..., str]] = {
     "bytes": quantities.bytes_text,
     "bytes_rate": quantities.bytes_rate_text,
     "bytes_per_day": quantities.bytes_per_day_text,
-    "duration_per_day": quantities.duration_per_day_text,
-    "change_from": quantities.change_text,
     "duration": quantities.duration_text,
     "percent": quantities.percent_text,
     "usage": quantities.usage_text,

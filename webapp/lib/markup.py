@@ -124,6 +124,17 @@ def text(message: str, **values: Any) -> SafeString:
 
 
 @register.filter
+def alarm(number: int, tone: str) -> SafeString | str:
+    """A count that should be 0: any other in the tone, with its shape."""
+    shapes = {"crit": "✕", "warn": "◆"}
+    if not number:
+        return "0"
+    return format_html(
+        '<b class="tone {}">{} {}</b>', tone, shapes[tone], quantities.count_text(number)
+    )
+
+
+@register.filter
 def chip(badge: Any, css: str = "chip") -> SafeString:
     """A badge: its shape and word, in its tone."""
     return format_html('<span class="{} {}">{} {}</span>', css, badge.tone, badge.shape, badge.word)

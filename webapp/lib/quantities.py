@@ -51,15 +51,6 @@ def bytes_per_day_text(bytes_per_day: float | None) -> str:
     return bytes_rate_text(bytes_per_day).replace("/h", gettext("/day"))
 
 
-def duration_per_day_text(ms_per_day: float | None) -> str:
-    """1_500 → '+1.5 s/day'."""
-    return (
-        UNKNOWN
-        if _is_unknown(ms_per_day)
-        else f"{'−' if (ms_per_day or 0) < 0 else '+'}{duration_text(abs(ms_per_day or 0))}{gettext('/day')}"
-    )
-
-
 def change_text(now: float | None, before: float | None) -> str:
     """Against what it was before: 120, 100 → '+20 %'."""
     if _is_unknown(now) or _is_unknown(before) or not before:

@@ -26,7 +26,6 @@ from webapp.findings.folding import OCCURRENCES_KEPT
 from webapp.findings.models import Finding, FindingOccurrence, JobJudgement, WithdrawnFinding
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, JobStart, LogEvent
-from webapp.growth.models import StoredDay
 from webapp.hosts import days, loads
 from webapp.hosts.models import HostEvent, JobHost, TaskManagerLife
 from webapp.incidents.choices import IncidentState
@@ -92,7 +91,6 @@ RULES = (
     Rule(Finding, "last_seen", notable, ~Q(state=FindingState.OPEN)),
     Rule(WithdrawnFinding, "withdrawn_at", routine),
     Rule(JobJudgement, "as_of", notable),
-    Rule(StoredDay, "day", sums),
     Rule(Incident, "last_seen", notable, ~Q(state=IncidentState.OPEN)),
     Rule(Alert, "resolved_at", notable, Q(state=AlertState.RESOLVED)),
 )

@@ -10,7 +10,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils.translation import gettext, ngettext
 
-from webapp.charts.job_graph import COMPACT, FULL, NARROW, Edge, Geometry, Layout, Node, lay_out
+from webapp.charts.job_graph import COMPACT, FULL, Edge, Geometry, Layout, Node, lay_out
 from webapp.findings.job_findings import ORIGIN_RULES
 from webapp.findings.presentation import PresentedFinding
 from webapp.lib.messages.rendering import localised
@@ -92,9 +92,7 @@ BAR_PX = 84
 FULL_MS_PER_S = 1000
 MOST_IN_FULL = 40
 """With more vertices they are drawn small: a name and what they do."""
-_MOST_BESIDE = 2
-"""Vertices side by side that a narrow screen can hold."""
-_NAME_LETTERS = {FULL: 23, NARROW: 23, COMPACT: 18}
+_NAME_LETTERS = {FULL: 23, COMPACT: 18}
 _MOSTLY = 0.5
 
 
@@ -149,12 +147,8 @@ def drawn(
     graph: Mapping[str, Any] | None,
     windows: Mapping[str, PressureWindow],
     blame: Blame = NOBODY,
-    *,
-    narrow: bool = False,
 ) -> DrawnGraph | None:
-    """``graph``: the served ``{vertices, edges}``; ``None`` if the plan is unknown. ``narrow``:
-    draw from top to bottom, ``None`` if that does not fit a telephone.
-    """
+    """``graph``: the served ``{vertices, edges}``; ``None`` if the plan is unknown."""
     vertices = {
         str(v.get("vertex_id")): v
         for v in (graph or {}).get("vertices") or ()
@@ -165,10 +159,8 @@ def drawn(
     links = {
         (str(e.get("source")), str(e.get("target"))): e for e in (graph or {}).get("edges") or ()
     }
-    geometry = COMPACT if len(vertices) > MOST_IN_FULL else NARROW if narrow else FULL
+    geometry = COMPACT if len(vertices) > MOST_IN_FULL else FULL
     layout = lay_out(list(vertices), links, geometry)
-    if narrow and (geometry == COMPACT or layout.widest > _MOST_BESIDE):
-        return None
     boxes = tuple(
         _vertex(node, vertices[node.key], windows.get(node.key), blame, geometry)
         for node in layout.nodes

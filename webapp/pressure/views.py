@@ -1,9 +1,10 @@
 """The subtasks of one vertex, as part of two pages and as a download; and its figures over time."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import zip_longest
 from statistics import fmean, median
 from typing import Any
 
@@ -17,7 +18,7 @@ from webapp.charts.over_time import Line, lines, sampled
 from webapp.charts.theme import ACCENT, CRIT, UNKNOWN, WARN
 from webapp.findings.models import Finding
 from webapp.findings.presentation import shown
-from webapp.fleet.job_lookup import JobView, look_up, vertex_or_404
+from webapp.fleet.job_lookup import look_up, vertex_or_404
 from webapp.lib.list_pages import page_number
 from webapp.pressure.models import PressureWindow
 from webapp.work.lake import read_newest
@@ -38,45 +39,16 @@ _MEASURED = (
 )
 
 
-@dataclass(frozen=True)
-class SubtaskSample:
-    """``None`` is not reported. Usages are ratios. ``over_median``: records in, divided by those of
-    the median subtask.
-    """
-
-    subtask: int
-    in_pool_usage: float | None
-    out_pool_usage: float | None
-    busy_ms_per_s: float | None
-    backpressured_ms_per_s: float | None
-    records_in_per_s: float | None
-    records_out_per_s: float | None
-    attempt: int | None
-    host: str | None
-    taskmanager_id: str | None
-    task_state: str | None
-    over_median: float | None
+Subtask = Mapping[str, Any]
+"""Its ``subtask`` number, the measured columns, and ``over_median``: records in, divided by those of
+the median subtask. None is not reported.
+"""
 
 
-SORTS = {
-    "busy": "busy_ms_per_s",
-    "back-pressured": "backpressured_ms_per_s",
-    "in": "in_pool_usage",
-    "out": "out_pool_usage",
-    "records": "records_in_per_s",
-    "subtask": "subtask",
-}
-"""Parameter → column, the largest first; subtasks in their order."""
-
-
-@dataclass(frozen=True)
-class VertexSample:
-    at: datetime | None
-    subtasks: list[SubtaskSample]
-
-
-def newest_sample(cluster: str, job_id: str, vertex_id: str, until: datetime) -> VertexSample:
-    """The newest sample in the quarter of an hour before ``until``; empty if there is none.
+def newest_sample(
+    cluster: str, job_id: str, vertex_id: str, until: datetime
+) -> tuple[datetime | None, list[Subtask]]:
+    """The newest sample in the quarter of an hour before ``until``; (None, []) if there is none.
 
     Raises the storage's errors.
     """
@@ -84,46 +56,31 @@ def newest_sample(cluster: str, job_id: str, vertex_id: str, until: datetime) ->
     table, _since = read_newest(
         "vertex_metrics", where, until - LOOK_BACK, until, ("ts", *_MEASURED), MOST_SAMPLES
     )
-    rows = table.to_pylist()
-    if not rows:
-        return VertexSample(None, [])
-    newest = max(rows, key=lambda row: row["ts"])
-    return VertexSample(newest["ts"], _subtasks(newest))
+    newest = max(table.to_pylist(), key=lambda row: row["ts"], default=None)
+    return (newest["ts"], _subtasks(newest)) if newest else (None, [])
 
 
-def in_order(subtasks: Sequence[SubtaskSample], by: str) -> list[SubtaskSample]:
-    """Sorted by a key of :data:`SORTS`; subtasks without a report come last."""
-    column = SORTS[by]
-    if column == "subtask":
-        return list(subtasks)
+def busiest_first(subtasks: Iterable[Subtask]) -> list[Subtask]:
+    """Subtasks without a report come last."""
     return sorted(
         subtasks,
         key=lambda subtask: (
-            getattr(subtask, column) is None,
-            -(getattr(subtask, column) or 0),
-            subtask.subtask,
+            subtask["busy_ms_per_s"] is None,
+            -(subtask["busy_ms_per_s"] or 0),
+            subtask["subtask"],
         ),
     )
 
 
-def _subtasks(row: Mapping[str, Any]) -> list[SubtaskSample]:
-    count = max((len(row[name]) for name in _MEASURED if row[name]), default=0)
-    columns = {
-        name: [*(row[name] or ()), *[None] * (count - len(row[name] or ()))] for name in _MEASURED
-    }
-    known = [rate for rate in columns["records_in_per_s"] if rate is not None]
+def _subtasks(row: Mapping[str, Any]) -> list[Subtask]:
+    rates = row["records_in_per_s"] or ()
+    known = [rate for rate in rates if rate is not None]
     middle = median(known) if known else 0
-    over = [
-        rate / middle if rate is not None and middle else None
-        for rate in columns["records_in_per_s"]
-    ]
+    over = [rate / middle if rate is not None and middle else None for rate in rates]
+    columns = {name: row[name] or () for name in _MEASURED} | {"over_median": over}
     return [
-        SubtaskSample(
-            subtask=number,
-            over_median=over[number],
-            **{name: columns[name][number] for name in _MEASURED},
-        )
-        for number in range(count)
+        {"subtask": number, **dict(zip(columns, figures, strict=True))}
+        for number, figures in enumerate(zip_longest(*columns.values()))
     ]
 
 
@@ -167,13 +124,11 @@ log = logging.getLogger(__name__)
 
 PAGE_SIZE = 50
 FINDINGS_SHOWN = 3
-BUSIEST_FIRST = "busy"
 
 
 @require_GET
 def subtasks(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) -> HttpResponse:
     view = look_up(request, cluster, job_id)
-    by = _sorting(request)
     start, end = view.time_range.from_time, view.time_range.to_time
     findings = Finding.objects.of_job(cluster, job_id).filter(
         subject_kind="vertex", subject_id=vertex_id, first_seen__lte=end, last_seen__gte=start
@@ -183,26 +138,20 @@ def subtasks(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) ->
         "job": view.job,
         "vertex": vertex_or_404(view.job, vertex_id),
         "findings": [shown(finding) for finding in findings.worst_first()[:FINDINGS_SHOWN]],
-        "by": by,
     }
     try:
-        sample = _sample(view, vertex_id)
-    except (
-        Exception
-    ):  # The lake may be any storage, with any error; the rest of the page comes from the database.
-        log.exception(
-            "Subtasks of vertex %s of %s on %s could not be read from the lake",
-            vertex_id,
-            job_id,
-            cluster,
+        sampled_at, sampled = newest_sample(
+            cluster, job_id, vertex_id, min(view.time_range.to_time, view.at)
         )
+    except Exception:  # The lake may be any storage, with any error.
+        log.exception("Subtasks of vertex %s of %s could not be read", vertex_id, job_id)
         return render(request, "pressure/_subtasks.html", context | {"is_unreadable": True})
-    total = len(sample.subtasks)
+    total = len(sampled)
     number = page_number(request, "page", total, PAGE_SIZE)
     first = number * PAGE_SIZE
     context |= {
-        "sampled_at": sample.at,
-        "subtasks": in_order(sample.subtasks, by)[first : first + PAGE_SIZE],
+        "sampled_at": sampled_at,
+        "subtasks": busiest_first(sampled)[first : first + PAGE_SIZE],
         "total": total,
         "first": first + 1,
         "last": min(first + PAGE_SIZE, total),
@@ -210,17 +159,6 @@ def subtasks(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) ->
         "has_more": first + PAGE_SIZE < total,
     }
     return render(request, "pressure/_subtasks.html", context)
-
-
-def _sample(view: JobView, vertex_id: str) -> VertexSample:
-    return newest_sample(
-        view.job.cluster, view.job.job_id, vertex_id, min(view.time_range.to_time, view.at)
-    )
-
-
-def _sorting(request: HttpRequest) -> str:
-    asked = request.GET.get("sort", BUSIEST_FIRST)
-    return asked if asked in SORTS else BUSIEST_FIRST
 
 
 @require_GET
@@ -247,8 +185,8 @@ def chart(
             (row[0], None if row[place] is None else row[place] * line.factor)
             for row in reversed(rows)
         ]
-        if kept := sampled(points, start, end, line.pick):
-            series.append(Line(gettext(line.name), kept, line.colour))
+        if drawn_points := sampled(points, start, end, line.pick):
+            series.append(Line(gettext(line.name), drawn_points, line.colour))
     axis: dict[str, object] = {} if key == "records" else {"tickformat": ".0%", "range": [0, 1.05]}
     figure = lines(series, start, end, rangemode="tozero", **axis)
     return JsonResponse(answer_or_nothing(figure))

@@ -27,6 +27,7 @@ class ShownThread:
     ``subtask`` 0-based. ``in_a_row``: the number of latest dumps with it at that place.
     """
 
+    taskmanager_id: str
     thread: DumpedThread
     vertex_id: str | None
     task: str
@@ -98,11 +99,8 @@ def job_threads(
             job.job_id,
             job.cluster,
         )
-        return JobThreads(
-            None,
-            (),
-            message("The lake could not be read; the server's log has the reason."),
-        )
+        why = message("The lake could not be read; the server's log has the reason.")
+        return JobThreads(None, (), why)
     where: dict[str, dict[str, list[int]]] = {}
     for vertex, sample in sampled.vertices.items():
         for subtask, name in enumerate(sample.taskmanagers):
@@ -147,17 +145,20 @@ def _taskmanager(
         return DumpedTaskManager(name, host, tasks, None, (), message("No dump was asked for."))
     waited_for = row.ask_at is not None and row.wanted_at > now - GIVEN_UP_AFTER
     threads = sorted(
-        (_thread(thread, names) for thread in row.threads),
+        (_thread(name, thread, names) for thread in row.threads),
         key=lambda thread: (not thread.vertex_id, thread.thread.name),
     )
     return DumpedTaskManager(name, host, tasks, row, threads, _sentence(row, waited_for))
 
 
-def _thread(fields: Mapping[str, Any], names: Mapping[str, str]) -> ShownThread:
+def _thread(
+    taskmanager_id: str, fields: Mapping[str, Any], names: Mapping[str, str]
+) -> ShownThread:
     thread = DumpedThread(**{key: fields[key] for key in _OF_THREAD if key in fields})
     task = task_of(thread.name)
     vertex_id = names.get(_text(task.task)) if task else None
     return ShownThread(
+        taskmanager_id,
         thread,
         vertex_id,
         task.task if task else thread.name,

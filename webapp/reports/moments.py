@@ -105,7 +105,7 @@ def _checkpoints(jobs: Jobs, span: Span) -> Iterator[Moment]:
                 "savepoint" if is_savepoint else "checkpoint",
                 "crit" if outcome in FAILED_OUTCOMES else "done",
                 title,
-                Message(in_words(reason, ""), {}),
+                in_words(reason, ""),
                 (last["end_time"] or last["trigger_time"]) if len(run) > 1 else None,
                 jobs[job],
             )

@@ -26,13 +26,8 @@ Row = Mapping[str, Any]
 _AS_IS = (
     "ha_state",
     "call_queue_length",
-    "open_connections",
     "files",
     "blocks",
-    "capacity_bytes",
-    "used_bytes",
-    "remaining_bytes",
-    "under_replicated_blocks",
     "heap_used_bytes",
     "heap_max_bytes",
 )
@@ -63,13 +58,8 @@ class NameNode:
     processing_ms: float | None
     most_processing_ms: float | None
     call_queue_length: int | None
-    open_connections: int | None
     files: int | None
     blocks: int | None
-    capacity_bytes: int | None
-    used_bytes: int | None
-    remaining_bytes: int | None
-    under_replicated_blocks: int | None
     heap_used_bytes: int | None
     heap_max_bytes: int | None
     per_s: float | None

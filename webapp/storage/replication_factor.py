@@ -6,7 +6,6 @@ listing with replication by file (WebHDFS, a NameNode image, ``hdfs dfs -ls -R``
 declared factor.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -89,17 +88,6 @@ def factor_of_path(path: str) -> ReplicationFactor:
         if path.startswith(f"{root.uri.rstrip('/')}/")
     ]
     return factor_of(max(roots, key=lambda root: len(root.uri), default=None))
-
-
-def factors_of_clusters() -> dict[str, ReplicationFactor]:
-    """Cluster name → factor, known if all roots of the cluster agree."""
-    roots = list(StorageRoot.objects.prefetch_related("clusters"))
-    of_root = factors_of(roots)
-    factors_by_cluster: dict[str, list[ReplicationFactor]] = defaultdict(list)
-    for root in roots:
-        for cluster in root.clusters.all():
-            factors_by_cluster[cluster.name].append(of_root[root.uri])
-    return {name: common(factors) for name, factors in factors_by_cluster.items()}
 
 
 def common(factors: Iterable[ReplicationFactor]) -> ReplicationFactor:

@@ -66,7 +66,6 @@ def test_page_api_and_command_show_rocksdb_as_flink_measured_it(
         ("level0_files", "num-files-at-level0", "max"),
         ("memtable_bytes", "cur-size-all-mem-tables", "sum"),
         ("sst_bytes", "total-sst-files-size", "sum"),
-        ("block_cache_capacity_bytes", "block-cache-capacity", "max"),
     ):
         assert enrich[figure] == told(played, "enrich", f"rocksdb_{end}", aggregate)[-1], figure
     stopped, slowed = (

@@ -39,7 +39,7 @@ class OneParameter(ListFilters):
 @pytest.fixture
 def ten_lines(settings, monkeypatch) -> Iterator[None]:
     """Declared as a module of ``webapp.analyses.job`` would declare it, and addresses made again."""
-    monkeypatch.setitem(declaration.OF_JOB, "ten-lines", None)  # gone after the test
+    monkeypatch.setitem(declaration.DECLARED["job"], "ten-lines", None)  # gone after the test
 
     @declaration.analysis(
         "ten-lines",
@@ -60,10 +60,14 @@ def ten_lines(settings, monkeypatch) -> Iterator[None]:
     def drawn(job: JobCurrent, inputs: Inputs) -> Drawn:
         return Drawn(go.Figure())
 
-    monkeypatch.setitem(declaration.OF_ROOT, "ten-lines", None)
+    monkeypatch.setitem(declaration.DECLARED["root"], "ten-lines", None)
 
-    @declaration.root_analysis(
-        "ten-lines", title=message("Ten lines"), summary=message("a test"), parameters=OneParameter
+    @declaration.analysis(
+        "ten-lines",
+        of="root",
+        title=message("Ten lines"),
+        summary=message("a test"),
+        parameters=OneParameter,
     )
     def of_root(figures: RootFigures, inputs: Inputs) -> Document:
         return Document(

@@ -5,7 +5,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webapp.charts.job_graph import COMPACT, FULL, MOST_NODES, NARROW, lay_out
+from webapp.charts.job_graph import COMPACT, FULL, MOST_NODES, lay_out
 
 NAMES = [chr(97 + n) for n in range(12)]
 
@@ -46,15 +46,6 @@ def test_an_edge_over_several_layers_runs_past_the_vertices_between():
     x, y = (int(number) for number in path.split("L")[1].split("C")[0].split())
     assert node.x <= x <= node.x + FULL.node_width
     assert not node.y <= y <= node.y + FULL.node_height
-
-
-def test_downwards_is_the_same_graph_turned():
-    across, down = (
-        lay_out("abc", [("a", "b"), ("b", "c")], geometry) for geometry in (FULL, NARROW)
-    )
-    assert [node.x for node in across.nodes] == sorted({node.x for node in across.nodes})
-    assert [node.y for node in down.nodes] == sorted({node.y for node in down.nodes})
-    assert down.width < 200 < across.width
 
 
 def test_a_dense_graph_of_two_hundred_is_laid_out_in_no_time():

@@ -13,8 +13,6 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from ingest.lake.store import Lake
-from ingest.records import Observed, VertexMetrics
 from tests.webapp.builders import GRAPH, annotation, cluster, fact, finding, job
 from webapp.reports.gathering import incident
 from webapp.reports.report_scope import JobKey, ReportScope
@@ -74,16 +72,6 @@ def shown(client, of, **parameters):
 
 def chart(client, of, name, **parameters):
     return client.get(reverse(f"job-chart-{name}", args=(of.cluster, of.job_id)), parameters).json()
-
-
-def pools_known(drawn):
-    """Cells of the heat map that are known."""
-    return sum(
-        value is not None
-        for trace in drawn["figure"]["data"]
-        for row in trace.get("z", ())
-        for value in row
-    )
 
 
 def links_of(drawn):
@@ -155,17 +143,6 @@ def test_charts_go_over_the_borders_of_attempts_and_mark_them(viewer, line):
         for one in alone["figure"]["layout"]["annotations"]
         if "attempt" in one.get("hovertext", "")
     ]
-
-
-def test_buffer_pools_are_those_of_all_attempts(viewer, line, home, now):
-    for of, at in ((line[1], now - 100 * MINUTE), (line[2], now - 30 * MINUTE)):
-        record = VertexMetrics(job_id=of.job_id, vertex_id="v3", ts=at, in_pool_usage=(0.5,))
-        Lake(str(home / "lake")).append([Observed(of.cluster, at, "rest", (record,))])
-    known = {
-        which: pools_known(chart(viewer, line[2], "pools", attempts=which))
-        for which in ("all", "this")
-    }
-    assert known == {"all": 2, "this": 1}
 
 
 def test_the_trend_is_that_of_all_attempts_where_each_restored_what_the_last_one_wrote(

@@ -6,13 +6,10 @@ from django.db import connection
 from django.utils import timezone
 
 from tests.webapp.builders import cluster, job
-from tests.webapp.growth.days import MIB, NOW, audited, day, rolled
-from webapp.fleet.models import Cluster
-from webapp.growth.models import JobGrowth, StoredDay
+from tests.webapp.growth.days import MIB, NOW, day, rolled
+from webapp.growth.models import JobGrowth
 from webapp.growth.sorting import SORTS
 from webapp.growth.summing import sum_cluster
-from webapp.lib.quantities import bytes_text
-from webapp.storage.models import StorageRoot
 from webapp.work.models import DueWork
 from webapp.work.perform import perform
 
@@ -52,8 +49,6 @@ def growing():
         [100 * MIB + 2 * MIB * one for one in range(60)],
         p95_ms=[300_000 + 2_000 * one for one in range(60)],
     )
-    audited({row: (150 * MIB, 10 * MIB, MIB)}, ago=1)
-    audited({row: (160 * MIB, 12 * MIB, 2 * MIB)})
     summed()
     return row
 
@@ -61,13 +56,7 @@ def growing():
 def test_a_job_that_grows_evenly_has_its_slope_its_uploads_and_the_day_of_its_time_out(growing):
     found = growth_of(growing)
     assert (found.state_bytes, found.state_bytes_per_day) == (218 * MIB, pytest.approx(2 * MIB))
-    assert found.state_bytes_ahead == pytest.approx((218 + 60) * MIB)
-    assert (
-        found.uploaded_bytes,
-        found.uploaded_bytes_per_day,
-        found.uploaded_bytes_per_day_before,
-    ) == (30 * MIB, MIB, MIB)
-    assert found.unreferenced_bytes == 14 * MIB
+    assert found.uploaded_bytes == 30 * MIB
     assert found.days_to_timeout == pytest.approx((600_000 - 418_000) / 2_000)
 
 
@@ -121,20 +110,9 @@ def test_an_ended_job_keeps_its_sums_and_grows_no_more():
     )
 
 
-def test_what_nothing_refers_to_is_summed_over_roots_and_another_audit_of_one_root_forgets_none():
-    row = job(at=NOW)
-    audited({row: (10, 3, 1)}, ago=1, root="file:///a")
-    audited({row: (20, 5, 0)}, ago=1, root="file:///b", hour=7)
-    audited({row: (11, 4, 1)}, root="file:///a")
-    summed()
-    assert list(
-        StoredDay.objects.order_by("day").values_list("stored_bytes", "unreferenced_bytes")
-    ) == [(30, 9), (31, 10)]
-
-
 def test_summing_up_again_changes_nothing(growing):
     def rows():
-        return [list(model.objects.order_by("pk").values()) for model in (JobGrowth, StoredDay)]
+        return list(JobGrowth.objects.order_by("pk").values())
 
     before = rows()
     summed()
@@ -150,28 +128,14 @@ def test_the_due_work_sums_up_every_cluster(growing):
 
 def test_page_and_api_have_the_same_figures(growing, viewer):
     cells = viewer.get("/growth/?days=30").content.decode()
-    assert "orders-enrich" in cells and "+2.1 MB/day" in cells and "in 91 days (91 to 91)" in cells
+    assert "orders-enrich" in cells and "+2.1 MB/day" in cells and "in 91 days" in cells
     (row,) = viewer.get("/api/v1/growth/?days=30").json()["results"]
     assert row["days_to_timeout"] == pytest.approx(91)
 
 
-def test_on_hdfs_each_total_has_its_raw_bytes_beside_it(growing, viewer):
-    root = StorageRoot.objects.create(uri="hdfs://ns/flink", replication=3)
-    root.clusters.set(Cluster.objects.all())
-    page = viewer.get("/growth/?days=30").content.decode()
-    assert f"{bytes_text(3 * 218 * MIB)} raw" in page
-    (row,) = viewer.get("/api/v1/growth/?days=30").json()["results"]
-    assert row["replication_factor"] == 3
-    root.replication = None
-    root.save()
-    assert " raw</small>" not in viewer.get("/growth/?days=30").content.decode()
-
-
-@pytest.mark.parametrize("metric", ["state", "uploaded", "unreferenced"])
-def test_each_chart_draws_what_the_table_says(growing, viewer, metric):
-    drawn = viewer.get(f"/growth/chart?metric={metric}&days=30").json()["figure"]
-    last = {"state": 218 * MIB, "uploaded": MIB, "unreferenced": 14 * MIB}[metric]
-    assert sum(trace["y"][-1] for trace in drawn["data"]) == last
+def test_the_chart_draws_what_the_table_says(growing, viewer):
+    drawn = viewer.get("/growth/chart?days=30").json()["figure"]
+    assert sum(trace["y"][-1] for trace in drawn["data"]) == 218 * MIB
 
 
 def test_the_query_count_does_not_grow_with_the_jobs(

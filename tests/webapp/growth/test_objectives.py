@@ -448,7 +448,7 @@ def test_operators_set_and_remove_objectives_on_the_page(operator: Client) -> No
     page = operator.get("/objectives/")
 
     assert row.target == 0.999
-    assert [one["row"].name for one in page.context["objectives"]] == ["all"]
+    assert [objective.name for objective, _, _ in page.context["objectives"]] == ["all"]
     operator.post(f"/objectives/{row.pk}/remove")
     assert not Objective.objects.exists()
 

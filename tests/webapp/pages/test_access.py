@@ -16,7 +16,7 @@ def _pages():
     of = job(at=now)
     one = fact(of, 1, now)
     names = ["fleet", "clusters", "pipeline", "account"]
-    job_pages = ["job", "job-chart-strip", "job-chart-pools"]
+    job_pages = ["job", "job-chart-strip"]
     return [
         *(reverse(name) for name in names),
         *(reverse(name, args=(of.cluster, of.job_id)) for name in job_pages),

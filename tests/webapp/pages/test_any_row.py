@@ -124,7 +124,7 @@ def test_times_at_the_ends_of_the_calendar_cost_no_page(viewer, at):
         assert viewer.get(reverse(name)).status_code == 200, name
     for of in (row, ended):
         where = (of.cluster, of.job_id)
-        for name in ("job-advice", "job-chart-strip", "job-chart-pools"):
+        for name in ("job-advice", "job-chart-strip"):
             assert viewer.get(reverse(name, args=where)).status_code == 200, name
         for tab in TABS:
             assert viewer.get(reverse("job", args=where), {"tab": tab}).status_code == 200, tab
@@ -164,7 +164,7 @@ def test_numbers_at_the_ends_of_64_bits_cost_no_page(viewer, number):
     for name in LISTS:
         assert viewer.get(reverse(name)).status_code == 200, name
     where = (row.cluster, row.job_id)
-    for name in ("job-advice", "job-chart-strip", "job-chart-pools"):
+    for name in ("job-advice", "job-chart-strip"):
         assert viewer.get(reverse(name, args=where)).status_code == 200, name
     for tab in TABS:
         assert viewer.get(reverse("job", args=where), {"tab": tab}).status_code == 200, tab

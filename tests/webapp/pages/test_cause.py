@@ -108,7 +108,7 @@ def test_a_decline_shows_subtask_host_and_exception_on_the_card(viewer, of, now)
         "stateful/1",
         "flink-tm-1",
         "could not flush",
-        "Writing the snapshot failed",
+        "writing it to the checkpoint storage failed",
         "Look at the exception and at the storage",
     ):
         assert told in page, told

@@ -321,53 +321,6 @@ def test_sizes_of_failed_checkpoints_do_not_bend_the_curve(viewer, now):
     assert line["y"] == [100]
 
 
-def _sample(minute, now, in_pool, vertex="v3"):
-    return VertexMetrics(
-        job_id="",
-        vertex_id=vertex,
-        ts=now - timedelta(minutes=minute),
-        in_pool_usage=in_pool,
-        out_pool_usage=None,
-    )
-
-
-def test_the_heat_map_reads_the_lake_and_leaves_unknown_blank(viewer, now, lake):
-    of = job(at=now)
-    records = [_sample(m, now, (0.9, None)) for m in range(5)]
-    records = [
-        VertexMetrics(**{**{f: getattr(r, f) for f in r.__slots__}, "job_id": of.job_id})
-        for r in records
-    ]
-    lake.append([Observed(of.cluster, now, "rest", tuple(records))])
-    answer = chart(viewer, of, "pools")
-    assert answer["figure"]["layout"]["yaxis"]["ticktext"] == ["slow-enrich/0 in"]
-
-
-def test_of_five_thousand_subtasks_the_hottest_are_drawn_and_the_rest_counted(viewer, now, lake):
-    of = job(at=now, parallelism=5_000)
-    usages = tuple(0.5 if n == 4_321 else 0.01 for n in range(5_000))
-    record = VertexMetrics(
-        job_id=of.job_id, vertex_id="v3", ts=now - timedelta(minutes=1), in_pool_usage=usages
-    )
-    lake.append([Observed(of.cluster, now, "rest", (record,))])
-    answer = chart(viewer, of, "pools")
-    assert "slow-enrich/4321 in" in answer["figure"]["layout"]["yaxis"]["ticktext"]
-    assert answer["note"] == "The 16 hottest of 5,000 subtasks, by mean usage."
-
-
-def test_without_samples_the_heat_map_says_so(viewer, now, lake):
-    assert chart(viewer, job(at=now), "pools")["empty"]["title"] == "No buffer samples in this time"
-
-
-def test_a_lake_that_cannot_be_read_leaves_the_rest_of_the_page_alone(viewer, now, lake, tmp_path):
-    of = job(at=now)
-    broken = tmp_path / "lake" / "vertex_metrics" / "_delta_log"
-    broken.mkdir(parents=True)
-    (broken / "00000000000000000000.json").write_text("{half")
-    assert chart(viewer, of, "pools")["empty"]["title"] == "The lake could not be read"
-    assert viewer.get(url(of)).status_code == 200
-
-
 def test_the_strip_shows_what_the_facts_and_windows_say(viewer, now):
     of = job(at=now)
     at = now.replace(second=0, microsecond=0) - timedelta(minutes=30)
@@ -467,7 +420,7 @@ def test_a_decline_names_who_where_and_why(viewer, now):
         "flink-tm-1",
         "could not flush",
         "Decline checkpoint 3",
-        "Writing the snapshot failed",
+        "writing it to the checkpoint storage failed",
     ):
         assert told in page, told
 

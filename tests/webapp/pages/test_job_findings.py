@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.webapp.builders import GRAPH, T0, cluster, fact, finding, job, window
+from tests.webapp.builders import T0, cluster, fact, finding, job, window
 from webapp.findings.job_judgements import QUIET
 from webapp.findings.models import JobJudgement
 
@@ -221,18 +221,8 @@ def test_a_plan_of_two_hundred_vertices_is_drawn_small(viewer, now):
     finding(of, at=now, subject_id="v100", subject="operator 100", related=[])
     answer = viewer.get(url(of), {"tab": "pressure"})
     assert answer.context["graph"].is_compact
-    assert answer.context["graph_narrow"] is None
     assert answer.content.decode().count("◆ origin") == 1
     assert len(answer.content) < 600_000
-
-
-def test_a_chain_is_also_drawn_from_top_to_bottom_for_narrow_screens(viewer, now):
-    narrow = viewer.get(url(job(at=now)), {"tab": "pressure"}).context["graph_narrow"]
-    assert narrow.layout.width < 360
-    assert [vertex.node.y for vertex in narrow.vertices] == sorted(
-        {vertex.node.y for vertex in narrow.vertices}
-    )
-    assert len(narrow.vertices) == len(GRAPH["vertices"])
 
 
 def test_charts_mark_where_a_finding_began_and_lead_to_it(viewer, now):

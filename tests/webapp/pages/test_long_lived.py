@@ -97,7 +97,7 @@ def test_a_report_of_an_alert_of_the_first_or_last_day_there_is_is_made_or_refus
 @pytest.mark.parametrize(
     ("start", "days"), [(None, 0), (None, 1_100), (FIRST_DAY, 0), (LAST_DAY, 0)]
 )
-@pytest.mark.parametrize("name", ["job", "job-chart-strip", "job-chart-pools"])
+@pytest.mark.parametrize("name", ["job", "job-chart-strip"])
 def test_a_job_that_ended_has_its_pages_however_long_it_lived(viewer, now, start, days, name):
     start = start or now - timedelta(days=days)
     of = job(

@@ -49,11 +49,6 @@ def test_sizes_of_segments_are_read_as_flink_writes_them(text, size_bytes):
     assert buffer_settings({"taskmanager.memory.segment-size": text}).segment_bytes == size_bytes
 
 
-def test_buffers_a_channel_and_a_gate_are_those_that_are_configured():
-    settings = buffer_settings(
-        {
-            "taskmanager.network.memory.buffers-per-channel": "4",
-            "taskmanager.network.memory.floating-buffers-per-gate": "16",
-        }
-    )
-    assert (settings.buffers_per_channel, settings.floating_per_gate) == (4, 16)
+def test_buffers_of_a_channel_are_those_that_are_configured():
+    settings = buffer_settings({"taskmanager.network.memory.buffers-per-channel": "4"})
+    assert settings.buffers_per_channel == 4

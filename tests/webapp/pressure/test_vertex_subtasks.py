@@ -3,7 +3,6 @@ Flink's own answers.
 """
 
 import re
-from dataclasses import asdict
 
 import pytest
 from django.urls import reverse
@@ -11,7 +10,7 @@ from django.urls import reverse
 from tests.webapp.builders import T0, cluster, finding, job
 from tests.webapp.placement.recorded import answers, taken_up
 from webapp.fleet.models import JobCurrent
-from webapp.pressure.views import PAGE_SIZE, SORTS, SubtaskSample, in_order
+from webapp.pressure.views import PAGE_SIZE, busiest_first
 
 pytestmark = pytest.mark.django_db
 RECORDING = "recordings/1.20.5/F"
@@ -21,6 +20,18 @@ READ = {
     "in_pool_usage": "Shuffle.Netty.Input.Buffers.inPoolUsage",
     "out_pool_usage": "Shuffle.Netty.Output.Buffers.outPoolUsage",
 }
+
+
+def sampled(number, busy_ms_per_s):
+    names = (
+        "records_in_per_s",
+        "records_out_per_s",
+        "over_median",
+        "host",
+        "attempt",
+        "task_state",
+    )
+    return dict.fromkeys((*READ, *names)) | {"subtask": number, "busy_ms_per_s": busy_ms_per_s}
 
 
 @pytest.fixture
@@ -56,7 +67,7 @@ def test_every_subtask_has_the_host_and_the_figures_that_flink_told_last(viewer,
     for vertex in of.graph["vertices"]:
         hosts, metrics = told_by_flink(of, vertex["vertex_id"])
         page = viewer.get(address(of, vertex["vertex_id"], "vertex-subtasks"))
-        rows = {sample.subtask: asdict(sample) for sample in page.context["subtasks"]}
+        rows = {row["subtask"]: row for row in page.context["subtasks"]}
         assert {number: row["host"] for number, row in rows.items()} == hosts
         for number, figures in metrics.items():
             for column, metric in READ.items():
@@ -70,25 +81,16 @@ def test_every_subtask_has_the_host_and_the_figures_that_flink_told_last(viewer,
     assert compared > 20
 
 
-def test_the_panel_shows_the_busiest_first_and_sorts_by_any_figure(viewer, of):
+def test_the_panel_shows_the_busiest_first(viewer, of):
     vertex_id = max(of.graph["vertices"], key=lambda one: one["parallelism"])["vertex_id"]
-    for by, column in SORTS.items():
-        shown = viewer.get(address(of, vertex_id), {"sort": by}).context["subtasks"]
-        values = [getattr(one, column) for one in shown if getattr(one, column) is not None]
-        assert len(values) > 1 and values == sorted(values, reverse=by != "subtask")
-    assert (
-        viewer.get(address(of, vertex_id)).context["by"]
-        == viewer.get(address(of, vertex_id), {"sort": "nonsense"}).context["by"]
-        == "busy"
-    )
+    shown = viewer.get(address(of, vertex_id)).context["subtasks"]
+    values = [row["busy_ms_per_s"] for row in shown if row["busy_ms_per_s"] is not None]
+    assert len(values) > 1 and values == sorted(values, reverse=True)
 
 
 def test_what_flink_told_nothing_of_comes_last():
-    rows = [
-        SubtaskSample(number, *(None,) * 2, busy, *(None,) * 8)
-        for number, busy in enumerate((None, 3.0, 0.0, 7.0))
-    ]
-    assert [one.subtask for one in in_order(rows, "busy")] == [3, 1, 2, 0]
+    rows = [sampled(number, busy) for number, busy in enumerate((None, 3.0, 0.0, 7.0))]
+    assert [row["subtask"] for row in busiest_first(rows)] == [3, 1, 2, 0]
 
 
 def test_findings_about_the_vertex_lead_to_their_pages(viewer, of):
@@ -117,17 +119,15 @@ def test_a_vertex_that_was_not_sampled_says_so_and_one_that_is_not_in_the_plan_i
 
 
 def test_many_subtasks_come_in_pages(viewer, of, monkeypatch):
-    many = [
-        SubtaskSample(number, *(None,) * 2, float(number), *(None,) * 8) for number in range(5_000)
-    ]
+    many = [sampled(number, float(number)) for number in range(5_000)]
     monkeypatch.setattr("webapp.pressure.views._subtasks", lambda _row: many)
     vertex_id = of.graph["vertices"][0]["vertex_id"]
     first, last = (
         viewer.get(address(of, vertex_id), {"page": page}).context["subtasks"]
         for page in ("0", "999999")
     )
-    assert [one.subtask for one in first] == list(range(4_999, 4_999 - PAGE_SIZE, -1))
-    assert last[-1].subtask == 0
+    assert [row["subtask"] for row in first] == list(range(4_999, 4_999 - PAGE_SIZE, -1))
+    assert last[-1]["subtask"] == 0
 
 
 def test_a_lake_that_cannot_be_read_is_said(viewer, of, monkeypatch):

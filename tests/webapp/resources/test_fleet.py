@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 
 from tests.webapp.placement.recorded import taken_up
 from webapp.analyses.document import Inputs
-from webapp.analyses.registry import all_fleet_analyses
+from webapp.analyses.registry import all_analyses
 from webapp.analyses.resources.job_resources import groupings, look_up_fleet, look_up_resources
 from webapp.fleet.models import Cluster
 from webapp.lib import scopes
@@ -71,7 +71,7 @@ def test_page_api_and_command_have_one_document(fleet, viewer, monkeypatch):
 
 def test_jobs_of_clusters_that_a_reader_does_not_see_are_in_no_table_and_no_sum(fleet):
     _job, at = fleet
-    own = all_fleet_analyses()["resources"]
+    own = all_analyses("fleet")["resources"]
     assert len(own.answer(Inputs(at, at, at)).tables[1].rows) == 1
     with scopes.within(scopes.OfClusters({"another"})):
         document = own.answer(Inputs(at, at, at))

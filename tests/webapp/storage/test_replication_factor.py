@@ -18,7 +18,6 @@ from webapp.storage.replication_factor import (
     factor_of,
     factor_of_path,
     factors_of,
-    factors_of_clusters,
 )
 
 pytestmark = pytest.mark.django_db
@@ -117,33 +116,6 @@ def test_what_the_listing_says_of_each_file_counts_before_what_is_declared(viewe
     )
 
 
-@pytest.mark.parametrize(
-    ("uris", "expected"),
-    [
-        ((HDFS,), (3, "as declared for the root")),
-        ((HDFS, "hdfs://ns/other"), (3, "as declared for the root")),
-        (
-            (HDFS, "hdfs://two/flink"),
-            (None, "Raw bytes are unknown: replication factors of its roots differ."),
-        ),
-        (
-            (HDFS, "s3://bucket/flink"),
-            (None, "Raw bytes are unknown: replication factors of its roots differ."),
-        ),
-        (("s3://bucket/flink",), (None, "")),
-    ],
-)
-def test_sums_of_a_cluster_are_multiplied_where_all_its_roots_agree(
-    uris: tuple[str, ...], expected: tuple[float | None, str]
-) -> None:
-    cluster = builders.cluster("a", at=AT)
-    for uri in uris:
-        factor = None if uri.startswith("s3") else 2 if "two" in uri else 3
-        StorageRoot.objects.create(uri=uri, replication=factor).clusters.set([cluster])
-    found = factors_of_clusters()["a"]
-    assert (found.factor, found.why) == expected
-
-
 def test_a_file_is_stored_as_often_as_the_deepest_root_that_holds_it_says() -> None:
     root(HDFS, replication=3)
     root(f"{HDFS}/cold", replication=2)
@@ -163,28 +135,3 @@ def test_the_sum_over_all_roots_has_raw_bytes_where_they_agree(viewer: Client) -
     assert f"{bytes_text(12_000_000)} raw" in page  # 2 × 2 MB live, three times each
     StorageRoot.objects.filter(uri=HDFS).update(replication=2)
     assert f"{bytes_text(12_000_000)} raw" not in viewer.get(reverse("storage")).content.decode()
-
-
-def test_the_page_of_a_checkpoint_has_the_raw_bytes_of_its_state_and_of_what_it_uploaded(
-    viewer: Client,
-) -> None:
-    of = builders.job(at=AT)
-    path = f"{HDFS}/{of.job_id}/chk-7"
-    builders.fact(
-        of, 7, AT, state_bytes=7_000_000, checkpointed_bytes=2_000_000, external_path=path
-    )
-    address = reverse("checkpoint", args=[of.cluster, of.job_id, 7, int(AT.timestamp() * 1000)])
-    assert " raw<" not in viewer.get(address).content.decode()
-    root(HDFS, replication=3)
-    page = viewer.get(address).content.decode()
-    assert f"{bytes_text(21_000_000)} raw" in page and f"{bytes_text(6_000_000)} raw" in page
-
-
-def test_the_state_of_a_job_has_its_raw_bytes_beside_it(viewer: Client) -> None:
-    of = builders.job(at=AT, state_bytes=7_000_000)
-    root(HDFS, of.cluster, replication=3)
-    listed = audit(roots=[HDFS])
-    root_figures(listed, HDFS)
-    job_storage(listed, uri=HDFS, cluster=of.cluster, job_id=of.job_id)
-    page = viewer.get(reverse("job", args=(of.cluster, of.job_id)), {"tab": "state"})
-    assert f"{bytes_text(21_000_000)} raw" in page.content.decode()

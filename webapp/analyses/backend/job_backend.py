@@ -1,4 +1,4 @@
-"""The state backend of one job, for page, API and command."""
+"""The state backend of one job: its options, and figures of the newest minutes."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -17,20 +17,15 @@ from webapp.lib.recent_answers import end_of_step
 from webapp.work.lake import read_newest
 
 PREFIX = "state.backend.rocksdb."
-METRICS = f"{PREFIX}metrics."
-METRIC_MEANINGS = {
-    "is-write-stopped": message("writes are stopped"),
-    "actual-delayed-write-rate": message("writes are slowed down"),
-    "mem-table-flush-pending": message("a write buffer waits for its flush"),
-    "compaction-pending": message("a compaction waits"),
-    "estimate-pending-compaction-bytes": message("what compactions have left to rewrite"),
-    "num-files-at-level": message("files in level 0"),
-    "background-errors": message("failed flushes and compactions"),
-    "block-cache-usage": message("block cache in use"),
-    "block-cache-capacity": message("size of the block cache"),
-    "cur-size-all-mem-tables": message("write buffers in memory"),
-    "total-sst-files-size": message("files on the local disk"),
-}
+METRIC_NAMES = (
+    "is-write-stopped",
+    "actual-delayed-write-rate",
+    "estimate-pending-compaction-bytes",
+    "num-files-at-level",
+    "background-errors",
+    "cur-size-all-mem-tables",
+    "total-sst-files-size",
+)
 """The metrics on the page; each needs a RocksDB property to be read every few seconds."""
 _SHOWN: Sequence[tuple[tuple[str, ...], str, str]] = (
     (
@@ -61,25 +56,9 @@ _SHOWN: Sequence[tuple[tuple[str, ...], str, str]] = (
     ),
     ((f"{PREFIX}writebuffer.size",), "64 mb", message("a flush makes a file of about this")),
     (
-        (f"{PREFIX}writebuffer.count",),
-        "2",
-        message("write buffers of a state, flushed ones among them"),
-    ),
-    (
         (f"{PREFIX}compaction.style",),
         "LEVEL",
         message("NONE compacts nothing; FIFO drops old files"),
-    ),
-    ((f"{PREFIX}predefined-options",), "DEFAULT", message("settings by kind of disk")),
-    (
-        (f"{PREFIX}use-bloom-filter",),
-        "false",
-        message("reads of keys that are not there touch fewer files"),
-    ),
-    (
-        (f"{PREFIX}timer-service.factory",),
-        "ROCKSDB",
-        message("where timers are kept; HEAP is faster while they fit"),
     ),
     (
         (f"{PREFIX}compaction.filter.periodic-compaction-time",),
@@ -104,39 +83,23 @@ class Option:
     meaning: str
 
 
-@dataclass(frozen=True)
-class NativeMetric:
-    key: str
-    is_on: bool
-    meaning: str
-
-
 def options(configuration: Mapping[str, object] | None) -> list[Option] | None:
     """None if the configuration is not known."""
     if configuration is None:
         return None
-    set_options = []
+    shown = []
     for keys, default, meaning in _SHOWN:
         key = next((key for key in keys if configuration.get(key) is not None), None)
-        set_options.append(
-            Option(
-                key or keys[0],
-                str(configuration[key]) if key else default,
-                key is not None,
-                meaning,
-            )
-        )
-    return set_options
+        value = str(configuration[key]) if key else default
+        shown.append(Option(key or keys[0], value, key is not None, meaning))
+    return shown
 
 
-def native_metrics(configuration: Mapping[str, object] | None) -> list[NativeMetric]:
+def metrics_off(configuration: Mapping[str, object] | None) -> list[str]:
+    """Options of the metrics that are not switched on."""
     known = configuration or {}
-    return [
-        NativeMetric(
-            f"{METRICS}{name}", str(known.get(f"{METRICS}{name}")).lower() == "true", meaning
-        )
-        for name, meaning in METRIC_MEANINGS.items()
-    ]
+    options = [f"{PREFIX}metrics.{name}" for name in METRIC_NAMES]
+    return [option for option in options if str(known.get(option)).lower() != "true"]
 
 
 _ON_HEAP = ("hashmap", "fsstate", "memorystate", "heap")
@@ -196,14 +159,6 @@ class VertexFigures:
 
     def has(self, names: Sequence[str]) -> bool:
         return any(self.newest[name] is not None for name in names)
-
-    @property
-    def first_watermark(self) -> datetime | None:
-        return _instant(self.newest["input1_watermark_ms"])
-
-    @property
-    def second_watermark(self) -> datetime | None:
-        return _instant(self.newest["input2_watermark_ms"])
 
     @property
     def apart_ms(self) -> int | None:
@@ -267,7 +222,7 @@ class JobBackend:
     is_rocksdb: bool | None
     is_changelog: bool | None
     options: Sequence[Option] | None
-    native_metrics: Sequence[NativeMetric]
+    metrics_off: Sequence[str]
     vertices: Sequence[VertexFigures] | None
     fed: Sequence[FedVertex] = ()
     has_unreported_inputs: bool = False
@@ -295,11 +250,11 @@ def job_backend(job: JobCurrent, at: datetime) -> JobBackend:
         is_rocksdb(config.get("state_backend")),
         config.get("changelog_enabled"),
         options(job.configuration),
-        native_metrics(job.configuration),
+        metrics_off(job.configuration),
         None if rows is None else _vertices(rows, names),
         fed,
         (release(job.flink_version) or ())[:1] >= (2,)
-        and bool({*feeders} - {vertex.vertex_id for vertex in fed} - _telling_both(rows or {})),
+        and bool({*feeders} - {vertex.vertex_id for vertex in fed} - _reporting_both(rows or {})),
     )
 
 
@@ -310,7 +265,8 @@ def _feeders(job: JobCurrent) -> dict[str, list[str]]:
     return {target: list(sources) for target, sources in feeding.items() if len(sources) > 1}
 
 
-def _telling_both(rows: Mapping[str, Rows]) -> set[str]:
+def _reporting_both(rows: Mapping[str, Rows]) -> set[str]:
+    """Vertices with the watermarks of both inputs."""
     return {
         vertex_id
         for vertex_id, of_vertex in rows.items()
@@ -321,11 +277,11 @@ def _telling_both(rows: Mapping[str, Rows]) -> set[str]:
 def _fed_vertices(
     feeders: Mapping[str, Sequence[str]], names: Mapping[str, str], rows: Mapping[str, Rows]
 ) -> list[FedVertex]:
-    telling = _telling_both(rows)
+    reporting = _reporting_both(rows)
     wanted = {
         source
         for target, sources in feeders.items()
-        if target not in telling
+        if target not in reporting
         for source in (target, *sources)
     }
     samples = {
@@ -343,7 +299,7 @@ def _fed_vertices(
         if (feds := fed_samples(target, sources, samples))
     ]
     return sorted(
-        (_fed_vertex(window, names) for window in newest),
+        (_fed_vertex(fed, names) for fed in newest),
         key=lambda vertex: (-(vertex.apart_ms or 0), vertex.name),
     )
 
@@ -375,14 +331,8 @@ def _rows(job: JobCurrent, at: datetime) -> dict[str, Rows] | None:
     columns = ("vertex_id", "ts", *FIGURES)
     try:
         rows, _ = read_newest("vertex_gauges", where, at - LOOK_BACK, at, columns, MOST_SAMPLES)
-    except (
-        Exception
-    ):  # The lake may be any storage, with any error; the rest of the page is in the database.
-        log.exception(
-            "Figures of RocksDB of %s on %s could not be read from the lake",
-            job.job_id,
-            job.cluster,
-        )
+    except Exception:  # The lake may be any storage; the rest of the page is in the database.
+        log.exception("Figures of RocksDB of %s on %s could not be read", job.job_id, job.cluster)
         return None
     seen: dict[str, Rows] = {}
     for row in sorted(rows.to_pylist(), key=lambda row: row["ts"]):
@@ -395,9 +345,7 @@ def _vertices(rows: Mapping[str, Rows], names: Mapping[str, str]) -> list[Vertex
         _figures(vertex_id, names.get(vertex_id, vertex_id), of_vertex)
         for vertex_id, of_vertex in rows.items()
     ]
-    return sorted(
-        figures, key=lambda vertex_figures: (-vertex_figures.stalled, vertex_figures.name)
-    )
+    return sorted(figures, key=lambda vertex: (-vertex.stalled, vertex.name))
 
 
 def _figures(vertex_id: str, name: str, rows: Rows) -> VertexFigures:

@@ -9,7 +9,6 @@ from statistics import median
 from typing import Any
 
 from ingest.messages import message
-from spark_jobs.diagnosis.statistics import quantile
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.analyses.document import Unit
 from webapp.checkpoints.models import CheckpointFact
@@ -32,12 +31,10 @@ DIFFERS = (HIGHER, LOWER)
 
 @dataclass(frozen=True)
 class Sample:
-    """``low`` to ``high``: the middle 80 % of values. Without values all but the count are None."""
+    """``median``: None without values."""
 
     count: int
     median: float | None
-    low: float | None
-    high: float | None
 
 
 @dataclass(frozen=True)
@@ -47,34 +44,24 @@ class Comparison:
     before: Sample
     after: Sample
     state: str
-    above: float | None
-    change: float | None
-
-
-def sample(values: Sequence[float]) -> Sample:
-    if not values:
-        return Sample(0, None, None, None)
-    return Sample(len(values), median(values), quantile(values, 0.1), quantile(values, 0.9))
+    change: float | None = None
 
 
 def compared(before: Sequence[float], after: Sequence[float]) -> Comparison:
-    sample_before, other = sample(before), sample(after)
-    if sample_before.median is None or other.median is None:
-        return Comparison(sample_before, other, UNKNOWN, None, None)
-    change = other.median / sample_before.median - 1 if sample_before.median else None
-    if min(sample_before.count, other.count) < LEAST:
-        return Comparison(sample_before, other, TOO_FEW, None, change)
+    first, second = (
+        Sample(len(values), median(values) if values else None) for values in (before, after)
+    )
+    if first.median is None or second.median is None:
+        return Comparison(first, second, UNKNOWN)
+    change = second.median / first.median - 1 if first.median else None
+    if min(first.count, second.count) < LEAST:
+        return Comparison(first, second, TOO_FEW, change)
     above = share_above(before, after)
-    z = (above - 0.5) / sqrt(
-        (sample_before.count + other.count + 1) / (12 * sample_before.count * other.count)
-    )
-    is_large = sample_before.median != other.median and (
-        change is None or abs(change) >= LEAST_CHANGE
-    )
+    z = (above - 0.5) / sqrt((first.count + second.count + 1) / (12 * first.count * second.count))
+    is_large = first.median != second.median and (change is None or abs(change) >= LEAST_CHANGE)
     differs = abs(z) >= BEYOND_CHANCE_Z and max(above, 1 - above) >= MOST_PAIRS and is_large
-    return Comparison(
-        sample_before, other, (HIGHER if above > 0.5 else LOWER) if differs else SAME, above, change
-    )
+    state = (HIGHER if above > 0.5 else LOWER) if differs else SAME
+    return Comparison(first, second, state, change)
 
 
 def share_above(before: Sequence[float], after: Sequence[float]) -> float:
@@ -107,7 +94,9 @@ def changes(before: JobCurrent, after: JobCurrent) -> list[Change]:
             message("checkpoints"), before.checkpoint_config, after.checkpoint_config
         ),
         *_mapping_changes(message("configuration"), before.configuration, after.configuration),
-        *_vertex_changes(before.graph, after.graph),
+        *_mapping_changes(
+            message("vertices"), _parallelisms(before.graph), _parallelisms(after.graph)
+        ),
     ]
     return differences[:MOST_CHANGES]
 
@@ -131,12 +120,11 @@ def not_reported(before: JobCurrent, after: JobCurrent) -> list[str]:
 
 
 def _figures(job: JobCurrent) -> dict[str, Any]:
-    known = {
+    return {
         "Flink": job.flink_version,
         "parallelism": job.parallelism,
         "vertices": job.vertex_count,
     }
-    return {name: value for name, value in known.items() if value is not None}
 
 
 def _mapping_changes(
@@ -145,34 +133,21 @@ def _mapping_changes(
     if not before or not after:
         return
     for name in sorted({*before, *after}):
-        old, new = _text(before.get(name)), _text(after.get(name))
-        if old != new:
-            yield Change(of, name, old, new)
-
-
-def _vertex_changes(
-    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
-) -> Iterator[Change]:
-    old, new = _parallelisms(before), _parallelisms(after)
-    if old and new:
-        yield from _mapping_changes(message("vertices"), old, new)
+        old, new = before.get(name), after.get(name)
+        if str(old) != str(new):
+            yield Change(of, name, *(None if value is None else str(value) for value in (old, new)))
 
 
 def _parallelisms(graph: Mapping[str, Any] | None) -> dict[str, str]:
     """By name: ids of vertices differ between plans, and names may repeat."""
     by_vertex: dict[str, list[str]] = {}
     for vertex in (graph or {}).get("vertices") or ():
-        by_vertex.setdefault(str(vertex.get("name") or vertex.get("vertex_id")), []).append(
-            str(vertex.get("parallelism"))
-        )
+        name = str(vertex.get("name") or vertex.get("vertex_id"))
+        by_vertex.setdefault(name, []).append(str(vertex.get("parallelism")))
     return {
         name: message("parallelism {values:name}", values=", ".join(sorted(values)))
         for name, values in by_vertex.items()
     }
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
 
 
 LENGTHS = {
@@ -267,8 +242,8 @@ class Mark:
 class JobChange:
     """``marks``: events at the instant; ``others``: other events in the windows, which affect the
     figures too. ``windows`` is None if one side is unknown. ``changes`` is None if the job id stays
-    the same, since Flink does not change its settings. ``uploaded``: bytes in both windows, None if
-    none completed. ``first``: the first checkpoint completed after it.
+    the same, since Flink does not change its settings. ``first``: the first checkpoint completed
+    after it.
     """
 
     windows: Windows | None
@@ -280,7 +255,6 @@ class JobChange:
     measures: Sequence[Measure]
     pressure: Sequence[Measure]
     tallies: Sequence[Tally]
-    uploaded: tuple[int | None, int | None]
     first: CheckpointFact | None
     unknown: Sequence[str]
 
@@ -289,7 +263,7 @@ def job_change(job: JobCurrent, at: datetime, length: timedelta, now: datetime) 
     line = [job, *other_attempts(job)]
     begins = [began for job in line if (began := began_at(job))]
     ends = [over for job in line if (over := over_at(job))]
-    # Recordings are never deleted.
+    # Rows of recordings are never deleted.
     is_recording = Cluster.objects.filter(name=job.cluster, kind=ClusterKind.RECORDING).exists()
     deleted_to = None if is_recording else now - routine()
     known_from = max(filter(None, (min(begins, default=at), deleted_to)))
@@ -322,7 +296,6 @@ def job_change(job: JobCurrent, at: datetime, length: timedelta, now: datetime) 
         _measures(*sides),
         pressure,
         _tallies(sides, marks, at) if span else (),
-        (_uploaded_bytes(sides[0]), _uploaded_bytes(sides[1])),
         next(filter(_is_own, sides[1]), None),
         unknown,
     )
@@ -411,31 +384,15 @@ def _tallies(
     marks: Sequence[Mark],
     at: datetime,
 ) -> list[Tally]:
-    restarts = [
-        [mark for mark in marks if mark.kind == "restart" and (mark.at < at) is early]
-        for early in (True, False)
-    ]
+    restarts = [mark.at < at for mark in marks if mark.kind == "restart"]
     return [
         Tally(message("checkpoints completed"), *(sum(map(_is_own, side)) for side in sides)),
         Tally(
             message("checkpoints failed"),
             *(sum(fact.outcome in FAILED_OUTCOMES for fact in side) for side in sides),
         ),
-        Tally(
-            message("savepoints"),
-            *(sum(bool(fact.is_savepoint) for fact in side) for side in sides),
-        ),
-        Tally(message("restarts"), *(len(side) for side in restarts)),
+        Tally(message("restarts"), restarts.count(True), restarts.count(False)),
     ]
-
-
-def _uploaded_bytes(side: Sequence[CheckpointFact]) -> int | None:
-    sizes = [
-        fact.checkpointed_bytes
-        for fact in side
-        if fact.outcome == "completed" and fact.checkpointed_bytes is not None
-    ]
-    return sum(sizes) if sizes else None
 
 
 def _not_known(span: Windows | None, at: datetime, deleted_to: datetime | None) -> list[str]:

@@ -44,12 +44,6 @@ class RootMemory:
         return min(1.0, self.namespace.objects / total) if total else None
 
     @property
-    def most_heap_bytes(self) -> float | None:
-        """Its share of the heap in use, an upper bound: the heap holds more than files and blocks."""
-        used = self.namenode.heap_used_bytes if self.namenode else None
-        return None if used is None or self.share is None else used * self.share
-
-    @property
     def small_heap_bytes(self) -> int:
         return small_heap_bytes(self.small_files)
 
@@ -162,13 +156,7 @@ class FleetCalls:
     namenodes: NameNodes
 
 
-_MADE_OF = (
-    NameNodes,
-    NameNode,
-    FleetCalls,
-    FileSystemCalls,
-    Together,
-)
+_MADE_OF = (NameNodes, NameNode, FleetCalls, FileSystemCalls, Together)
 
 
 def look_up_fleet_calls(now: datetime) -> FleetCalls:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from django.urls import reverse
 from django.utils.translation import gettext
 
 from ingest.messages import list_text, message, plural
@@ -12,7 +11,7 @@ from spark_jobs.diagnosis.known_bugs import KNOWN_BUGS
 from spark_jobs.diagnosis.known_bugs.bug import KnownBug
 from spark_jobs.diagnosis.known_bugs.releases import is_before
 from spark_jobs.diagnosis.known_bugs.sources import READ_ON
-from webapp.analyses.declaration import fleet_analysis
+from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Block,
     Column,
@@ -24,9 +23,9 @@ from webapp.analyses.document import (
     Note,
     NotKnown,
     Table,
-    Value,
     Verdict,
 )
+from webapp.analyses.links import job_link
 from webapp.findings.known_bugs import READ_FIELDS, RULES, bugs_beside, facts_of
 from webapp.findings.models import Finding, FindingQuerySet
 from webapp.fleet.models import OVER, JobCurrent
@@ -179,8 +178,9 @@ class KnownBugsFilters(ListFilters):
     release = FlinkRelease(about=_("after an upgrade to this release of Flink"))
 
 
-@fleet_analysis(
+@analysis(
     "known-bugs",
+    of="fleet",
     title=message("Known bugs"),
     summary=message(
         "known bugs of Flink that show in jobs or can hit them, and which of them another release "
@@ -235,116 +235,84 @@ def _verdict(jobs: Sequence[JobBugs], bugs: Sequence[BugJobs]) -> Verdict:
 
 
 def _facts(jobs: Sequence[JobBugs], target: str | None) -> Facts:
+    showing = sum(bool(job.shows) for job in jobs)
+    threatened = sum(bool(job.can_hit) for job in jobs)
     facts = [
         Fact("jobs", message("Jobs"), len(jobs), "count"),
-        Fact("showing", message("A bug shows"), sum(bool(job.shows) for job in jobs), "count"),
-        Fact(
-            "threatened",
-            message("A bug can hit them"),
-            sum(bool(job.can_hit) for job in jobs),
-            "count",
-        ),
+        Fact("showing", message("A bug shows"), showing, "count"),
+        Fact("threatened", message("A bug can hit them"), threatened, "count"),
     ]
     if target:
-        facts += [
-            Fact(
-                "free",
-                message("No known bug with {release:name}", release=target),
-                sum(not job.left for job in jobs),
-                "count",
-            ),
-        ]
+        free = message("No known bug with {release:name}", release=target)
+        facts.append(Fact("free", free, sum(not job.left for job in jobs), "count"))
     return Facts(tuple(facts))
 
 
 def _bugs(bugs: Sequence[BugJobs], target: str | None) -> Table:
-    columns = [
-        Column("issue", message("Bug")),
-        Column("effect", message("What happens")),
-        Column("shows", SHOWS, "count", message("jobs with an open finding that proves it")),
-        Column("can_hit", CAN_HIT, "count", message("jobs with such a release and configuration")),
-        Column(
-            "unknown",
-            CANNOT_TELL,
-            "count",
-            message("jobs with such a release; their configuration is not known in full"),
-        ),
-        Column("needs", message("Only with")),
-        Column("releases", message("Releases")),
-        Column("way_out", message("Way out")),
-    ]
-    if target:
-        columns[5:5] = [
-            Column("gone", message("Gone with {release:name}", release=target), "count"),
-            Column("left", message("Left with {release:name}", release=target), "count"),
-        ]
-    return Table(
+    proved = message("jobs with an open finding that proves it")
+    can_hit = message("jobs with such a release and configuration")
+    unknown = message("jobs with such a release; their configuration is not known in full")
+    changes = _changes(target)
+    return Table.of(
+        bugs,
         "bugs",
         message("Bugs"),
-        tuple(columns),
-        tuple(_bug(bug, target) for bug in bugs),
+        (
+            Column(
+                "issue",
+                message("Bug"),
+                value=lambda counted: Link(counted.bug.issue, counted.bug.address),
+            ),
+            Column("effect", message("What happens"), value="bug.effect"),
+            Column("shows", SHOWS, "count", proved),
+            Column("can_hit", CAN_HIT, "count", can_hit),
+            Column("unknown", CANNOT_TELL, "count", unknown),
+            *(Column(key, name, "count") for key, name in changes.items()),
+            Column("needs", message("Only with"), value="bug.needs"),
+            Column("releases", message("Releases"), value="bug.releases.text"),
+            Column("way_out", message("Way out"), value="bug.way_out"),
+        ),
         subtitle=message("those that show first"),
         empty=message("No known bug concerns a job."),
     )
 
 
-def _bug(bug_jobs: BugJobs, target: str | None) -> tuple[Value, ...]:
-    changes = (bug_jobs.gone, bug_jobs.left) if target else ()
-    bug = bug_jobs.bug
-    return (
-        Link(bug.issue, bug.address),
-        bug.effect,
-        bug_jobs.shows,
-        bug_jobs.can_hit,
-        bug_jobs.unknown,
-        *changes,
-        bug.needs,
-        bug.releases.text,
-        bug.way_out,
-    )
+def _changes(target: str | None) -> dict[str, str]:
+    """Key and name of the columns on an upgrade; none without one."""
+    if not target:
+        return {}
+    return {
+        "gone": message("Gone with {release:name}", release=target),
+        "left": message("Left with {release:name}", release=target),
+    }
 
 
 def _jobs(jobs: Sequence[JobBugs], target: str | None) -> Table:
-    concerned = [job for job in jobs if job.now or job.left]
-    columns = [
-        Column("job", message("Job")),
-        Column("cluster", message("Cluster")),
-        Column("version", message("Flink"), "mono"),
-        Column("shows", SHOWS),
-        Column("can_hit", CAN_HIT),
-        Column("unknown", CANNOT_TELL, "count"),
-    ]
-    if target:
-        columns += [
-            Column("gone", message("Gone with {release:name}", release=target)),
-            Column("left", message("Left with {release:name}", release=target)),
-        ]
-    return Table(
+    return Table.of(
+        [job for job in jobs if job.now or job.left],
         "jobs",
         message("Jobs"),
-        tuple(columns),
-        tuple(_job(job, target) for job in concerned[:MOST_JOBS]),
+        (
+            Column(
+                "job",
+                message("Job"),
+                value=lambda job: job_link(job.cluster, job.job_id, job.name),
+            ),
+            Column("cluster", message("Cluster")),
+            Column("version", message("Flink"), "mono", value="flink_version"),
+            _issues("shows", SHOWS),
+            _issues("can_hit", CAN_HIT),
+            Column("unknown", CANNOT_TELL, "count", value=lambda job: len(job.unknown)),
+            *(_issues(key, name) for key, name in _changes(target).items()),
+        ),
+        most=MOST_JOBS,
         subtitle=message("those in which most show first"),
         empty=message("No known bug concerns a job."),
-        total=len(concerned) if len(concerned) > MOST_JOBS else None,
     )
 
 
-def _job(job: JobBugs, target: str | None) -> tuple[Value, ...]:
-    changes = (_issues(job.gone), _issues(job.left)) if target else ()
-    return (
-        Link(job.name, reverse("job", args=(job.cluster, job.job_id))),
-        job.cluster,
-        job.flink_version,
-        _issues(job.shows),
-        _issues(job.can_hit),
-        len(job.unknown),
-        *changes,
-    )
-
-
-def _issues(issues: frozenset[str]) -> str:
-    return ", ".join(sorted(issues))
+def _issues(key: str, name: str) -> Column:
+    return Column(key, name, value=lambda job: ", ".join(sorted(getattr(job, key))))
 
 
 def _note() -> Note:

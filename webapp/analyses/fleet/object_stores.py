@@ -10,14 +10,13 @@ from spark_jobs.diagnosis.failure_causes.table import of_code
 from spark_jobs.diagnosis.store_faults import (
     CHECKPOINT,
     EXHAUSTED,
-    LOGGED,
     REFUSED,
     RETRIED,
     TASK,
     THROTTLED,
     TIMED_OUT,
 )
-from webapp.analyses.declaration import fleet_analysis
+from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
     Block,
@@ -28,9 +27,9 @@ from webapp.analyses.document import (
     Note,
     NotKnown,
     Table,
-    Value,
     Verdict,
 )
+from webapp.analyses.links import job_link
 from webapp.findings.store_troubles import (
     CONNECTIONS,
     ENTROPY,
@@ -47,8 +46,9 @@ MOST_JOBS, MOST_PREFIXES = 1_000, 3
 STORE = message("Bucket")
 
 
-@fleet_analysis(
+@analysis(
     "object-stores",
+    of="fleet",
     title=message("Object stores"),
     summary=message(
         "buckets that throttle, refuse or do not answer requests, with the jobs and clusters that "
@@ -116,72 +116,68 @@ def _assumed(troubles: Sequence[StoreTrouble]) -> int:
 def _stores(troubles: Sequence[StoreTrouble]) -> Table:
     recent = message("of the newest ten minutes of each job")
 
-    def row(trouble: StoreTrouble) -> tuple[Value, ...]:
-        return (
-            trouble.resource,
-            of_code(trouble.fault).title,
-            trouble.is_open,
-            len(trouble.jobs),
-            len(trouble.clusters),
-            trouble.count(CHECKPOINT),
-            trouble.count(TASK),
-            trouble.count(LOGGED),
-            trouble.count(RETRIED),
-            list_text(trouble.prefixes, MOST_PREFIXES),
-            trouble.first_seen,
-            trouble.last_seen,
-        )
+    def count(key: str, name: str, kind: str) -> Column:
+        return Column(key, name, "count", recent, lambda trouble: trouble.count(kind))
 
-    return Table(
+    return Table.of(
+        troubles,
         "stores",
         message("Buckets"),
         (
-            Column("store", STORE, "mono"),
-            Column("fault", message("Fault")),
-            Column("open", message("Open"), "flag"),
-            Column("jobs", message("Jobs"), "count"),
-            Column("clusters", message("Clusters"), "count"),
-            Column("checkpoints", message("Checkpoints lost"), "count", recent),
-            Column("failures", message("Failures of tasks"), "count", recent),
-            Column("lines", message("Lines in logs"), "count", recent),
-            Column("retries", message("Retries"), "count", recent),
-            Column("prefixes", message("Prefixes"), "mono"),
+            Column("store", STORE, "mono", value="resource"),
+            Column("fault", message("Fault"), value=lambda trouble: of_code(trouble.fault).title),
+            Column("open", message("Open"), "flag", value="is_open"),
+            Column("jobs", message("Jobs"), "count", value=lambda trouble: len(trouble.jobs)),
+            Column(
+                "clusters",
+                message("Clusters"),
+                "count",
+                value=lambda trouble: len(trouble.clusters),
+            ),
+            count("checkpoints", message("Checkpoints lost"), CHECKPOINT),
+            count("failures", message("Failures of tasks"), TASK),
+            count("retries", message("Retries"), RETRIED),
+            Column(
+                "prefixes",
+                message("Prefixes"),
+                "mono",
+                value=lambda trouble: list_text(trouble.prefixes, MOST_PREFIXES),
+            ),
             Column("first_seen", message("First seen"), "instant"),
             Column("last_seen", message("Last seen"), "instant"),
         ),
-        tuple(map(row, troubles)),
         subtitle=message("of the last day, those with most jobs first"),
     )
 
 
 def _jobs(troubles: Sequence[StoreTrouble]) -> Table:
-    rows = [(trouble, finding) for trouble in troubles for finding in trouble.findings]
-    return Table(
+    return Table.of(
+        [finding for trouble in troubles for finding in trouble.findings],
         "jobs",
         message("Jobs"),
         (
-            Column("job", message("Job")),
+            Column(
+                "job",
+                message("Job"),
+                value=lambda finding: job_link(
+                    finding.cluster, finding.job_id, finding.job_name or finding.job_id
+                ),
+            ),
             Column("cluster", message("Cluster")),
-            Column("store", STORE, "mono"),
-            Column("finding", message("Finding")),
-            Column("assumed", message("Bucket assumed"), "flag"),
+            Column(
+                "finding",
+                message("Finding"),
+                value=lambda finding: Link(finding.title, reverse("finding", args=(finding.pk,))),
+            ),
+            Column(
+                "assumed",
+                message("Bucket assumed"),
+                "flag",
+                value=lambda finding: bool(finding.data.get("is_assumed")),
+            ),
             Column("last_seen", message("Last seen"), "instant"),
         ),
-        tuple(
-            (
-                Link(
-                    finding.job_name or finding.job_id,
-                    reverse("job", args=(finding.cluster, finding.job_id)),
-                ),
-                finding.cluster,
-                trouble.resource,
-                Link(finding.title, reverse("finding", args=(finding.pk,))),
-                bool(finding.data.get("is_assumed")),
-                finding.last_seen,
-            )
-            for trouble, finding in rows[:MOST_JOBS]
-        ),
-        total=len(rows) if len(rows) > MOST_JOBS else None,
+        most=MOST_JOBS,
     )
 
 

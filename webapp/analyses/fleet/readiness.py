@@ -1,6 +1,4 @@
-"""Which jobs could continue if their checkpoint storage were lost, what a move would cost, and
-which settings are below the fleet's policy.
-"""
+"""Which jobs could continue if their checkpoint storage were lost, and what a move would cost."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,12 +10,9 @@ from django.urls import reverse
 from ingest.messages import message, plural
 from ingest.metadata.files import NAME
 from ingest.uris import BadUri, canonical
-from spark_jobs.diagnosis import fleet_policy
-from spark_jobs.diagnosis.findings import Limits
-from spark_jobs.diagnosis.fleet_policy import Breach
 from spark_jobs.diagnosis.rules.replication_lag import BEHIND
 from spark_jobs.fold.rule_evaluation import Settings
-from webapp.analyses.declaration import fleet_analysis
+from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
     Block,
@@ -30,7 +25,6 @@ from webapp.analyses.document import (
     Note,
     NotKnown,
     Table,
-    Value,
     Verdict,
 )
 from webapp.checkpoints.models import CheckpointFact
@@ -47,14 +41,7 @@ State = Literal["none", "same_storage", "late", "unknown", "ready"]
 WORST_FIRST: Sequence[State] = ("none", "same_storage", "late", "unknown", "ready")
 ROWS_AT_ONCE = 2_000
 Key = tuple[str, str]
-_JOB = (
-    "cluster",
-    "job_id",
-    "name",
-    "last_completed_path",
-    "checkpoint_interval_ms",
-    "checkpoint_config",
-)
+_JOB = ("cluster", "job_id", "name", "last_completed_path")
 _SNAPSHOT = (
     "cluster",
     "job_id",
@@ -62,7 +49,6 @@ _SNAPSHOT = (
     "metadata_path",
     "metadata_bytes",
     "modified",
-    "is_savepoint",
     "files",
     "bytes",
     "missing_files",
@@ -83,7 +69,6 @@ class Snapshot:
     storage: str
     checkpoint_id: int
     written: datetime | None
-    is_savepoint: bool
     files: int
     size_bytes: int
     self_contained: bool
@@ -104,8 +89,6 @@ class JobReadiness:
     """``copy``: the newest on another storage, else on the same. ``allowed_ms``: the allowed age of
     its recovery point. ``newest``: the snapshot to move, which takes ``move_ms`` at the measured
     rate of its storage. ``relocatable_age_ms``: of the newest relocatable snapshot.
-    ``has_settings``: its checkpoint settings are known. ``broken``: settings below the fleet's
-    policy, or unknown ones.
     """
 
     cluster: str
@@ -119,8 +102,6 @@ class JobReadiness:
     newest: Snapshot | None
     relocatable_age_ms: float | None
     move_ms: float | None
-    has_settings: bool
-    broken: tuple[Breach, ...]
 
 
 @dataclass(frozen=True)
@@ -144,11 +125,10 @@ class StorageReadiness:
 
 @dataclass(frozen=True)
 class FleetReadiness:
-    """``jobs``: those not ended, worst first. ``has_policy``: the fleet has one."""
+    """``jobs``: those not ended, worst first."""
 
     jobs: Sequence[JobReadiness]
     storages: Sequence[StorageReadiness]
-    has_policy: bool
 
 
 @dataclass
@@ -170,14 +150,13 @@ def fleet_readiness(now: datetime) -> FleetReadiness:
     storages = {(job.cluster, job.job_id): _storage(job.last_completed_path) for job in running}
     snapshots = _snapshots(storages)
     replicas = {(copy.cluster, copy.job_id): copy for copy in Replica.objects.all()}
-    settings, rates, jobs = Settings(as_plain()), copy_rates(now), []
-    has_policy, triggered = False, _triggered(snapshots)
+    settings, rates, triggered = Settings(as_plain()), copy_rates(now), _triggered(snapshots)
+    jobs = []
     for job in running:
         key = job.cluster, job.job_id
-        limits = settings.limits(*key, job.name)
-        has_policy |= bool(limits[fleet_policy.INTERVAL] or limits[fleet_policy.PAUSE])
-        found, storage = snapshots.get(key, _Snapshots()), storages[key]
-        copy = _copy(storage, replicas.get(key), found.elsewhere, triggered.get(key))
+        allowed_ms = settings.limits(*key, job.name)[BEHIND] * 1000
+        own, storage = snapshots.get(key, _Snapshots()), storages[key]
+        copy = _copy(storage, replicas.get(key), own.elsewhere, triggered.get(key))
         age = age_ms(now, copy.recovery_point if copy else None)
         rate = rates.get(storage)
         jobs.append(
@@ -185,25 +164,21 @@ def fleet_readiness(now: datetime) -> FleetReadiness:
                 *key,
                 name=job.name or job.job_id,
                 storage=storage,
-                state=_state(storage, copy, age, limits[BEHIND] * 1000),
+                state=_state(storage, copy, age, allowed_ms),
                 copy=copy,
                 age_ms=age,
-                allowed_ms=limits[BEHIND] * 1000,
-                newest=found.newest,
+                allowed_ms=allowed_ms,
+                newest=own.newest,
                 relocatable_age_ms=age_ms(
-                    now, found.relocatable.written if found.relocatable else None
+                    now, own.relocatable.written if own.relocatable else None
                 ),
-                move_ms=rate.duration_ms(found.newest.files, found.newest.size_bytes)
-                if rate and found.newest
+                move_ms=rate.duration_ms(own.newest.files, own.newest.size_bytes)
+                if rate and own.newest
                 else None,
-                has_settings=bool(
-                    job.checkpoint_interval_ms or (job.checkpoint_config or {}).get("mode")
-                ),
-                broken=_broken(job, limits),
             )
         )
     jobs.sort(key=lambda job: (WORST_FIRST.index(job.state), -(job.age_ms or 0)))
-    return FleetReadiness(jobs, _by_storage(jobs, rates), has_policy)
+    return FleetReadiness(jobs, _by_storage(jobs, rates))
 
 
 def _snapshots(storages: Mapping[Key, str]) -> dict[Key, _Snapshots]:
@@ -217,21 +192,19 @@ def _snapshots(storages: Mapping[Key, str]) -> dict[Key, _Snapshots]:
         if key not in storages:
             continue
         snapshot = _snapshot(row)
-        found = by_job.setdefault(key, _Snapshots())
+        own = by_job.setdefault(key, _Snapshots())
         if snapshot.relocatable:
-            found.relocatable = snapshot
+            own.relocatable = snapshot
         if snapshot.storage == (storages[key] or snapshot.storage):
-            found.newest = snapshot
+            own.newest = snapshot
         elif snapshot.self_contained:
-            found.elsewhere = snapshot
+            own.elsewhere = snapshot
     return by_job
 
 
 def _triggered(snapshots: Mapping[Key, _Snapshots]) -> dict[Key, datetime]:
     wanted = {
-        (*key, found.elsewhere.checkpoint_id): key
-        for key, found in snapshots.items()
-        if found.elsewhere
+        (*key, own.elsewhere.checkpoint_id): key for key, own in snapshots.items() if own.elsewhere
     }
     facts = CheckpointFact.objects.filter(
         job_id__in={job_id for _cluster, job_id, _checkpoint in wanted},
@@ -252,7 +225,6 @@ def _snapshot(row: Mapping[str, Any]) -> Snapshot:
         storage_of(path),
         row["checkpoint_id"],
         row["modified"],
-        row["is_savepoint"],
         row["files"] + 1,
         row["bytes"] + (row["metadata_bytes"] or 0),
         row["self_contained"],
@@ -296,12 +268,6 @@ def _state(storage: str, copy: Copy | None, age_ms: float | None, allowed_ms: fl
     return "ready" if age_ms <= allowed_ms else "late"
 
 
-def _broken(job: JobCurrent, limits: Limits) -> tuple[Breach, ...]:
-    interval_ms = job.checkpoint_interval_ms
-    pause_ms = (job.checkpoint_config or {}).get("min_pause_ms")
-    return tuple(fleet_policy.breaches(interval_ms, pause_ms, limits)) if interval_ms else ()
-
-
 def _storage(path: str | None) -> str:
     """ "" if none is known."""
     try:
@@ -339,21 +305,15 @@ STATES: Mapping[State, str] = {
     "unknown": message("Not known"),
     "ready": message("ready"),
 }
-JOB = Column("job", message("Job"))
-CLUSTER = Column("cluster", message("Cluster"))
-STORAGE = Column("storage", message("Storage"), "mono")
-BYTES, FILES = (
-    Column("bytes", message("Bytes"), "bytes"),
-    Column("files", message("Files"), "count"),
-)
 
 
-@fleet_analysis(
+@analysis(
     "readiness",
+    of="fleet",
     title=message("Readiness for a lost site"),
     summary=message(
-        "which jobs have a complete copy on another storage, how old it is, what a move of the "
-        "others would cost, and whose checkpoints are below the fleet's minimum"
+        "which jobs have a complete copy on another storage, how old it is, and what a move of the "
+        "others would cost"
     ),
     is_slow=True,
 )
@@ -361,9 +321,15 @@ def readiness(inputs: Inputs) -> Document:
     fleet = fleet_readiness(inputs.now)
     if not fleet.jobs:
         return Document(Verdict("unknown", message("No job is running.")))
-    blocks: list[Block] = [_facts(fleet), *_unknown(fleet)]
-    blocks += [_jobs(fleet.jobs), _storages(fleet.storages), *_policy(fleet), *_advice(fleet)]
-    return Document(_verdict(fleet.jobs), (*blocks, _note()))
+    blocks: tuple[Block, ...] = (
+        _facts(fleet),
+        *_unknown(fleet),
+        _jobs(fleet.jobs),
+        _storages(fleet.storages),
+        *_advice(fleet),
+        NOTE,
+    )
+    return Document(_verdict(fleet.jobs), blocks)
 
 
 def _verdict(jobs: Sequence[JobReadiness]) -> Verdict:
@@ -441,137 +407,79 @@ def _unknown(fleet: FleetReadiness) -> Iterator[NotKnown]:
         )
 
 
+def _replication_link(job: JobReadiness) -> Link:
+    return Link(job.name, reverse("replication", args=(job.cluster, job.job_id)))
+
+
 def _jobs(jobs: Sequence[JobReadiness]) -> Table:
     by_any_tool = message(
         "how old the newest snapshot is whose paths are relative: a canonical or native savepoint, "
         "or a checkpoint without files of earlier ones. Any tool may copy it."
     )
-    return Table(
+    of_newest = message("of its newest whole snapshot")
+    contained = message("it needs no file of another job")
+    return Table.of(
+        jobs,
         "jobs",
         message("Jobs"),
         (
-            JOB,
-            CLUSTER,
-            STORAGE,
-            Column("state", message("State")),
+            Column("job", message("Job"), value=_replication_link),
+            Column("cluster", message("Cluster")),
+            Column("storage", message("Storage"), "mono", value=lambda job: job.storage or None),
+            Column("state", message("State"), value=lambda job: STATES[job.state]),
             Column("age_ms", message("Recovery point"), "ms", message("its age, of the copy")),
             Column("allowed_ms", message("Allowed"), "ms", message("threshold of replication.lag")),
-            Column("copy", message("Copy"), "mono"),
-            Column("files", message("Files"), "count", message("of its newest whole snapshot")),
-            BYTES,
+            Column("copy", message("Copy"), "mono", value="copy.location"),
+            Column("files", message("Files"), "count", of_newest, "newest.files"),
+            Column("bytes", message("Bytes"), "bytes", of_newest, "newest.size_bytes"),
             Column("move_ms", message("Copy takes"), "ms", message("at the rate of its storage")),
             Column(
                 "self_contained",
                 message("Self-contained"),
                 "flag",
-                message("it needs no file of another job"),
+                contained,
+                "newest.self_contained",
             ),
             Column(
-                "relocatable", message("Relocatable"), "flag", message("its paths are relative")
+                "relocatable_ms",
+                message("Relocatable snapshot"),
+                "ms",
+                by_any_tool,
+                "relocatable_age_ms",
             ),
-            Column("relocatable_ms", message("Relocatable snapshot"), "ms", by_any_tool),
         ),
-        tuple(_job(job) for job in jobs[:MOST_JOBS]),
+        most=MOST_JOBS,
         subtitle=message("worst first"),
-        total=len(jobs) if len(jobs) > MOST_JOBS else None,
     )
-
-
-def _job(job: JobReadiness) -> tuple[Value, ...]:
-    newest = job.newest
-    move: tuple[Value, ...] = (
-        (
-            newest.files,
-            newest.size_bytes,
-            job.move_ms,
-            newest.self_contained,
-            newest.relocatable,
-            job.relocatable_age_ms,
-        )
-        if newest
-        else (None,) * 6
-    )
-    return (
-        _link(job),
-        job.cluster,
-        job.storage or None,
-        STATES[job.state],
-        job.age_ms,
-        job.allowed_ms,
-        job.copy.location if job.copy else None,
-        *move,
-    )
-
-
-def _link(job: JobReadiness) -> Link:
-    return Link(job.name, reverse("replication", args=(job.cluster, job.job_id)))
 
 
 def _storages(storages: Sequence[StorageReadiness]) -> Table:
-    return Table(
+    return Table.of(
+        storages,
         "storages",
         message("Storages"),
         (
-            STORAGE,
+            Column(
+                "storage",
+                message("Storage"),
+                "mono",
+                value=lambda storage: storage.storage or None,
+            ),
             Column("jobs", message("Jobs"), "count"),
             Column("ready", message("Ready"), "count"),
             Column("known", message("Counted"), "count", message("jobs whose snapshot is known")),
-            FILES,
-            BYTES,
-            Column("bytes_per_s", message("Bytes a second"), "bytes", message("as measured")),
+            Column("files", message("Files"), "count"),
+            Column("bytes", message("Bytes"), "bytes", value="size_bytes"),
+            Column(
+                "bytes_per_s",
+                message("Bytes a second"),
+                "bytes",
+                message("as measured"),
+                "rate.bytes_per_s",
+            ),
             Column("move_ms", message("Copy takes"), "ms", message("one job after the other")),
         ),
-        tuple(
-            (
-                storage.storage or None,
-                storage.jobs,
-                storage.ready,
-                storage.known,
-                storage.files,
-                storage.size_bytes,
-                storage.rate.bytes_per_s if storage.rate else None,
-                storage.move_ms,
-            )
-            for storage in storages
-        ),
         subtitle=message("most bytes to move first"),
-    )
-
-
-def _policy(fleet: FleetReadiness) -> Iterator[Block]:
-    if not fleet.has_policy:
-        yield Note(
-            message(
-                "The fleet has no minimum checkpoint interval and no minimum pause. To set them, "
-                "use the thresholds fleet_minimum_interval_s and fleet_minimum_pause_s of "
-                "checkpoint.too_frequent."
-            )
-        )
-        return
-    if unseen := sum(not job.has_settings for job in fleet.jobs):
-        yield NotKnown(
-            plural(
-                unseen,
-                "The checkpoint settings of {count:count} job are not known.",
-                "The checkpoint settings of {count:count} jobs are not known.",
-            )
-        )
-    yield Table(
-        "policy",
-        message("Below the minimum of the fleet"),
-        (
-            JOB,
-            CLUSTER,
-            Column("option", message("Setting"), "mono"),
-            Column("set_ms", message("As it is"), "ms"),
-            Column("least_ms", message("At least"), "ms"),
-        ),
-        tuple(
-            (_link(job), job.cluster, breach.option, breach.set_ms, breach.least_ms)
-            for job in fleet.jobs
-            for breach in job.broken
-        ),
-        empty=message("No job is below it."),
     )
 
 
@@ -592,11 +500,10 @@ def _advice(fleet: FleetReadiness) -> Iterator[Advice]:
         )
 
 
-def _note() -> Note:
-    return Note(
-        message(
-            "Another storage is another scheme, address or bucket. Whether it is at another site is "
-            "not known here. A copy is as its last round left it, a snapshot as the newest audit "
-            "found it. What the jobs read and write elsewhere, such as topics, is not part of it."
-        )
+NOTE = Note(
+    message(
+        "Another storage is another scheme, address or bucket. Whether it is at another site is "
+        "not known here. A copy is as its last round left it, a snapshot as the newest audit "
+        "found it. What the jobs read and write elsewhere, such as topics, is not part of it."
     )
+)

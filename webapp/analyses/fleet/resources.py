@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from ingest.messages import list_text, message, plural
-from webapp.analyses.declaration import fleet_analysis
+from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Chart,
     Column,
@@ -20,7 +20,14 @@ from webapp.analyses.document import (
     Table,
     Verdict,
 )
-from webapp.analyses.resources.job_resources import BY, FleetResources, groupings, look_up_fleet
+from webapp.analyses.resources.job_resources import (
+    BY,
+    FleetResources,
+    Group,
+    JobResources,
+    groupings,
+    look_up_fleet,
+)
 from webapp.charts.resources import configured_and_used
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.messages.rendering import localised
@@ -51,8 +58,9 @@ class ResourcesFilters(ListFilters):
     by = Grouping(about=_("by cluster, first word of the name, or a label of clusters"))
 
 
-@fleet_analysis(
+@analysis(
     "resources",
+    of="fleet",
     title=message("Resources"),
     summary=message(
         "memory, CPU and slots of all jobs on their TaskManagers, and what of them is not used"
@@ -140,27 +148,15 @@ def _facts(fleet_resources: FleetResources) -> Facts:
 
 
 def _groups(fleet_resources: FleetResources) -> Table:
-    return Table(
+    return Table.of(
+        fleet_resources.groups,
         "groups",
         message("Groups"),
         (
-            Column("group", message("Group")),
+            Column("group", message("Group"), value="name"),
             Column("jobs", message("Jobs"), "count"),
             Column("tight", message("Close to a limit"), "count"),
-            *_figures(),
-        ),
-        tuple(
-            (
-                group.name,
-                group.jobs,
-                group.tight,
-                group.slots,
-                group.memory_bytes,
-                group.unused_bytes,
-                round(group.cpu_allotted, 1),
-                round(group.cpu_used, 1),
-            )
-            for group in fleet_resources.groups
+            *FIGURES,
         ),
         subtitle=MOST_FIRST,
         note=message(
@@ -173,43 +169,42 @@ def _groups(fleet_resources: FleetResources) -> Table:
 
 
 def _jobs(fleet_resources: FleetResources) -> Table:
-    return Table(
+    names = {(job.cluster, job.job_id): name for name, job in fleet_resources.jobs}
+
+    def link(job: JobResources) -> Link:
+        key = (job.cluster, job.job_id)
+        return Link(names[key], reverse("resources", args=key))
+
+    return Table.of(
+        [job for _, job in fleet_resources.jobs],
         "jobs",
         message("Jobs"),
         (
-            Column("job", message("Job")),
+            Column("job", message("Job"), value=link),
             Column("cluster", message("Cluster")),
-            *_figures(),
-            Column("tight", message("Close to a limit")),
-        ),
-        tuple(
-            (
-                Link(
-                    name, reverse("resources", args=(job_resources.cluster, job_resources.job_id))
-                ),
-                job_resources.cluster,
-                job_resources.slots,
-                job_resources.memory_bytes,
-                job_resources.unused_bytes,
-                _hundredths(job_resources.cpu_allotted),
-                _hundredths(job_resources.cpu_used),
-                list_text(part.name for part in job_resources.tight) if job_resources.tight else "",
-            )
-            for name, job_resources in fleet_resources.jobs
+            *FIGURES,
+            Column(
+                "tight",
+                message("Close to a limit"),
+                value=lambda job: list_text(part.name for part in job.tight) if job.tight else "",
+            ),
         ),
         subtitle=MOST_FIRST,
     )
 
 
-def _figures() -> tuple[Column, ...]:
-    return (
-        Column("slots", message("Slots"), "count"),
-        Column("memory_bytes", message("Memory"), "bytes"),
-        Column("unused_bytes", message("Not used"), "bytes"),
-        Column("cpu_allotted", message("CPU of slots"), "number", message("cores")),
-        Column("cpu_used", message("CPU used"), "number", message("cores")),
-    )
+def _cores(key: str, name: str) -> Column:
+    def read(figures: JobResources | Group) -> float | None:
+        cores: float | None = getattr(figures, key)
+        return None if cores is None else round(cores, 2)
+
+    return Column(key, name, "number", message("cores"), read)
 
 
-def _hundredths(cores: float | None) -> float | None:
-    return None if cores is None else round(cores, 2)
+FIGURES = (
+    Column("slots", message("Slots"), "count"),
+    Column("memory_bytes", message("Memory"), "bytes"),
+    Column("unused_bytes", message("Not used"), "bytes"),
+    _cores("cpu_allotted", message("CPU of slots")),
+    _cores("cpu_used", message("CPU used")),
+)

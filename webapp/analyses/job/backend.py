@@ -2,15 +2,13 @@
 relevant options.
 """
 
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Iterator, Mapping
 
 from ingest.messages import message
 from webapp.analyses.backend.job_backend import (
     OF_BUFFERS,
     OF_INPUTS,
     OF_ROCKSDB,
-    FedVertex,
     JobBackend,
     VertexFigures,
     job_backend,
@@ -33,6 +31,15 @@ from webapp.fleet.models import JobCurrent
 from webapp.lib.quantities import count_text, duration_text
 
 SHOWN = 50
+WHY_UNKNOWN: Mapping[str | None, str] = {
+    "in_flight": message("It has not received what was sent to it: data waits in buffers."),
+    "marked_idle": message(
+        "It does not wait for the slowest input, which is at least partly marked idle."
+    ),
+    "no_watermark": message(
+        "A watermark has not come, its source has ended, or it is unknown which operator sends it."
+    ),
+}
 _DEBLOATS = "taskmanager.network.memory.buffer-debloat.enabled"
 
 
@@ -62,153 +69,104 @@ def _blocks(job: JobCurrent, job_state: JobBackend) -> Iterator[Block]:
     )
     if of_rocksdb := job_state.having(OF_ROCKSDB):
         yield _vertices(of_rocksdb)
-    off = [metric.key for metric in job_state.native_metrics if not metric.is_on]
-    if job_state.is_rocksdb and job_state.options is not None and off:
-        yield Note(
-            message(
-                "These metrics are not switched on in the configuration of the cluster. Each is "
-                "read from RocksDB every few seconds; the job shows them after a restart of the "
-                "cluster:"
-            )
-        )
+    if job_state.is_rocksdb and job_state.options is not None and job_state.metrics_off:
         yield Advice(
-            tuple(message("{key:name}: true", key=key) for key in off), message("What is off")
+            (
+                message(
+                    "RocksDB is read for each of these every few seconds. The job shows them after "
+                    "a restart of the cluster."
+                ),
+                *(message("{key:name}: true", key=key) for key in job_state.metrics_off),
+            ),
+            message("Metrics that are off"),
         )
     yield from _inputs(job_state)
-    yield from _buffers(job, job_state)
+    yield Note(_debloating(job, job_state))
     yield _options(job_state)
 
 
 def _vertices(shown: list[VertexFigures]) -> Table:
-    return Table(
+    stalled = message("samples of the last ten minutes in which RocksDB stopped or slowed writes")
+    stopped = message("column families whose writes are stopped now")
+    level0 = message("of one state, the most: slowed from 20 on, stopped at 36")
+    return Table.of(
+        shown,
         "vertices",
         message("RocksDB by vertex"),
         (
-            Column("vertex", message("Vertex")),
-            Column("at", message("Sampled"), "instant"),
-            Column(
-                "stalled",
-                message("Stalled"),
-                "count",
-                message(
-                    "samples of the last ten minutes in which RocksDB stopped or slowed writes"
-                ),
-            ),
+            Column("vertex", message("Vertex"), value="name"),
+            Column("stalled", message("Stalled"), "count", stalled, _stalled),
             Column("samples", message("Samples"), "count"),
+            Column("writes_stopped", message("Stopped"), "count", stopped, "newest.writes_stopped"),
+            Column("level0_files", message("Level 0"), "count", level0, "newest.level0_files"),
             Column(
-                "writes_stopped",
-                message("Stopped"),
-                "count",
-                message("column families whose writes are stopped now"),
-            ),
-            Column(
-                "level0_files",
-                message("Level 0"),
-                "count",
-                message("of one state, the most: slowed from 20 on, stopped at 36"),
-            ),
-            Column("flushes_pending", message("Flushes pending"), "count"),
-            Column("compactions_pending", message("Compactions pending"), "count"),
-            Column("compaction_pending_bytes", message("To compact"), "bytes"),
-            Column(
-                "block_cache_bytes",
-                message("Block cache"),
+                "compaction_pending_bytes",
+                message("To compact"),
                 "bytes",
-                message("in use, of one slot, the most"),
+                value="newest.compaction_pending_bytes",
             ),
-            Column("block_cache_capacity_bytes", message("Its size"), "bytes"),
-            Column("memtable_bytes", message("Write buffers"), "bytes"),
-            Column("sst_bytes", message("Files"), "bytes"),
-            Column("background_errors", message("Errors"), "count"),
+            Column(
+                "memtable_bytes", message("Write buffers"), "bytes", value="newest.memtable_bytes"
+            ),
+            Column("sst_bytes", message("Files"), "bytes", value="newest.sst_bytes"),
+            Column(
+                "background_errors", message("Errors"), "count", value="newest.background_errors"
+            ),
         ),
-        tuple(_row(vertex_figures) for vertex_figures in shown[:SHOWN]),
+        most=SHOWN,
         note=message(
             "As last reported, over all subtasks and states of a vertex. –: that metric is off."
         ),
-        total=len(shown),
     )
 
 
-def _row(vertex_figures: VertexFigures) -> tuple[str | int | datetime | None, ...]:
-    of = vertex_figures.newest
-    stalled = vertex_figures.stalled if vertex_figures.samples else None
-    figures = (
-        *(
-            "writes_stopped",
-            "level0_files",
-            "flushes_pending",
-            "compactions_pending",
-            "compaction_pending_bytes",
-        ),
-        *(
-            "block_cache_bytes",
-            "block_cache_capacity_bytes",
-            "memtable_bytes",
-            "sst_bytes",
-            "background_errors",
-        ),
-    )
-    return (
-        vertex_figures.name,
-        vertex_figures.at,
-        stalled,
-        vertex_figures.samples,
-        *(of[name] for name in figures),
-    )
+def _stalled(vertex: VertexFigures) -> int | None:
+    return vertex.stalled if vertex.samples else None
 
 
 def _inputs(job_state: JobBackend) -> Iterator[Block]:
-    of_inputs = sorted(
-        job_state.having(OF_INPUTS), key=lambda vertex_figures: -(vertex_figures.distance_ms or 0)
-    )
-    if of_inputs:
-        yield Table(
+    vertices = sorted(job_state.having(OF_INPUTS), key=lambda vertex: -(vertex.distance_ms or 0))
+    if vertices:
+        yield Table.of(
+            vertices,
             "inputs",
             message("Inputs"),
             (
-                Column("vertex", message("Vertex")),
-                Column("first_watermark", message("First input"), "instant"),
-                Column("second_watermark", message("Second input"), "instant"),
+                Column("vertex", message("Vertex"), value="name"),
                 Column("distance_ms", message("Apart"), "ms"),
-                Column("slower", message("Slower")),
+                Column("slower", message("Slower"), value=_slower),
             ),
-            tuple(
-                (
-                    vertex_figures.name,
-                    vertex_figures.first_watermark,
-                    vertex_figures.second_watermark,
-                    vertex_figures.distance_ms,
-                    _slower(vertex_figures.apart_ms),
-                )
-                for vertex_figures in of_inputs[:SHOWN]
-            ),
+            most=SHOWN,
             subtitle=message(
                 "watermarks of vertices with two inputs: what the faster one brings waits in state "
                 "for the slower one"
             ),
-            total=len(of_inputs),
         )
     if job_state.fed:
-        yield Table(
+        yield Table.of(
+            [(vertex, feeder) for vertex in job_state.fed[:SHOWN] for feeder in vertex.feeders],
             "fed",
             message("Inputs by what feeds them"),
             (
-                Column("vertex", message("Vertex")),
-                Column("feeder", message("Fed by")),
-                Column("sent_watermark", message("Watermark sent"), "instant"),
-                Column("behind_ms", message("Behind the fastest"), "ms"),
-                Column("unknown_because", message("Why the distance is unknown")),
-            ),
-            tuple(
-                (
-                    vertex.name,
-                    feeder.name,
-                    feeder.sent_watermark,
-                    feeder.behind_ms,
-                    _why_unknown(vertex),
-                )
-                for vertex in job_state.fed[:SHOWN]
-                for feeder in vertex.feeders
+                Column("vertex", message("Vertex"), value=lambda pair: pair[0].name),
+                Column("feeder", message("Fed by"), value=lambda pair: pair[1].name),
+                Column(
+                    "sent_watermark",
+                    message("Watermark sent"),
+                    "instant",
+                    value=lambda pair: pair[1].sent_watermark,
+                ),
+                Column(
+                    "behind_ms",
+                    message("Behind the fastest"),
+                    "ms",
+                    value=lambda pair: pair[1].behind_ms,
+                ),
+                Column(
+                    "unknown_because",
+                    message("Why the distance is unknown"),
+                    value=lambda pair: WHY_UNKNOWN.get(pair[0].unknown_because),
+                ),
             ),
             subtitle=message(
                 "watermarks that the vertices before a vertex sent on: what the faster one "
@@ -219,7 +177,6 @@ def _inputs(job_state: JobBackend) -> Iterator[Block]:
                 "with two. Shown is the lowest watermark that the subtasks of the last "
                 "upstream operators sent."
             ),
-            total=len(job_state.fed),
         )
     if job_state.has_unreported_inputs:
         yield NotKnown(
@@ -231,54 +188,10 @@ def _inputs(job_state: JobBackend) -> Iterator[Block]:
         )
 
 
-def _slower(apart_ms: int | None) -> str | None:
-    if not apart_ms:
+def _slower(vertex: VertexFigures) -> str | None:
+    if not vertex.apart_ms:
         return None
-    return message("second") if apart_ms > 0 else message("first")
-
-
-def _why_unknown(vertex: FedVertex) -> str | None:
-    if vertex.unknown_because == "in_flight":
-        return message("It has not received what was sent to it: data waits in buffers.")
-    if vertex.unknown_because == "marked_idle":
-        return message(
-            "It does not wait for the slowest input, which is at least partly marked idle."
-        )
-    if vertex.unknown_because:
-        return message(
-            "Their distance is unknown: a watermark has not come, its source has ended, or it "
-            "is unknown which operator sends it."
-        )
-    return None
-
-
-def _buffers(job: JobCurrent, job_state: JobBackend) -> Iterator[Block]:
-    yield Note(_debloating(job, job_state))
-    if shown := job_state.having(OF_BUFFERS):
-        yield Table(
-            "buffers",
-            message("Buffers"),
-            (
-                Column("vertex", message("Vertex")),
-                Column(
-                    "debloated_buffer_bytes",
-                    message("Size of a buffer"),
-                    "bytes",
-                    message("of the subtasks, the least"),
-                ),
-                Column("buffers_consumed_in_ms", message("Consumed within"), "ms"),
-            ),
-            tuple(
-                (
-                    vertex_figures.name,
-                    vertex_figures.newest["debloated_buffer_bytes"],
-                    vertex_figures.newest["buffers_consumed_in_ms"],
-                )
-                for vertex_figures in shown[:SHOWN]
-            ),
-            subtitle=message("data in flight, which barriers of aligned checkpoints wait for"),
-            total=len(shown),
-        )
+    return message("second") if vertex.apart_ms > 0 else message("first")
 
 
 def _options(job_state: JobBackend) -> Block:
@@ -289,7 +202,8 @@ def _options(job_state: JobBackend) -> Block:
                 "of its JobManager."
             )
         )
-    return Table(
+    return Table.of(
+        job_state.options,
         "options",
         message("Options"),
         (
@@ -297,10 +211,6 @@ def _options(job_state: JobBackend) -> Block:
             Column("value", message("Value")),
             Column("is_set", message("Set"), "flag", message("no: the default")),
             Column("meaning", message("What it does")),
-        ),
-        tuple(
-            (option.key, option.value, option.is_set, option.meaning)
-            for option in job_state.options
         ),
         subtitle=message(
             "of the cluster's configuration; what the job sets in its code, time-to-live of state "
@@ -311,68 +221,45 @@ def _options(job_state: JobBackend) -> Block:
 
 def _verdict(job_state: JobBackend) -> Verdict:
     if job_state.is_rocksdb is None:
-        return Verdict(
-            "unknown",
-            message(
-                "Whether this job keeps its state in RocksDB is not known: Flink does not name its "
-                "backend, or names another one."
-            ),
+        unnamed = message(
+            "Whether this job keeps its state in RocksDB is not known: Flink does not name its "
+            "backend, or names another one."
         )
+        return Verdict("unknown", unnamed)
     if not job_state.is_rocksdb:
-        return Verdict(
-            "ok",
-            message(
-                "This job does not keep its state in RocksDB: there are no stalls of writes, "
-                "flushes or compactions."
-            ),
+        other = message(
+            "This job does not keep its state in RocksDB: there are no stalls of writes, flushes "
+            "or compactions."
         )
+        return Verdict("ok", other)
     if job_state.vertices is None:
-        return Verdict(
-            "unknown", message("Figures of RocksDB could not be read; its options are below.")
-        )
-    of_rocksdb = job_state.having(OF_ROCKSDB)
-    if not of_rocksdb:
-        return Verdict(
-            "unknown",
-            message(
-                "RocksDB's own metrics are off, or none was read in these minutes: whether it "
-                "stalls is unknown."
-            ),
-        )
-    failed = [
-        vertex_figures
-        for vertex_figures in of_rocksdb
-        if vertex_figures.newest["background_errors"]
-    ]
-    if failed:
-        return Verdict(
-            "crit",
-            message(
+        unread = message("Figures of RocksDB could not be read; its options are below.")
+        return Verdict("unknown", unread)
+    vertices = job_state.having(OF_ROCKSDB)
+    for vertex in vertices:
+        if vertex.newest["background_errors"]:
+            failed = message(
                 "Flushes or compactions of {name:name} failed: look at the local disks of its "
                 "TaskManagers.",
-                name=failed[0].name,
-            ),
+                name=vertex.name,
+            )
+            return Verdict("crit", failed)
+    worst = vertices[0] if vertices else None
+    if worst and worst.stalled:
+        stalled = message(
+            "RocksDB stopped or slowed the writes of {name:name} in {stalled:name} of "
+            "{samples:name} samples.",
+            name=worst.name,
+            stalled=count_text(worst.stalled),
+            samples=count_text(worst.samples),
         )
-    stalled = [vertex_figures for vertex_figures in of_rocksdb if vertex_figures.stalled]
-    if stalled:
-        worst = stalled[0]
-        return Verdict(
-            "warn",
-            message(
-                "RocksDB stopped or slowed the writes of {name:name} in {stalled:name} of "
-                "{samples:name} samples.",
-                name=worst.name,
-                stalled=count_text(worst.stalled),
-                samples=count_text(worst.samples),
-            ),
+        return Verdict("warn", stalled)
+    if not any(vertex.samples for vertex in vertices):
+        off = message(
+            "RocksDB's own metrics of stalls are off, or none was read in these minutes: whether it "
+            "stalls is unknown."
         )
-    if not any(vertex_figures.samples for vertex_figures in of_rocksdb):
-        return Verdict(
-            "unknown",
-            message(
-                "Metrics of stalls are off (is-write-stopped, actual-delayed-write-rate): unknown."
-            ),
-        )
+        return Verdict("unknown", off)
     return Verdict("ok", message("No stall of writes in these minutes."))
 
 

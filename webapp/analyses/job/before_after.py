@@ -43,10 +43,9 @@ from webapp.lib.translations import gettext_lazy as _
 
 NAME = "before-after"
 LARGEST = 3
-SCATTER = message(
+COUNTS_IF = message(
     "A difference counts if chance is unlikely (one in a hundred), if it holds for most pairs "
-    "of values, and if the medians differ by a tenth. Eight of ten values are between low and "
-    "high."
+    "of values, and if the medians differ by a tenth."
 )
 
 
@@ -80,7 +79,7 @@ def before_after(job: JobCurrent, inputs: Inputs) -> Document:
         events,
         _configuration(change),
         *tables,
-        *([Note(SCATTER)] if tables else []),
+        *([Note(COUNTS_IF)] if tables else []),
         _tallies(change),
         _facts(job, change, change.windows),
         *unknown,
@@ -91,63 +90,54 @@ def before_after(job: JobCurrent, inputs: Inputs) -> Document:
 def _verdict(change: JobChange) -> Verdict:
     if change.windows is None:
         return Verdict("unknown", message("Nothing can be compared."))
-    every = (*change.measures, *change.pressure)
-    differs = [measure for measure in every if measure.comparison.state in DIFFERS]
-    if not differs:
-        if not change.measures or any(
-            measure.comparison.state == TOO_FEW for measure in change.measures
-        ):
+    measures = (*change.measures, *change.pressure)
+    differing = [measure for measure in measures if measure.comparison.state in DIFFERS]
+    if not differing:
+        states = [measure.comparison.state for measure in change.measures]
+        if not states or TOO_FEW in states:
             few = message("Too few checkpoints completed in these windows for a comparison.")
             return Verdict("unknown", few)
         return Verdict("ok", message("No difference exceeds the usual variation."))
-    largest = sorted(differs, key=lambda measure: -abs(measure.comparison.change or 0))[:LARGEST]
+    differing.sort(key=lambda measure: -abs(measure.comparison.change or 0))
     sentence = message(
         "{differ:count} of {measures:count} measures differ: {largest:message}.",
-        differ=len(differs),
-        measures=len(every),
-        largest=join_messages(map(_name_of_measure, largest), "; "),
+        differ=len(differing),
+        measures=len(measures),
+        largest=join_messages(map(_difference, differing[:LARGEST]), "; "),
     )
-    is_more = any(measure.comparison.state == HIGHER for measure in differs)
+    is_more = any(measure.comparison.state == HIGHER for measure in differing)
     return Verdict("warn" if is_more else "ok", sentence)
 
 
-def _name_of_measure(measure: Measure) -> str:
-    of = (
-        message(
-            "{measure:name} of {vertex:name}", measure=measure.name, vertex=brief(measure.vertex)
+def _difference(measure: Measure) -> str:
+    name, comparison = measure.name, measure.comparison
+    if measure.vertex:
+        name = message(
+            "{measure:name} of {vertex:name}", measure=name, vertex=brief(measure.vertex)
         )
-        if measure.vertex
-        else measure.name
+    by = (
+        ""
+        if comparison.change is None
+        else change_text(comparison.after.median, comparison.before.median)
     )
-    by = change_text(measure.comparison.after.median, measure.comparison.before.median)
-    return join_messages(
-        (of, measure.comparison.state, by if measure.comparison.change is not None else ""), " "
-    )
+    return join_messages((name, comparison.state, by), " ")
 
 
 def _facts(job: JobCurrent, change: JobChange, span: Windows) -> Facts:
     query = {"from": iso_text(span.start), "to": iso_text(span.end), "attempts": "all"}
     page = f"{reverse('job', args=(job.cluster, job.job_id))}?{urlencode(query)}"
     facts = [
-        Fact("before_from", message("Before, from"), span.start, "instant"),
-        Fact("at", message("Until it happened"), span.at, "instant"),
-        Fact("after_to", message("After, to"), span.end, "instant"),
+        Fact("at", message("At"), span.at, "instant"),
         Fact("window_ms", message("Each side"), span.length.total_seconds() * 1000, "ms", span.cut),
         Fact("job_page", message("This time"), Link(message("on the job's page"), page)),
-        Fact(
-            "uploaded_before_bytes", message("Uploaded in all before"), change.uploaded[0], "bytes"
-        ),
-        Fact("uploaded_after_bytes", message("Uploaded in all after"), change.uploaded[1], "bytes"),
     ]
     if first := change.first:
         address = reverse("checkpoint-by-id", args=(job.cluster, first.job_id, first.checkpoint_id))
         number = Link(str(first.checkpoint_id), address)
+        after = message("First checkpoint that completed after it")
         facts += [
-            Fact(
-                "first", message("First checkpoint that completed after it"), number, "checkpoint"
-            ),
+            Fact("first", after, number, "checkpoint"),
             Fact("first_end_to_end_ms", message("Its duration"), first.end_to_end_ms, "ms"),
-            Fact("first_state_bytes", message("Its full state"), first.state_bytes, "bytes"),
             Fact(
                 "first_uploaded_bytes", message("Uploaded by it"), first.checkpointed_bytes, "bytes"
             ),
@@ -161,16 +151,16 @@ def _events(job: JobCurrent, marks: Sequence[Mark], window: str) -> Table:
     def link(mark: Mark) -> Link:
         return Link(mark.label, f"{page}?{urlencode({'at': iso_text(mark.at), 'window': window})}")
 
-    return Table(
+    return Table.of(
+        marks,
         "events",
         message("What happened"),
         (
             Column("at", message("When"), "instant"),
-            Column("what", message("What")),
-            Column("kind", message("Kind")),
+            Column("what", message("What"), value=link),
+            Column("kind", message("Kind"), value=lambda mark: mark.kind.replace("_", " ")),
             Column("job_id", message("Attempt"), "mono"),
         ),
-        tuple((mark.at, link(mark), mark.kind.replace("_", " "), mark.job_id) for mark in marks),
         note=message("What else happened in both windows is in the figures, too."),
         empty=message(
             "No deploy, savepoint, restart or restore of this job is known in this time."
@@ -193,50 +183,23 @@ def _measures(change: JobChange) -> Iterator[Table]:
 
 def _comparison_table(key: str, title: str, subtitle: str, measures: Sequence[Measure]) -> Table:
     unit: Unit = measures[0].unit
-    vertex = (
-        (Column("vertex", message("Vertex")),)
-        if any(measure.vertex for measure in measures)
-        else ()
-    )
-    higher_in = message("share of all pairs of values in which the later value is larger")
-
-    def row(measure: Measure) -> tuple[str | float | None, ...]:
-        of, before, after = measure.comparison, measure.comparison.before, measure.comparison.after
-        scatter = (before.low, before.high, after.low, after.high, before.count, after.count)
-        own = (measure.vertex,) if vertex else ()
-        return (
-            measure.name,
-            *own,
-            of.state,
-            before.median,
-            after.median,
-            of.change,
-            of.above,
-            *scatter,
-        )
-
-    ordered = sorted(
-        measures, key=lambda measure: (measure.comparison.state not in DIFFERS, measure.vertex)
-    )
-    return Table(
+    vertex = (Column("vertex", message("Vertex")),) if any(of.vertex for of in measures) else ()
+    return Table.of(
+        sorted(measures, key=lambda of: (of.comparison.state not in DIFFERS, of.vertex)),
         key,
         title,
         (
-            Column("measure", message("Measure")),
+            Column("measure", message("Measure"), value="name"),
             *vertex,
-            Column("state", message("Difference")),
-            Column("before", message("Before"), unit),
-            Column("after", message("After"), unit),
-            Column("change", message("Change of medians"), "share"),
-            Column("above", message("Higher in"), "share", higher_in),
-            Column("before_low", message("Before, low"), unit),
-            Column("before_high", message("Before, high"), unit),
-            Column("after_low", message("After, low"), unit),
-            Column("after_high", message("After, high"), unit),
-            Column("before_count", message("Values before"), "count"),
-            Column("after_count", message("Values after"), "count"),
+            Column("state", message("Difference"), value="comparison.state"),
+            Column("before", message("Before"), unit, value="comparison.before.median"),
+            Column("after", message("After"), unit, value="comparison.after.median"),
+            Column("change", message("Change of medians"), "share", value="comparison.change"),
+            Column(
+                "before_count", message("Values before"), "count", value="comparison.before.count"
+            ),
+            Column("after_count", message("Values after"), "count", value="comparison.after.count"),
         ),
-        tuple(map(row, ordered)),
         subtitle=subtitle,
     )
 
@@ -253,7 +216,8 @@ def _configuration(change: JobChange) -> Block:
         return NotKnown(
             message("Settings are not compared: only one attempt of this job is known.")
         )
-    return Table(
+    return Table.of(
+        change.changes,
         "configuration",
         message("Configured otherwise"),
         (
@@ -262,7 +226,6 @@ def _configuration(change: JobChange) -> Block:
             Column("before", message("Before")),
             Column("after", message("After")),
         ),
-        tuple((change.name, change.of, change.before, change.after) for change in change.changes),
         empty=message(
             "Settings, checkpoint settings, release, parallelism and vertices are the same."
         ),
@@ -270,13 +233,13 @@ def _configuration(change: JobChange) -> Block:
 
 
 def _tallies(change: JobChange) -> Table:
-    return Table(
+    return Table.of(
+        change.tallies,
         "counts",
         message("How often"),
         (
-            Column("what", message("What")),
+            Column("what", message("What"), value="name"),
             Column("before", message("Before"), "count"),
             Column("after", message("After"), "count"),
         ),
-        tuple((tally.name, tally.before, tally.after) for tally in change.tallies),
     )

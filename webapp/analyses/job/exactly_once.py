@@ -20,13 +20,11 @@ from spark_jobs.diagnosis.transactions import (
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
-    Column,
     Document,
     Fact,
     Facts,
     Inputs,
     Note,
-    Table,
     Verdict,
 )
 from webapp.checkpoints.models import CheckpointFact
@@ -37,7 +35,6 @@ from webapp.lib.instants import epoch_ms
 from webapp.lib.quantities import count_text, duration_text
 from webapp.lib.samples import samples_of
 
-SHOWN = 50
 MOST_COMMITS, MOST_STARTS, MOST_LINES = 500, 50, 500
 LOOK_BACK = timedelta(hours=1)
 _OF_COMMIT = ("checkpoint_id", "trigger_time", "outcome", "end_time")
@@ -63,7 +60,7 @@ class JobTransactions:
 def job_transactions(
     job: models.JobCurrent, at: datetime, since: datetime | None = None
 ) -> JobTransactions:
-    """Commits from ``since`` on, by default of the last hour. Five queries."""
+    """Transactions from ``since`` on, by default of the last hour. Five queries."""
     limits = limits_of(job.cluster, job.job_id, job.name)
     own: Any = {"cluster": job.cluster, "job_id": job.job_id}
     done = CheckpointFact.objects.filter(
@@ -111,18 +108,9 @@ def _lines(log_events: Any) -> list[Any]:
 )
 def exactly_once(job: models.JobCurrent, inputs: Inputs) -> Document:
     transactions = job_transactions(job, inputs.until, inputs.since)
-    sinks = transactions.of_sinks
-    # Without a transactional sink, commits contain nothing.
-    is_transactional = bool(sinks.timeout_ms is not None or sinks.lost or transactions.committers)
-    commits = (_commits(transactions),) if is_transactional else ()
     verdict = _verdict(transactions)
-    blocks = (
-        _times(transactions),
-        Advice((_advice(transactions, verdict),), message("What to set")),
-        Note(_note(transactions)),
-        *commits,
-    )
-    return Document(verdict, blocks)
+    advice = Advice((_advice(transactions.of_sinks, verdict),), message("What to set"))
+    return Document(verdict, (_times(transactions), advice, Note(_note(transactions))))
 
 
 def _times(transactions: JobTransactions) -> Facts:
@@ -150,35 +138,22 @@ def _times(transactions: JobTransactions) -> Facts:
         if sinks.restart_ms is None
         else message("until all tasks ran; see Starts")
     )
+    needed_by = message(
+        "a transaction that is prepared when the job fails is committed after its restart"
+    )
+    lost_by = message("logs of TaskManagers, in this time; without them it is not known")
     return Facts(
         (
             Fact("mode", message("Mode of checkpoints"), transactions.mode),
             Fact("interval_ms", message("Interval of checkpoints"), transactions.interval_ms, "ms"),
             Fact("timeout_ms", message("Time-out"), sinks.timeout_ms, "ms", timeout_by),
-            Fact("timeout_is_set", message("Entered by an operator"), sinks.timeout_is_set, "flag"),
             Fact("open_ms", message("Longest that one was open"), sinks.open_ms, "ms", open_by),
-            Fact("pending_ms", message("Oldest that is not committed"), sinks.pending_ms, "ms"),
             Fact("restart_ms", message("Longest restart"), sinks.restart_ms, "ms", restart_by),
-            Fact(
-                "needed_ms",
-                message("Both together"),
-                sinks.needed_ms,
-                "ms",
-                message(
-                    "a transaction that is prepared when the job fails is committed after its "
-                    "restart"
-                ),
-            ),
+            Fact("needed_ms", message("Both together"), sinks.needed_ms, "ms", needed_by),
             Fact(
                 "advised_ms", message("Time-out at least, by this history"), sinks.advised_ms, "ms"
             ),
-            Fact(
-                "lost",
-                message("Logged as lost"),
-                len(sinks.lost),
-                "count",
-                message("logs of TaskManagers, in this time; without them it is not known"),
-            ),
+            Fact("lost", message("Logged as lost"), len(sinks.lost), "count", lost_by),
         )
     )
 
@@ -202,108 +177,68 @@ def _note(transactions: JobTransactions) -> str:
     )
 
 
-def _commits(transactions: JobTransactions) -> Table:
-    commits = transactions.of_sinks.commits
-    return Table(
-        "commits",
-        message("Commits"),
-        (
-            Column("at", message("Completed"), "instant"),
-            Column("checkpoint_id", message("Checkpoint"), "checkpoint"),
-            Column("open_ms", message("Open for up to"), "ms"),
-        ),
-        tuple(
-            (commit.at, commit.checkpoint_id, commit.open_ms)
-            for commit in commits[: -SHOWN - 1 : -1]
-        ),
-        subtitle=message("newest first: with each completed checkpoint, savepoints left out"),
-        empty=message("No checkpoint completed in this time."),
-        total=len(commits),
-    )
-
-
 def _verdict(transactions: JobTransactions) -> Verdict:
     sinks = transactions.of_sinks
     if sinks.lost:
-        return Verdict(
-            "crit",
-            message(
-                "Sinks logged that {lost:name} of their transactions were lost after the time-out.",
-                lost=count_text(len(sinks.lost)),
-            ),
+        lost = message(
+            "Sinks logged that {lost:name} of their transactions were lost after the time-out.",
+            lost=count_text(len(sinks.lost)),
         )
+        return Verdict("crit", lost)
     if sinks.timeout_ms is None:
-        return Verdict(
-            "unknown",
-            message(
-                "The transaction time-out of its sinks is not known: no log of its TaskManagers "
-                "has it, and nobody entered it. Whether transactions fit into it is unknown."
-            ),
+        unknown = message(
+            "The transaction time-out of its sinks is not known: no log of its TaskManagers "
+            "has it, and nobody entered it. Whether transactions fit into it is unknown."
         )
+        return Verdict("unknown", unknown)
+    timeout = duration_text(sinks.timeout_ms)
     if sinks.open_ms is None:
-        return Verdict(
-            "unknown",
-            message(
-                "The time-out is {timeout_ms:name}; no completed checkpoint is known.",
-                timeout_ms=duration_text(sinks.timeout_ms),
-            ),
+        unknown = message(
+            "The time-out is {timeout_ms:name}; no completed checkpoint is known.",
+            timeout_ms=timeout,
         )
-    timeout, longest = duration_text(sinks.timeout_ms), duration_text(sinks.open_ms)
+        return Verdict("unknown", unknown)
+    times = {"longest": duration_text(sinks.open_ms), "timeout": timeout}
     if sinks.open_ms > sinks.timeout_ms:
-        return Verdict(
-            "crit",
-            message(
-                "Transactions are open for up to {longest:name}, their time-out is {timeout:name}: "
-                "what they hold is lost.",
-                longest=longest,
-                timeout=timeout,
-            ),
+        late = message(
+            "Transactions are open for up to {longest:name}, their time-out is {timeout:name}: "
+            "what they hold is lost.",
+            **times,
         )
+        return Verdict("crit", late)
     if sinks.open_ms >= transactions.open_ratio * sinks.timeout_ms:
-        return Verdict(
-            "warn",
-            message(
-                "Transactions are open for up to {longest:name}, close to their time-out of "
-                "{timeout:name}.",
-                longest=longest,
-                timeout=timeout,
-            ),
+        close = message(
+            "Transactions are open for up to {longest:name}, close to their time-out of "
+            "{timeout:name}.",
+            **times,
         )
+        return Verdict("warn", close)
     if sinks.restart_ms is None:
-        return Verdict(
-            "ok",
-            message(
-                "Transactions are open for up to {longest:name} of {timeout:name}. How long a "
-                "restart takes was not seen yet.",
-                longest=longest,
-                timeout=timeout,
-            ),
+        fits = message(
+            "Transactions are open for up to {longest:name} of {timeout:name}. How long a "
+            "restart takes was not seen yet.",
+            **times,
         )
+        return Verdict("ok", fits)
     together = duration_text(sinks.needed_ms)
     if (sinks.needed_ms or 0) > sinks.timeout_ms:
-        return Verdict(
-            "warn",
-            message(
-                "With a restart in between a transaction would be open for {together:name}; its "
-                "time-out is {timeout:name}.",
-                together=together,
-                timeout=timeout,
-            ),
-        )
-    return Verdict(
-        "ok",
-        message(
-            "Transactions are open for up to {longest:name}, with a restart in between "
-            "{together:name}, of {timeout:name}.",
-            longest=longest,
+        exceeds = message(
+            "With a restart in between a transaction would be open for {together:name}; its "
+            "time-out is {timeout:name}.",
             together=together,
             timeout=timeout,
-        ),
+        )
+        return Verdict("warn", exceeds)
+    fits = message(
+        "Transactions are open for up to {longest:name}, with a restart in between "
+        "{together:name}, of {timeout:name}.",
+        **times,
+        together=together,
     )
+    return Verdict("ok", fits)
 
 
-def _advice(transactions: JobTransactions, verdict: Verdict) -> str:
-    sinks = transactions.of_sinks
+def _advice(sinks: Transactions, verdict: Verdict) -> str:
     if sinks.advised_ms is None:
         return message("Nothing can be advised before a checkpoint completed.")
     is_enough = sinks.timeout_ms is not None and sinks.timeout_ms >= sinks.advised_ms

@@ -107,25 +107,23 @@ def _blocks(outcome: Failover) -> Iterator[Block]:
         yield Advice((_spare(outcome.spare),))
     yield _vertices(outcome)
     yield _losses(outcome)
-    yield _restarts(outcome)
     yield from _regional(outcome)
 
 
 def _facts(outcome: Failover) -> Facts:
-    of = outcome.phases
+    phases = outcome.phases
     alone = message(
         "median of detection, deployment and restore; others run on and its records are lost"
     )
+    median = message("median")
     return Facts(
         (
             Fact("tasks", message("Tasks"), outcome.tasks, "count"),
             Fact("regions", message("Failover regions"), outcome.regions, "count"),
             Fact("largest", message("Tasks of the largest"), outcome.largest, "count"),
-            Fact("outages", message("Outages of 30 days"), of.outages, "count"),
-            Fact(
-                "downtime_ms", message("Down in an outage"), of.downtime_ms, "ms", message("median")
-            ),
-            Fact("alone_ms", message("One task alone would be away"), of.alone_ms, "ms", alone),
+            Fact("outages", message("Outages of 30 days"), phases.outages, "count"),
+            Fact("downtime_ms", message("Down in an outage"), phases.downtime_ms, "ms", median),
+            Fact("alone_ms", message("One task alone would be away"), phases.alone_ms, "ms", alone),
         )
     )
 
@@ -145,49 +143,28 @@ def _spare(spare_slots: SpareSlots) -> str:
 
 
 def _vertices(outcome: Failover) -> Table:
-    return Table(
+    at_most = message("tasks, at most")
+    not_offered = message("if one of its subtasks came back alone, which Flink does not offer")
+    return Table.of(
+        outcome.vertices,
         "vertices",
         message("Vertices"),
         (
-            Column("vertex", message("Vertex")),
+            Column("vertex", message("Vertex"), value="name"),
             Column("parallelism", message("Subtasks"), "count"),
             Column("regions", message("Regions"), "count"),
-            Column(
-                "restarts", message("Restart with one subtask"), "count", message("tasks, at most")
-            ),
-            Column("records_per_s", message("Records a second"), "per_s"),
-            Column("alone_share", message("Share of one subtask"), "share"),
-            Column(
-                "alone_records",
-                message("Records lost"),
-                "number",
-                message("if one of its subtasks came back alone, which Flink does not offer"),
-            ),
+            Column("restarts", message("Restart with one subtask"), "count", at_most),
+            Column("alone_records", message("Records lost"), "count", not_offered),
         ),
-        tuple(
-            (
-                vertex.name,
-                vertex.parallelism,
-                vertex.regions,
-                vertex.restarts,
-                vertex.records_per_s,
-                vertex.alone_share,
-                None if vertex.alone_records is None else round(vertex.alone_records),
-            )
-            for vertex in outcome.vertices[:VERTICES_SHOWN]
-        ),
+        most=VERTICES_SHOWN,
         note=message("Regions by pipelined exchanges of the plan."),
-        total=len(outcome.vertices),
     )
 
 
 def _losses(outcome: Failover) -> Table:
-    hosts = [(host.host, None, host.tasks, host.restarts) for host in outcome.hosts[:SHOWN]]
-    managers = [
-        (taskmanager.host, taskmanager.taskmanager_id, taskmanager.tasks, taskmanager.restarts)
-        for taskmanager in outcome.taskmanagers
-    ]
-    return Table(
+    hosts, managers = outcome.hosts[:SHOWN], outcome.taskmanagers[:SHOWN]
+    return Table.of(
+        (*hosts, *managers),
         "losses",
         message("What a loss restarts"),
         (
@@ -197,42 +174,24 @@ def _losses(outcome: Failover) -> Table:
                 message("TaskManager"),
                 "mono",
                 message("none: the host as a whole"),
+                lambda loss: getattr(loss, "taskmanager_id", None),
             ),
             Column("tasks", message("Tasks on it"), "count"),
             Column("restarts", message("Restart"), "count"),
         ),
-        (*hosts, *managers[:SHOWN]),
         subtitle=message("tasks now on it, and tasks that restart"),
         empty=message("Where its subtasks run was not sampled."),
-        total=len(outcome.hosts) + len(managers),
-    )
-
-
-def _restarts(outcome: Failover) -> Table:
-    return Table(
-        "restarts",
-        message("Restarts that were observed"),
-        (
-            Column("at", message("At"), "instant"),
-            Column("tasks", message("Tasks restarted"), "count"),
-            Column("is_global", message("Of the job as a whole"), "flag"),
-        ),
-        tuple(
-            (restart.at, restart.tasks, restart.is_global) for restart in outcome.observed[:SHOWN]
-        ),
-        subtitle=message("by the log of the JobManager, newest first"),
-        empty=message("The log of the JobManager has none of 30 days."),
-        total=len(outcome.observed),
     )
 
 
 def _regional(outcome: Failover) -> Iterator[Block]:
-    of = outcome.checkpoints
-    if of.at_least is None or outcome.by_plan == 1:
-        yield NotKnown(regional_sentence(outcome))
+    checkpoints = outcome.checkpoints
+    if checkpoints.at_least is None or outcome.by_plan == 1:
+        yield NotKnown(_regional_sentence(outcome))
         return
     bound = message("with 95 % confidence, by how many checkpoints are known")
-    yield Table(
+    yield Table.of(
+        checkpoints.curve,
         "regional",
         message("If checkpoints were regional"),
         (
@@ -244,34 +203,30 @@ def _regional(outcome: Failover) -> Iterator[Block]:
                 message("Full"),
                 "share",
                 message("checkpoints that complete, at the rate at which its own tasks fail"),
+                value="shares.full",
             ),
-            Column("full_at_least", message("Full, at least"), "share", bound),
-            Column("by_region", message("By region"), "share"),
-            Column("by_region_at_least", message("By region, at least"), "share", bound),
+            Column(
+                "full_at_least", message("Full, at least"), "share", bound, value="at_least.full"
+            ),
+            Column("by_region", message("By region"), "share", value="shares.by_region"),
+            Column(
+                "by_region_at_least",
+                message("By region, at least"),
+                "share",
+                bound,
+                value="at_least.by_region",
+            ),
             Column("is_now", message("Now"), "flag"),
-        ),
-        tuple(
-            (
-                parallelism.parallelism,
-                parallelism.tasks,
-                parallelism.regions,
-                parallelism.shares.full if parallelism.shares else None,
-                parallelism.at_least.full if parallelism.at_least else None,
-                parallelism.shares.by_region if parallelism.shares else None,
-                parallelism.at_least.by_region if parallelism.at_least else None,
-                parallelism.is_now,
-            )
-            for parallelism in of.curve
         ),
         subtitle=message(
             "as FLIP-600 proposes: at most {share:share} of regions, {reuse:count} times in a row; "
             "no release of Flink has it",
-            share=of.max_failed_share,
-            reuse=of.max_reuse,
+            share=checkpoints.max_failed_share,
+            reuse=checkpoints.max_reuse,
         ),
         note=join_messages(
             (
-                regional_sentence(outcome),
+                _regional_sentence(outcome),
                 message(
                     "Tasks are taken to fail independently; vertices grow in proportion, those of "
                     "one subtask stay. Where a cause fails many tasks at once, as a lost "
@@ -283,52 +238,48 @@ def _regional(outcome: Failover) -> Iterator[Block]:
     )
 
 
-def regional_sentence(outcome: Failover) -> str:
+def _regional_sentence(outcome: Failover) -> str:
     """The gain by regional checkpoints at the job's current size, and how often its tasks fail
     checkpoints.
     """
-    of = outcome.checkpoints
-    if of.at_least is None:
-        seen = message(
-            "{failed:name} checkpoints of the last days have ended, of at least "
-            "{least_checkpoints:number} that this needs",
-            failed=count_text(of.completed + of.failed),
+    checkpoints = outcome.checkpoints
+    ended = checkpoints.completed + checkpoints.failed
+    if checkpoints.at_least is None:
+        return message(
+            "How often its tasks fail a checkpoint is not known: {ended:name} checkpoints of the "
+            "last days have ended, of at least {least_checkpoints:number} that this needs.",
+            ended=count_text(ended),
             least_checkpoints=LEAST_CHECKPOINTS,
         )
+    least = _rate_text(checkpoints.at_least)
+    if checkpoints.task_success is None:
         return message(
-            "How often its tasks fail a checkpoint is not known: {seen:text}.", seen=seen
-        )
-    now = next(parallelism for parallelism in of.curve if parallelism.is_now)
-    taken, part = of.completed + of.failed, message("each task completed its part in")
-    if of.task_success is None:
-        return message(
-            "None of its {taken:name} checkpoints failed: {part:name} {at_least:name} or more (95 "
-            "% confidence).",
-            taken=count_text(taken),
-            part=part,
-            at_least=_rate_text(of.at_least),
+            "None of its {ended:name} checkpoints failed: each task completed its part in "
+            "{least:name} or more (95 % confidence).",
+            ended=count_text(ended),
+            least=least,
         )
     rate = message(
-        "{failed:name} of its {taken:name} checkpoints failed, as if {part:name} "
-        "{task_success:name} of them ({at_least:name} or more with 95 % confidence).",
-        failed=count_text(of.failed),
-        taken=count_text(taken),
-        part=part,
-        task_success=_rate_text(of.task_success),
-        at_least=_rate_text(of.at_least),
+        "{failed:name} of its {ended:name} checkpoints failed, as if each task completed its part "
+        "in {task_success:name} of them ({least:name} or more with 95 % confidence).",
+        failed=count_text(checkpoints.failed),
+        ended=count_text(ended),
+        task_success=_rate_text(checkpoints.task_success),
+        least=least,
     )
+    now = next(parallelism for parallelism in checkpoints.curve if parallelism.is_now)
     if now.shares is None or now.regions == 1:
         return message(
             "{rate:text} All its tasks are one region: a regional checkpoint is lost with any of "
             "them, as a full one is.",
             rate=rate,
         )
-    shares = message(
-        "{by_region:name} would complete instead of {full:name}",
+    return message(
+        "{rate:text} By region {by_region:name} would complete instead of {full:name}.",
+        rate=rate,
         by_region=percent_text(now.shares.by_region),
         full=percent_text(now.shares.full),
     )
-    return message("{rate:text} By region {shares:text}.", rate=rate, shares=shares)
 
 
 def _rate_text(rate: float) -> str:

@@ -38,6 +38,7 @@ EVEN = 1.1
 """A placement is even up to this ratio of its largest load to the mean. Another placement justifies
 a restart if the ratio falls by this factor.
 """
+BUFFERS_NEEDED = message("network buffers without which tasks fail, where most are needed")
 NO_PLAN = message("The plan of this job is not known")
 READ_FIRST = message("It is read with the first answer of its cluster.")
 
@@ -168,74 +169,36 @@ def _advice(job_placement: JobPlacement) -> Iterator[Block]:
         yield Advice(tuple(lines), message("What to set"))
 
 
-def _facts(job_placement: JobPlacement) -> Facts:
-    regions = message("parts of the job that restart by themselves")
+def _facts(placement: JobPlacement) -> Facts:
     return Facts(
         (
-            Fact("tasks", message("Tasks"), job_placement.tasks, "count"),
-            Fact(
-                "slots_needed", message("Slots that they need"), job_placement.slots_needed, "count"
-            ),
-            Fact("regions", message("Failover regions"), job_placement.regions, "count", regions),
-            Fact(
-                "segment_bytes", message("Size of a buffer"), job_placement.segment_bytes, "bytes"
-            ),
-            Fact("sampled_at", message("Sampled"), job_placement.at, "instant"),
+            Fact("tasks", message("Tasks"), placement.tasks, "count"),
+            Fact("slots_needed", message("Slots that they need"), placement.slots_needed, "count"),
+            Fact("sampled_at", message("Sampled"), placement.at, "instant"),
         )
     )
 
 
-def _outcomes(job_placement: JobPlacement) -> Table:
-    return Table(
+def _outcomes(placement: JobPlacement) -> Table:
+    over_mean = message("tasks of the fullest TaskManager over the mean, 1 is even")
+    concentration = message("its most subtasks on one TaskManager over their even share")
+    return Table.of(
+        placement.outcomes,
         "placements",
         message("Placements"),
         (
-            Column("placement", message("Placement")),
-            Column("tasks_most", message("Fullest TaskManager"), "count", message("its tasks")),
+            Column("placement", message("Placement"), value=lambda outcome: LABELS[outcome.key]),
             Column(
-                "max_over_mean",
-                message("Over mean"),
-                "factor",
-                message("tasks of the fullest TaskManager over the mean, 1 is even"),
+                "tasks_most",
+                message("Fullest TaskManager"),
+                "count",
+                message("its tasks"),
+                lambda outcome: outcome.tasks[0],
             ),
-            Column(
-                "concentration",
-                message("Worst vertex"),
-                "factor",
-                message("its most subtasks on one TaskManager over their even share"),
-            ),
+            Column("max_over_mean", message("Over mean"), "factor", over_mean),
+            Column("concentration", message("Worst vertex"), "factor", concentration),
             Column("concentrated_vertex", message("Which")),
-            Column(
-                "busy_most",
-                message("Busiest"),
-                "number",
-                message("threads at work on one TaskManager, by the mean busy time of each vertex"),
-            ),
-            Column(
-                "buffers_least",
-                message("Buffers, least"),
-                "count",
-                message("network buffers without which tasks fail, where most are needed"),
-            ),
-            Column(
-                "buffers_most",
-                message("Buffers, most"),
-                "count",
-                message("network buffers used under load, where most are needed"),
-            ),
-        ),
-        tuple(
-            (
-                LABELS[outcome.key],
-                outcome.tasks[0],
-                outcome.max_over_mean,
-                outcome.concentration,
-                outcome.concentrated_vertex,
-                _tenths(outcome.busy_max),
-                outcome.buffers_least,
-                outcome.buffers_most,
-            )
-            for outcome in job_placement.outcomes
+            Column("buffers_least", message("Buffers"), "count", BUFFERS_NEEDED),
         ),
         note=message(
             "Flink's default: slots filled by subtask index, TaskManagers one after the other; "
@@ -245,8 +208,9 @@ def _outcomes(job_placement: JobPlacement) -> Table:
     )
 
 
-def _taskmanagers(job_placement: JobPlacement) -> Table:
-    return Table(
+def _taskmanagers(placement: JobPlacement) -> Table:
+    return Table.of(
+        placement.taskmanagers,
         "taskmanagers",
         message("TaskManagers"),
         (
@@ -254,58 +218,25 @@ def _taskmanagers(job_placement: JobPlacement) -> Table:
             Column("host", message("Host"), "host"),
             Column("tasks", message("Tasks"), "count"),
             Column("slots", message("Slots"), "count"),
-            Column("busy", message("Busy"), "number", message("threads at work")),
-            Column("buffers_least", message("Buffers, least"), "count"),
-            Column("buffers_most", message("Buffers, most"), "count"),
+            Column("buffers_least", message("Buffers"), "count", BUFFERS_NEEDED),
             Column("buffers", message("Pool"), "count", message("buffers of its network memory")),
-            Column("buffers_used", message("In use"), "count"),
-            Column("short_by", message("Lacking"), "count", message("buffers to the least")),
-        ),
-        tuple(
-            (
-                taskmanager.taskmanager_id,
-                taskmanager.host,
-                taskmanager.tasks,
-                taskmanager.slots,
-                _tenths(taskmanager.busy_cores),
-                taskmanager.buffers_least,
-                taskmanager.buffers_most,
-                taskmanager.buffers,
-                taskmanager.buffers_used,
-                taskmanager.short_by,
-            )
-            for taskmanager in job_placement.taskmanagers
+            Column("short_by", message("Lacking"), "count"),
         ),
         subtitle=message("fullest first"),
     )
 
 
-def _vertices(job_placement: JobPlacement) -> Table:
-    return Table(
+def _vertices(placement: JobPlacement) -> Table:
+    return Table.of(
+        placement.vertices,
         "vertices",
         message("Vertices"),
         (
-            Column("vertex", message("Vertex")),
+            Column("vertex", message("Vertex"), value="name"),
             Column("parallelism", message("Parallelism"), "count"),
             Column("taskmanagers", message("On TaskManagers"), "count"),
             Column("most", message("Most on one"), "count"),
             Column("even", message("Even share"), "count"),
-            Column("unknown", message("Place unknown"), "count"),
-        ),
-        tuple(
-            (
-                vertex.name,
-                vertex.parallelism,
-                vertex.taskmanagers,
-                vertex.most,
-                vertex.even,
-                vertex.unknown,
-            )
-            for vertex in job_placement.vertices
         ),
         subtitle=message("most concentrated first"),
     )
-
-
-def _tenths(value: float | None) -> float | None:
-    return None if value is None else round(value, 1)

@@ -103,18 +103,15 @@ def _verdict(result: Preflight) -> Verdict:
 
 
 def _blocks(answer: Answer, snapshot: Snapshot, result: Preflight) -> Iterator[Block]:
-    yield Table(
+    yield Table.of(
+        result.reasons,
         "reasons",
         message("What decides"),
         (
-            Column("outcome", message("Outcome")),
+            Column("outcome", message("Outcome"), value=lambda reason: RESTORES[reason.outcome]),
             Column("check", message("Check"), "mono"),
-            Column("reason", message("Reason")),
+            Column("reason", message("Reason"), value="text"),
             Column("source", message("Source"), "mono"),
-        ),
-        tuple(
-            (RESTORES[reason.outcome], reason.check, reason.text, reason.source)
-            for reason in result.reasons
         ),
     )
     yield _operators(result)
@@ -160,41 +157,62 @@ def _kind(snapshot: Snapshot) -> Value:
 
 
 def _operators(result: Preflight) -> Table:
-    ordered = sorted(result.operators, key=lambda one: _ORDER.index(one.fate))
-    return Table(
+    in_snapshot = message("in the snapshot")
+    return Table.of(
+        sorted(result.operators, key=lambda operator: _ORDER.index(operator.fate)),
         "operators",
         message("Operators"),
         (
-            Column("fate", message("State")),
-            Column("name", message("Operator")),
+            Column("fate", message("State"), value=lambda operator: FATES[operator.fate]),
+            Column("name", message("Operator"), value=_name),
             Column("operator_id", message("Id"), "mono"),
-            Column("uid", message("uid"), "mono", message("since 2.0, where the job sets one")),
-            Column("state_bytes", message("Size"), "bytes"),
-            Column("kinds", message("Kinds of state"), "mono"),
-            Column("parallelism", message("Parallelism"), "count", message("in the snapshot")),
-            Column("planned", message("of the job"), "count", message("parallelism of the job")),
-            Column("max_parallelism", message("Maximum"), "count", message("in the snapshot")),
-            Column("planned_max", message("of the job"), "count", message("maximum of the job")),
-            Column("missing", message("Files missing"), "count"),
+            Column(
+                "uid",
+                message("uid"),
+                "mono",
+                message("since 2.0, where the job sets one"),
+                "stored.uid",
+            ),
+            Column("state_bytes", message("Size"), "bytes", value="stored.state_bytes"),
+            Column("kinds", message("Kinds of state"), "mono", value=_kinds),
+            Column(
+                "parallelism",
+                message("Parallelism"),
+                "count",
+                in_snapshot,
+                "stored.parallelism",
+            ),
+            Column(
+                "planned",
+                message("of the job"),
+                "count",
+                message("parallelism of the job"),
+                "planned.parallelism",
+            ),
+            Column(
+                "max_parallelism",
+                message("Maximum"),
+                "count",
+                in_snapshot,
+                "stored.max_parallelism",
+            ),
+            Column(
+                "planned_max",
+                message("of the job"),
+                "count",
+                message("maximum of the job"),
+                "planned.max_parallelism",
+            ),
+            Column("missing", message("Files missing"), "count", value="stored.missing"),
         ),
-        tuple(_row(one) for one in ordered[:SHOWN]),
-        total=len(ordered),
+        most=SHOWN,
     )
 
 
-def _row(one: OperatorFate) -> tuple[Value, ...]:
-    stored, planned = one.stored, one.planned
-    name = (stored.name if stored else None) or (planned.name if planned else None)
-    return (
-        FATES[one.fate],
-        name,
-        one.operator_id,
-        stored.uid if stored else None,
-        stored.state_bytes if stored else None,
-        ", ".join(sorted(stored.kinds)) if stored else None,
-        stored.parallelism if stored else None,
-        planned.parallelism if planned else None,
-        stored.max_parallelism if stored else None,
-        planned.max_parallelism if planned else None,
-        stored.missing if stored else None,
-    )
+def _name(operator: OperatorFate) -> str | None:
+    stored, planned = operator.stored, operator.planned
+    return (stored.name if stored else None) or (planned.name if planned else None)
+
+
+def _kinds(operator: OperatorFate) -> str | None:
+    return ", ".join(sorted(operator.stored.kinds)) if operator.stored else None

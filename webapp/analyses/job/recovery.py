@@ -16,7 +16,6 @@ from webapp.analyses.document import (
     Link,
     NotKnown,
     Table,
-    Tone,
     Verdict,
 )
 from webapp.analyses.recovery.job_restores import (
@@ -36,16 +35,6 @@ LABELS = {
     CHECKPOINT: message("Newest checkpoint"),
     LOCAL: message("Newest checkpoint, local recovery"),
     SAVEPOINT: message("Newest savepoint"),
-}
-MEANINGS = {
-    CHECKPOINT: message("all tasks read their files from the storage"),
-    LOCAL: message(
-        "no TaskManager was lost: tasks read the copies on their own disks, nothing from the "
-        "storage"
-    ),
-    SAVEPOINT: message(
-        "all state is read; of a canonical one every entry is written into the state backend again"
-    ),
 }
 KINDS = {
     CHECKPOINT: message("checkpoint"),
@@ -86,27 +75,25 @@ def _blocks(restores: JobRestores) -> Iterator[Block]:
 
 
 def _verdict(restores: JobRestores) -> Verdict:
+    newest = _newest(restores)
+    sentence = _sentence(newest)
     grown = next((state for state in restores.operator_states if state.restores), None)
     if grown is None:
-        newest = _newest(restores)
-        is_known = newest is not None and newest.estimate is not None
-        return Verdict("ok" if is_known else "unknown", _sentence(restores))
-    tone: Tone = "warn"
+        return Verdict("ok" if newest and newest.estimate else "unknown", sentence)
     multiplied = message(
         "Restores multiplied the union state of {operator:name} by its subtasks, {restores:count} "
         "times at least.",
-        operator=_name(grown),
+        operator=grown.name,
         restores=grown.restores,
     )
-    return Verdict(tone, join_messages((_sentence(restores), multiplied), " "))
+    return Verdict("warn", join_messages((sentence, multiplied), " "))
 
 
 def _newest(restores: JobRestores) -> Choice | None:
     return next((choice for choice in restores.choices if choice.kind == CHECKPOINT), None)
 
 
-def _sentence(restores: JobRestores) -> str:
-    newest = _newest(restores)
+def _sentence(newest: Choice | None) -> str:
     if newest is None:
         return message("No completed checkpoint is known: a restart begins without state.")
     number = str(newest.checkpoint_id)
@@ -144,128 +131,72 @@ def _choices(restores: JobRestores) -> Table:
     def number(choice: Choice) -> Link | int | None:
         if not choice.path:
             return choice.checkpoint_id
-        return Link(
-            str(choice.checkpoint_id),
-            f"{reverse('storage-xray')}?{urlencode({'path': choice.path})}",
-        )
+        xray = f"{reverse('storage-xray')}?{urlencode({'path': choice.path})}"
+        return Link(str(choice.checkpoint_id), xray)
 
-    return Table(
+    largest = message("of the subtask with most state, which all others wait for")
+    return Table.of(
+        restores.choices,
         "choices",
         message("A restore now"),
         (
-            Column("from", message("From")),
-            Column("checkpoint_id", message("Checkpoint"), "checkpoint"),
+            Column("from", message("From"), value=lambda choice: LABELS[choice.kind]),
+            Column("checkpoint_id", message("Checkpoint"), "checkpoint", value=number),
             Column("at", message("Triggered"), "instant"),
-            Column("expected_ms", message("Expected"), "ms"),
-            Column("least_ms", message("At least"), "ms"),
-            Column("most_ms", message("At most"), "ms"),
-            Column("observations", message("Observed"), "count"),
+            Column("expected_ms", message("Expected"), "ms", value="estimate.expected_ms"),
+            Column("least_ms", message("At least"), "ms", value="estimate.least_ms"),
+            Column("most_ms", message("At most"), "ms", value="estimate.most_ms"),
             Column("state_bytes", message("State"), "bytes"),
             Column("files", message("Files"), "count"),
             Column("file_bytes", message("Read from storage"), "bytes"),
-            Column(
-                "largest_bytes",
-                message("Largest subtask"),
-                "bytes",
-                message("of the subtask with most state, which all others wait for"),
-            ),
-            Column("meaning", message("Meaning")),
-        ),
-        tuple(
-            (
-                LABELS[choice.kind],
-                number(choice),
-                choice.at,
-                choice.estimate.expected_ms if choice.estimate else None,
-                choice.estimate.least_ms if choice.estimate else None,
-                choice.estimate.most_ms if choice.estimate else None,
-                choice.estimate.observations if choice.estimate else 0,
-                choice.state_bytes,
-                choice.files,
-                choice.file_bytes,
-                choice.largest_bytes,
-                MEANINGS[choice.kind],
-            )
-            for choice in restores.choices
+            Column("largest_bytes", message("Largest subtask"), "bytes", largest),
         ),
         subtitle=message("by bytes and files, and by the restores that were observed"),
         note=message(
-            "Expected: the median of the observed restores of that kind, longer in proportion "
-            "where "
-            "there is more state now. Range: what a fixed time and a time by bytes can come to."
+            "Expected: the median of the observed restores of that kind, longer in proportion where "
+            "there is more state now. Range: what a fixed time and a time by bytes can come to. "
+            "Local recovery: no TaskManager was lost, tasks read the copies on their own disks."
         ),
         empty=message("No completed checkpoint and no savepoint is known."),
     )
 
 
 def _observed_table(restores: JobRestores) -> Table:
-    return Table(
+    return Table.of(
+        restores.observed,
         "observed",
         message("Observed restores"),
         (
             Column("at", message("Began"), "instant"),
-            Column("kind", message("From")),
+            Column("kind", message("From"), value=lambda restore: KINDS[restore.kind]),
             Column("checkpoint_id", message("Checkpoint"), "checkpoint"),
             Column("state_bytes", message("State"), "bytes"),
             Column("restore_ms", message("Restore"), "ms"),
             Column("downtime_ms", message("Down in all"), "ms"),
             Column("lost_taskmanagers", message("TaskManagers lost"), "count"),
         ),
-        tuple(
-            (
-                restore.at,
-                KINDS[restore.kind],
-                restore.checkpoint_id,
-                restore.state_bytes,
-                restore.restore_ms,
-                restore.downtime_ms,
-                restore.lost_taskmanagers,
-            )
-            for restore in restores.observed[:SHOWN]
-        ),
+        most=SHOWN,
         subtitle=message("of 30 days, newest first"),
         empty=message("No start from a snapshot was seen with its phases."),
-        total=len(restores.observed),
     )
 
 
 def _unions(restores: JobRestores) -> Table:
-    return Table(
+    reads = message("parallelism times files: opens that the storage has to serve")
+    return Table.of(
+        restores.unions,
         "unions",
         message("Union state"),
         (
             Column("operator", message("Operator")),
-            Column("states", message("States")),
             Column("parallelism", message("Parallelism"), "count"),
             Column("files", message("Files"), "count"),
-            Column("inline", message("Within the _metadata"), "count"),
-            Column(
-                "reads",
-                message("Reads in all"),
-                "count",
-                message("parallelism times files: opens that the storage has to serve"),
-            ),
+            Column("reads", message("Reads in all"), "count", reads),
             Column("read_bytes", message("Bytes in all, at most"), "bytes"),
-        ),
-        tuple(
-            (
-                union.operator or union.operator_id,
-                ", ".join(union.states),
-                union.parallelism,
-                union.files,
-                union.inline,
-                union.reads,
-                union.read_bytes,
-            )
-            for union in restores.unions
         ),
         subtitle=message(
             "every subtask reads the state of all, of checkpoint {unions_of:number}",
             unions_of=restores.unions_of or 0,
-        ),
-        note=message(
-            "Handles within the _metadata are no files: they are sent with the deployment of every "
-            "subtask."
         ),
     )
 
@@ -276,35 +207,19 @@ def _operator_states(restores: JobRestores) -> Table:
         "more"
     )
     handed_out = message("union elements times subtasks: what one restore gives to all of them")
-    return Table(
+    return Table.of(
+        restores.operator_states,
         "operator-state",
         message("Operator state"),
         (
-            Column("operator", message("Operator")),
-            Column("states", message("States")),
-            Column("subtasks", message("Subtasks"), "count"),
-            Column("elements", message("Elements"), "count"),
-            Column("operator_bytes", message("Operator state"), "bytes"),
-            Column("keyed_bytes", message("Keyed state"), "bytes", message("of the same operator")),
-            Column("growth", message("Growth"), "factor", growth),
-            Column("since", message("Since checkpoint"), "checkpoint"),
+            Column("operator", message("Operator"), value="name"),
+            Column("states", message("States"), value=_state_names),
+            Column("subtasks", message("Subtasks"), "count", value="trend.newest.subtasks"),
+            Column("elements", message("Elements"), "count", value="trend.newest.elements"),
+            Column("operator_bytes", message("Size"), "bytes", value="trend.newest.operator_bytes"),
+            Column("growth", message("Growth"), "factor", growth, "growth.ratio"),
             Column("restores", message("By restores"), "count"),
             Column("handed_out", message("Handed out by a restore"), "count", handed_out),
-        ),
-        tuple(
-            (
-                _name(state),
-                ", ".join(state.states[:3]),
-                state.subtasks,
-                state.elements,
-                state.operator_bytes,
-                state.keyed_bytes,
-                state.ratio,
-                state.since,
-                state.restores,
-                state.handed_out,
-            )
-            for state in restores.operator_states
         ),
         subtitle=message("lists, union lists and broadcast state, as audits read them"),
         note=message(
@@ -314,5 +229,5 @@ def _operator_states(restores: JobRestores) -> Table:
     )
 
 
-def _name(operator_state: OperatorState) -> str:
-    return operator_state.name or operator_state.operator_id
+def _state_names(state: OperatorState) -> str:
+    return ", ".join(name for name, _mode, _elements in state.trend.states[:3])

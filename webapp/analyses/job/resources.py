@@ -1,6 +1,6 @@
 """A job's TaskManager resources, used and unused, and settings to change."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from ingest.messages import Message, bytes_text, join_messages, message
 from webapp.analyses.declaration import analysis
@@ -31,6 +31,7 @@ STATE_WORDS = {
     "ok": message("ok"),
     "unknown": message("unknown"),
 }
+CORES = message("cores")
 EMPTY = message("No TaskManager was sampled")
 EMPTY_TEXT = message("No sample of a TaskManager with slots of this job is in the day looked at.")
 
@@ -125,29 +126,18 @@ def _used_of(part: MemoryPart) -> Message:
 
 
 def _memory(job_resources: JobResources) -> Table:
-    return Table(
+    return Table.of(
+        job_resources.parts,
         "memory",
         message("Memory of a TaskManager"),
         (
-            Column("part", message("Part")),
+            Column("part", message("Part"), value="name"),
             Column("configured_bytes", message("Configured"), "bytes"),
             Column("used_bytes", message("Used"), "bytes"),
-            Column("used_share", message("Share"), "share"),
+            Column("used_share", message("Share"), "share", value="used_ratio"),
             Column("suggested_bytes", message("Enough"), "bytes"),
-            Column("state", message("State")),
+            Column("state", message("State"), value=lambda part: STATE_WORDS[part.state]),
             Column("option", message("Option"), "mono"),
-        ),
-        tuple(
-            (
-                part.name,
-                part.configured_bytes,
-                part.used_bytes,
-                part.used_ratio,
-                part.suggested_bytes,
-                STATE_WORDS[part.state],
-                part.option,
-            )
-            for part in job_resources.parts
         ),
         subtitle=message("the one that uses most of each part"),
         note=message(
@@ -162,58 +152,39 @@ def _memory(job_resources: JobResources) -> Table:
 
 def _share(job_resources: JobResources) -> Facts:
     by_slots = message("by slots in use: free slots count with the jobs beside them")
-    cores = message("cores")
+    allotted, used = map(_hundredths, (job_resources.cpu_allotted, job_resources.cpu_used))
     return Facts(
         (
             Fact("slots", message("Slots"), job_resources.slots, "count"),
             Fact("memory_bytes", message("Memory"), job_resources.memory_bytes, "bytes", by_slots),
             Fact("unused_bytes", message("Not used"), job_resources.unused_bytes, "bytes"),
-            Fact(
-                "cpu_allotted",
-                message("CPU of its slots"),
-                _hundredths(job_resources.cpu_allotted),
-                "number",
-                cores,
-            ),
-            Fact(
-                "cpu_used",
-                message("CPU used"),
-                _hundredths(job_resources.cpu_used),
-                "number",
-                cores,
-            ),
+            Fact("cpu_allotted", message("CPU of its slots"), allotted, "number", CORES),
+            Fact("cpu_used", message("CPU used"), used, "number", CORES),
             Fact("sampled_at", message("Sampled"), job_resources.at, "instant"),
         )
     )
 
 
 def _taskmanagers(job_resources: JobResources) -> Table:
-    names = [part.name for part in job_resources.parts]
-    return Table(
+    return Table.of(
+        job_resources.taskmanagers,
         "taskmanagers",
         message("TaskManagers"),
         (
             Column("taskmanager_id", message("TaskManager"), "mono"),
             Column("host", message("Host"), "host"),
             Column("slots", message("Slots"), "count"),
-            Column("free_slots", message("Free"), "count"),
-            Column("cpu_used", message("CPU used"), "number", message("cores")),
-            Column("gc_share", message("In collections"), "share", message("of the time")),
-            *(Column(f"{name.replace('-', '_')}_used_bytes", name, "bytes") for name in names),
+            Column(
+                "cpu_used",
+                message("CPU used"),
+                "number",
+                CORES,
+                lambda taskmanager: _hundredths(taskmanager.cpu_used),
+            ),
+            Column(
+                "gc_share", message("In collections"), "share", message("of the time"), "gc_ratio"
+            ),
         ),
-        tuple(
-            (
-                taskmanager.taskmanager_id,
-                taskmanager.host,
-                taskmanager.slots,
-                taskmanager.free_slots,
-                _hundredths(taskmanager.cpu_used),
-                taskmanager.gc_ratio,
-                *(part.used_bytes for part in taskmanager.parts),
-            )
-            for taskmanager in job_resources.taskmanagers
-        ),
-        subtitle=message("parts of memory: what of each is used"),
     )
 
 
@@ -223,10 +194,8 @@ def _unknown(job_resources: JobResources) -> Iterator[str]:
             "Flink before 1.13 does not say whose slots are: all TaskManagers of the cluster are "
             "shown."
         )
-    lacking = _names(
-        [part for part in job_resources.parts if part.state == "unknown" and part.name != OVERHEAD]
-    )
-    if lacking:
+    unknown = [part.name for part in job_resources.parts if part.state == "unknown"]
+    if lacking := [name for name in unknown if name != OVERHEAD]:
         yield message(
             "Not known: {parts:names}. Of the heap it is known once a collection ran.",
             parts=lacking,
@@ -234,10 +203,6 @@ def _unknown(job_resources: JobResources) -> Iterator[str]:
     observed = job_resources.observed
     if job_resources.unused_bytes and observed is not None and not observed.shows_peak:
         yield observed.waits_for
-
-
-def _names(parts: Sequence[MemoryPart]) -> list[str]:
-    return [part.name for part in parts]
 
 
 def _bounds(job_resources: JobResources) -> Message:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
+from typing import Any
 
 from django.db.models import Avg, Max, Q, Sum
 
@@ -265,10 +266,9 @@ def _points(windows: Iterable[PressureWindow], column: str) -> list[Point]:
 
 def _total(values: Iterable[float | None]) -> float | None:
     """The sum; None if any is unknown, or there are none."""
-    known = list(values)
-    return (
-        None if not known or None in known else sum(value for value in known if value is not None)
-    )
+    terms = list(values)
+    known = [value for value in terms if value is not None]
+    return sum(known) if known and len(known) == len(terms) else None
 
 
 def _most(values: Iterable[float | None]) -> float | None:
@@ -314,7 +314,8 @@ def source_lag(job: JobCurrent, inputs: Inputs) -> Document:
         subtitle = message("in the hour before")
         blocks.append(Chart("lag", message("Lag"), subtitle=subtitle))
     if lags.sources:
-        blocks += [_sources(lags), _costs(lags)]
+        facts = (*_connector_facts(lags), *_replay_facts(lags), _outage(lags))
+        blocks += [_sources(lags), Facts(facts)]
     blocks += [_throughput(job, inputs), Note(FED_BY)]
     return Document(_verdict(lags), tuple(blocks))
 
@@ -334,24 +335,23 @@ def lag(job: JobCurrent, inputs: Inputs) -> Drawn:
         by_vertex.setdefault(window.vertex_id, []).append(window)
     if not by_vertex:
         return Drawn(empty_title=message("No lag was reported"), empty_text=NOT_REPORTED)
-    records = [
-        (of[-1].vertex_name or vertex_id, [(sample.as_of, sample.pending_records) for sample in of])
-        for vertex_id, of in by_vertex.items()
-        if any(sample.pending_records is not None for sample in of)
-    ]
-    event_time = [
-        (
-            of[-1].vertex_name or vertex_id,
-            [
-                (sample.as_of, None if sample.emit_lag_ms is None else sample.emit_lag_ms / 1000)
-                for sample in of
-            ],
-        )
-        for vertex_id, of in by_vertex.items()
-        if any(sample.emit_lag_ms is not None for sample in of)
-    ]
+    records, event_time_s = (
+        [
+            (
+                windows[-1].vertex_name or vertex_id,
+                [
+                    (window.as_of, None if value is None else value / factor)
+                    for window in windows
+                    for value in [getattr(window, column)]
+                ],
+            )
+            for vertex_id, windows in by_vertex.items()
+            if any(getattr(window, column) is not None for window in windows)
+        ]
+        for column, factor in (("pending_records", 1), ("emit_lag_ms", 1000))
+    )
     note = message("At the end of each minute; the event-time lag is that of the last record.")
-    return Drawn(lag_lines(records, event_time, start, inputs.until), note)
+    return Drawn(lag_lines(records, event_time_s, start, inputs.until), note)
 
 
 def _verdict(lags: JobSources) -> Verdict:
@@ -360,40 +360,28 @@ def _verdict(lags: JobSources) -> Verdict:
     behind = [source for source in lags.reporting if _is_behind(source)]
     growing = [source for source in behind if source.grows]
     if growing:
-        return Verdict(
-            "warn",
-            message(
-                "{names:message} falls behind: {lag:message}, and more each minute.",
-                names=list_text(source.name for source in growing),
-                lag=_lag_text(growing[0]),
-            ),
+        falls_behind = message(
+            "{names:message} falls behind: {lag:message}, and more each minute.",
+            names=list_text(source.name for source in growing),
+            lag=_lag_text(growing[0]),
         )
+        return Verdict("warn", falls_behind)
     if not behind:
         if lags.silent:
-            return Verdict(
-                "unknown", message("The sources whose lag is reported keep up; others report none.")
-            )
+            partly = message("The sources whose lag is reported keep up; others report none.")
+            return Verdict("unknown", partly)
         return Verdict("ok", message("Its sources keep up with what arrives."))
     most = behind[0]
-    caught = most.caught_up
-    if caught is None:
-        return Verdict(
-            "warn",
-            message(
-                "{name:name} is behind: {lag:message}; it does not become less.",
-                name=most.name,
-                lag=_lag_text(most),
-            ),
-        )
-    return Verdict(
-        "done",
-        message(
-            "{name:name} is behind and catches up: {lag:message}, about {duration:duration} more.",
-            name=most.name,
-            lag=_lag_text(most),
-            duration=caught.s * 1000,
-        ),
+    about = {"name": most.name, "lag": _lag_text(most)}
+    if most.caught_up is None:
+        stays = message("{name:name} is behind: {lag:message}; it does not become less.", **about)
+        return Verdict("warn", stays)
+    catches_up = message(
+        "{name:name} is behind and catches up: {lag:message}, about {duration:duration} more.",
+        **about,
+        duration=most.caught_up.s * 1000,
     )
+    return Verdict("done", catches_up)
 
 
 def _is_behind(source: Source) -> bool:
@@ -417,37 +405,51 @@ def _lag_text(source: Source) -> str:
 
 
 def _sources(lags: JobSources) -> Table:
-    return Table(
+    reporting = message("subtasks that report it, of all; of the others nothing is known")
+    return Table.of(
+        lags.sources,
         "sources",
         message("Sources"),
         (
-            Column("source", message("Source")),
-            Column("pending_records", message("Not read"), "count", message("records")),
+            Column("source", message("Source"), value="name"),
+            Column(
+                "pending_records",
+                message("Not read"),
+                "count",
+                message("records"),
+                "now.pending_records",
+            ),
             Column(
                 "most_pending_subtask",
                 message("Most of them"),
                 "number",
                 message("the subtask with the largest lag"),
+                "now.most_pending_subtask",
             ),
+            Column("reporting", message("Reporting"), "text", reporting, _reporting),
             Column(
-                "reporting",
-                message("Reporting"),
-                "text",
-                message("subtasks that report it, of all; of the others nothing is known"),
+                "emit_lag_ms",
+                message("Event-time lag"),
+                "ms",
+                message("of its last record"),
+                "now.emit_lag_ms",
             ),
-            Column("emit_lag_ms", message("Event-time lag"), "ms", message("of its last record")),
             Column(
                 "fetch_lag_ms",
                 message("At the fetch"),
                 "ms",
                 message("event-time lag when fetched"),
+                "now.fetch_lag_ms",
             ),
-            Column("watermark_lag_ms", message("Watermark lag"), "ms"),
+            Column(
+                "watermark_lag_ms", message("Watermark lag"), "ms", value="now.watermark_lag_ms"
+            ),
             Column(
                 "source_idle_ms",
                 message("Without a record"),
                 "ms",
                 message("the subtask that has waited longest"),
+                "now.source_idle_ms",
             ),
             Column("reads_per_s", message("Reads"), "per_s"),
             Column(
@@ -456,45 +458,35 @@ def _sources(lags: JobSources) -> Table:
                 "per_s",
                 message("what it reads, and what its lag grows by"),
             ),
-            Column("caught_up_ms", message("Caught up in"), "ms", message("if both rates stay")),
-            Column("soonest_ms", message("At the soonest"), "ms"),
-            Column("latest_ms", message("At the latest"), "ms", message("empty: without bound")),
-        ),
-        tuple(
-            (
-                source.name,
-                source.now.pending_records,
-                source.now.most_pending_subtask,
-                None
-                if source.now.pending_subtasks is None
-                else f"{source.now.pending_subtasks} / {source.now.parallelism or '?'}",
-                source.now.emit_lag_ms,
-                source.now.fetch_lag_ms,
-                source.now.watermark_lag_ms,
-                source.now.source_idle_ms,
-                source.reads_per_s,
-                source.arrives_per_s,
-                *_caught_up(source),
-            )
-            for source in lags.sources
+            Column(
+                "caught_up_ms",
+                message("Caught up in"),
+                "ms",
+                message("if both rates stay"),
+                lambda source: _ms(source.caught_up and source.caught_up.s),
+            ),
+            Column(
+                "latest_ms",
+                message("At the latest"),
+                "ms",
+                message("empty: without bound"),
+                lambda source: _ms(source.caught_up and source.caught_up.latest_s),
+            ),
         ),
         note=message(
-            "A source that waits keeps the event-time lag of its last record. The bounds come from "
-            "the slowest and fastest tenth of what the lag fell by in the newest three minutes."
+            "A source that waits keeps the event-time lag of its last record. The bound comes from "
+            "the slowest tenth of what the lag fell by in the newest three minutes."
         ),
     )
 
 
-def _caught_up(source: Source) -> tuple[float | None, float | None, float | None]:
-    caught = source.caught_up
-    if caught is None:
-        return None, None, None
-    latest = caught.latest_s
-    return caught.s * 1000, caught.soonest_s * 1000, None if latest is None else latest * 1000
+def _reporting(source: Source) -> str | None:
+    subtasks = source.now.pending_subtasks
+    return None if subtasks is None else f"{subtasks} / {source.now.parallelism or '?'}"
 
 
-def _costs(lags: JobSources) -> Facts:
-    return Facts((*_connector_facts(lags), *_replay_facts(lags), _outage(lags)))
+def _ms(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds * 1000
 
 
 def _connector_facts(lags: JobSources) -> Iterator[Fact]:
@@ -559,7 +551,7 @@ def _replay_facts(lags: JobSources) -> Iterator[Fact]:
     yield Fact(
         "replay_ms",
         message("Caught up again in"),
-        None if replay.s is None else replay.s * 1000,
+        _ms(replay.s),
         "ms",
         message(
             "after the restart, if it reads as fast as in its fastest minute of {days:count} days",
@@ -572,7 +564,7 @@ def _outage(lags: JobSources) -> Fact:
     return Fact(
         "outage_hour_ms",
         message("After an hour without the job"),
-        None if lags.outage_hour_s is None else lags.outage_hour_s * 1000,
+        _ms(lags.outage_hour_s),
         "ms",
         message("to catch up, likewise; unknown where it never read more than arrives"),
     )
@@ -580,59 +572,51 @@ def _outage(lags: JobSources) -> Fact:
 
 def _throughput(job: JobCurrent, inputs: Inputs) -> Table:
     own = {"cluster": job.cluster, "job_id": job.job_id}
-    recent = {
-        row["vertex_id"]: row
-        for row in PressureWindow.objects.filter(
-            **own, window_start__gt=inputs.until - LOOK_BACK, window_start__lte=inputs.until
-        )
-        .order_by()
-        .values("vertex_id")
-        .annotate(
-            name=Max("vertex_name"), read=Avg("records_in_per_s"), emitted=Avg("records_out_per_s")
-        )
+    vertices: dict[str, dict[str, Any]] = {
+        str(vertex.get("vertex_id")): {} for vertex in (job.graph or {}).get("vertices") or ()
     }
-    months = {
-        row["vertex_id"]: row
-        for row in VertexHour.objects.filter(**own, period_start__lte=inputs.until)
-        .order_by()
+    hour = PressureWindow.objects.filter(
+        **own, window_start__gt=inputs.until - LOOK_BACK, window_start__lte=inputs.until
+    )
+    months = VertexHour.objects.filter(**own, period_start__lte=inputs.until)
+    for rows in (
+        months.order_by()
         .values("vertex_id")
         .annotate(
-            name=Max("vertex_name"),
+            vertex=Max("vertex_name"),
+            in_per_s_max=Max("records_in_per_s_max"),
+            out_per_s_max=Max("records_out_per_s_max"),
             read=Sum("records_in"),
             emitted=Sum("records_out"),
-            read_max=Max("records_in_per_s_max"),
-            emitted_max=Max("records_out_per_s_max"),
-        )
-    }
-    order = [vertex.get("vertex_id") for vertex in (job.graph or {}).get("vertices") or ()]
-    ids = list(dict.fromkeys([*order, *recent, *months]))
-    nothing: dict[str, None] = {}
-    return Table(
+        ),
+        hour.order_by()
+        .values("vertex_id")
+        .annotate(
+            vertex=Max("vertex_name"),
+            in_per_s=Avg("records_in_per_s"),
+            out_per_s=Avg("records_out_per_s"),
+        ),
+    ):
+        for row in rows:
+            vertices.setdefault(row["vertex_id"], {}).update(row)
+    in_hour, in_minute = message("mean of the hour before"), message("in a minute")
+    whole = message("in all hours that are kept")
+    return Table.of(
+        [vertex for vertex in vertices.values() if vertex],
         "throughput",
         message("Throughput"),
         (
-            Column("vertex", message("Vertex")),
-            Column("in_per_s", message("In"), "per_s", message("mean of the hour before")),
-            Column("out_per_s", message("Out"), "per_s", message("mean of the hour before")),
-            Column("in_per_s_max", message("In, most"), "per_s", message("in a minute")),
-            Column("out_per_s_max", message("Out, most"), "per_s", message("in a minute")),
-            Column("records_in", message("Read"), "count", message("in all hours that are kept")),
             Column(
-                "records_out", message("Emitted"), "count", message("in all hours that are kept")
+                "vertex",
+                message("Vertex"),
+                value=lambda vertex: vertex["vertex"] or vertex["vertex_id"],
             ),
-        ),
-        tuple(
-            (
-                (recent.get(vertex_id) or months[vertex_id])["name"] or vertex_id,
-                recent.get(vertex_id, nothing).get("read"),
-                recent.get(vertex_id, nothing).get("emitted"),
-                months.get(vertex_id, nothing).get("read_max"),
-                months.get(vertex_id, nothing).get("emitted_max"),
-                months.get(vertex_id, nothing).get("read"),
-                months.get(vertex_id, nothing).get("emitted"),
-            )
-            for vertex_id in ids
-            if vertex_id in recent or vertex_id in months
+            Column("in_per_s", message("In"), "per_s", in_hour),
+            Column("out_per_s", message("Out"), "per_s", in_hour),
+            Column("in_per_s_max", message("In, most"), "per_s", in_minute),
+            Column("out_per_s_max", message("Out, most"), "per_s", in_minute),
+            Column("records_in", message("Read"), "count", whole, "read"),
+            Column("records_out", message("Emitted"), "count", whole, "emitted"),
         ),
         note=message("Sums are of the minutes that were measured, by the hour, without the rest."),
         empty=message("No minute of its vertices was measured up to now."),

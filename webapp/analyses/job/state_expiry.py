@@ -47,7 +47,8 @@ def _states(expiry: StateExpiry) -> Table:
     states = sorted(
         expiry.states, key=lambda state: (state.expires is not False, state.expires is not None)
     )
-    return Table(
+    return Table.of(
+        states,
         "states",
         message("Keyed states"),
         (
@@ -58,13 +59,10 @@ def _states(expiry: StateExpiry) -> Table:
                 message("State"),
                 "text",
                 message("none: no description of it can be read"),
+                value="name",
             ),
             Column("kind", message("Kind")),
             Column("expires", message("Time-to-live"), "flag"),
-        ),
-        tuple(
-            (state.operator, state.operator_id, state.name, state.kind, state.expires)
-            for state in states
         ),
         note=message(
             "Without a time-to-live a state keeps each key that it ever saw, unless the job "

@@ -1,6 +1,6 @@
 """What a job's task threads do, by the newest dumps of its TaskManagers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ingest.messages import list_text, message, plural
 from spark_jobs.diagnosis.thread_dumps import own_method
@@ -40,13 +40,8 @@ class ThreadParameters(ListFilters):
 def threads(job: JobCurrent, inputs: Inputs) -> Document:
     chosen = inputs.parameters.values
     vertex_id = str(chosen.get("vertex") or "")
-    dumps = job_threads(
-        job,
-        inputs.until,
-        inputs.now,
-        vertex_id,
-        str(chosen.get("taskmanager") or ""),
-    )
+    taskmanager_id = str(chosen.get("taskmanager") or "")
+    dumps = job_threads(job, inputs.until, inputs.now, vertex_id, taskmanager_id)
     return Document(_verdict(dumps), tuple(_blocks(dumps, vertex_id)))
 
 
@@ -108,13 +103,13 @@ def _blocks(dumps: JobThreads, vertex_id: str) -> Iterator[Block]:
         return
     dumped = _dumped(dumps)
     if dumped:
-        tasks = [(manager, thread) for manager in dumped for thread in manager.of_job]
+        tasks = [thread for manager in dumped for thread in manager.of_job]
         empty = message(
             "No thread has the name of a task of this job: the tasks ran elsewhere by then.",
         )
         yield _threads("tasks", message("Tasks"), message("Task"), tasks, empty)
     yield _taskmanagers(dumps.taskmanagers)
-    others = [(manager, thread) for manager in dumped for thread in manager.others]
+    others = [thread for manager in dumped for thread in manager.others]
     if others and not vertex_id:
         title = message("Other threads in the job's own code, or blocked")
         yield _threads("others", title, message("Thread"), others)
@@ -129,80 +124,68 @@ def _blocks(dumps: JobThreads, vertex_id: str) -> Iterator[Block]:
 
 
 def _threads(
-    key: str,
-    title: str,
-    named: str,
-    shown_threads: Sequence[tuple[DumpedTaskManager, ShownThread]],
-    empty: str = "",
+    key: str, title: str, named: str, shown_threads: Iterable[ShownThread], empty: str = ""
 ) -> Table:
     """Blocked threads first, then those in the job's own code, the longest first."""
-
-    def rank(pair: tuple[DumpedTaskManager, ShownThread]) -> tuple[bool, bool, int]:
-        thread = pair[1].thread
-        return thread.state != "BLOCKED", own_method(thread) is None, -pair[1].in_a_row
-
-    order = sorted(shown_threads, key=rank)
-    return Table(
+    return Table.of(
+        sorted(
+            shown_threads,
+            key=lambda shown: (
+                shown.thread.state != "BLOCKED",
+                own_method(shown.thread) is None,
+                -shown.in_a_row,
+            ),
+        ),
         key,
         title,
         (
-            Column("name", named),
+            Column("name", named, value="task"),
             Column("subtask", message("Subtask"), "number"),
             Column("does", message("Does")),
             Column(
-                "in_a_row",
-                message("Dumps in a row"),
-                "count",
-                message("in which it was there"),
+                "in_a_row", message("Dumps in a row"), "count", message("in which it was there")
             ),
-            Column("state", message("State")),
-            Column("stack", message("Stack"), "stack"),
+            Column(
+                "state",
+                message("State"),
+                value=lambda shown: shown.thread.state.lower().replace("_", " "),
+            ),
+            Column("stack", message("Stack"), "stack", value=_stack),
             Column("taskmanager_id", message("TaskManager"), "mono"),
-        ),
-        tuple(
-            (
-                thread.task,
-                thread.subtask,
-                thread.does,
-                thread.in_a_row,
-                thread.thread.state.lower().replace("_", " "),
-                "\n".join(
-                    (*thread.thread.frames, "…") if thread.thread.is_cut else thread.thread.frames
-                ),
-                of.taskmanager_id,
-            )
-            for of, thread in order
         ),
         empty=empty,
     )
 
 
+def _stack(shown: ShownThread) -> str:
+    frames = shown.thread.frames
+    return "\n".join((*frames, "…") if shown.thread.is_cut else frames)
+
+
 def _taskmanagers(managers: Sequence[DumpedTaskManager]) -> Table:
-    return Table(
+    return Table.of(
+        managers,
         "taskmanagers",
         message("TaskManagers"),
         (
             Column("taskmanager_id", message("TaskManager"), "mono"),
             Column("host", message("Host"), "host"),
-            Column("tasks", message("Tasks"), "count"),
-            Column("taken_at", message("Dumped"), "instant"),
+            Column(
+                "tasks",
+                message("Tasks"),
+                "count",
+                value=lambda manager: sum(map(len, manager.tasks.values())),
+            ),
+            Column("taken_at", message("Dumped"), "instant", value="row.taken_at"),
             Column(
                 "left_out",
                 message("Left out"),
                 "count",
                 message("threads of Flink and the JVM"),
+                value=lambda manager: (
+                    manager.row.threads_left_out if manager.row and manager.row.taken_at else None
+                ),
             ),
-            Column("asked", message("What was asked")),
-        ),
-        tuple(
-            (
-                manager.taskmanager_id,
-                manager.host,
-                sum(map(len, manager.tasks.values())),
-                manager.row.taken_at if manager.row else None,
-                manager.row.threads_left_out if manager.row and manager.row.taken_at else None,
-                manager.sentence,
-            )
-            for manager in managers
+            Column("asked", message("What was asked"), value="sentence"),
         ),
     )

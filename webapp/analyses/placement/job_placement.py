@@ -15,7 +15,7 @@ from spark_jobs.diagnosis.placement_settings import TASKS_SINCE, spreading_setti
 from spark_jobs.diagnosis.samples import EVENLY_SPREAD, LOAD_BALANCE_MODE
 from spark_jobs.placement.network_buffers import BufferSettings
 from spark_jobs.placement.plan import Indices, Plan
-from spark_jobs.placement.regions import region_sizes, regions, restarted_by_taskmanager
+from spark_jobs.placement.regions import regions, restarted_by_taskmanager
 from spark_jobs.placement.slots import Placement, simulated
 from spark_jobs.placement.spread import Spread, spread
 from webapp.fleet.job_plan import buffer_settings, plan_of, restarts_all
@@ -82,9 +82,7 @@ class Outcome:
     max_over_mean: float | None
     concentration: float
     concentrated_vertex: str
-    busy_max: float | None
     buffers_least: int
-    buffers_most: int
 
 
 @dataclass(frozen=True)
@@ -97,11 +95,8 @@ class TaskManagerLoad:
     host: str | None
     slots: int | None
     tasks: int
-    busy_cores: float | None
     buffers_least: int
-    buffers_most: int
     buffers: int | None
-    buffers_used: int | None
     restarts: int
 
     @property
@@ -119,7 +114,6 @@ class VertexSpread:
     taskmanagers: int
     most: int
     even: int
-    unknown: int
 
 
 @dataclass(frozen=True)
@@ -127,21 +121,19 @@ class HostLoad:
     """``restarts``: tasks that restart when the host is lost with all its TaskManagers."""
 
     host: str
-    taskmanagers: int
     tasks: int
     restarts: int
 
 
 @dataclass(frozen=True)
 class JobPlacement:
-    """``outcomes``: now (if known), Flink's default, balanced tasks. ``regions``: parts that
-    restart independently. ``unknown``: sentences on what is unknown.
+    """``outcomes``: now (if known), Flink's default, balanced tasks. ``unknown``: sentences on what
+    is unknown.
     """
 
     at: datetime | None
     tasks: int
     slots_needed: int
-    regions: int
     outcomes: Sequence[Outcome]
     taskmanagers: Sequence[TaskManagerLoad]
     hosts: Sequence[HostLoad]
@@ -184,32 +176,21 @@ def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
         )
     slots_each, sentence = _slots_each(plan, sampled, names)
     unknown += sentence
-    busy = [
-        sampled.vertices[vertex.vertex_id].busy_ratio
-        if vertex.vertex_id in sampled.vertices
-        else None
-        for vertex in plan.vertices
-    ]
-    if None in busy:
-        unknown.append(
-            message("Busy time of a vertex is not known, so neither is that of TaskManagers.")
-        )
     simulated_spread, outcomes = simulated(plan, slots_each), []
     if now is not None:
-        spread_now = spread(plan, now, len(names), settings, busy)
+        spread_now = spread(plan, now, len(names), settings)
         outcomes.append(_outcome(NOW, plan, spread_now))
     for key, placement in (
         (DEFAULT, simulated_spread.by_default),
         (BALANCED, simulated_spread.balanced),
     ):
         where = _where(plan, placement)
-        outcomes.append(_outcome(key, plan, spread(plan, where, len(slots_each), settings, busy)))
+        outcomes.append(_outcome(key, plan, spread(plan, where, len(slots_each), settings)))
     found_regions = regions(plan, full=restarts_all(job.configuration))
     return JobPlacement(
         sampled.at,
         plan.tasks,
         plan.slots_needed(),
-        len(region_sizes(found_regions)),
         outcomes,
         _taskmanagers(
             spread_now,
@@ -221,7 +202,7 @@ def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
         if now
         else (),
         _hosts(sampled, names, now, found_regions) if now else (),
-        _vertices(plan, spread_now, now) if now else (),
+        _vertices(plan, spread_now) if now else (),
         settings.segment_bytes,
         advice(release(job.flink_version), job.configuration),
         unknown,
@@ -280,9 +261,7 @@ def _outcome(key: str, plan: Plan, spread: Spread) -> Outcome:
         spread.max_over_mean,
         float(concentration[worst]),
         plan.vertices[worst].name,
-        None if spread.busy_cores is None else float(spread.busy_cores.max()),
-        int(spread.buffers.least.max()),
-        int(spread.buffers.most.max()),
+        int(spread.buffers.max()),
     )
 
 
@@ -296,18 +275,15 @@ def _taskmanagers(
     loads = []
     for at, name in enumerate(names):
         known = sampled.taskmanagers.get(name)
-        total, used = (known.network_bytes, known.network_used_bytes) if known else (None, None)
+        network_bytes = known.network_bytes if known else None
         loads.append(
             TaskManagerLoad(
                 name,
                 known.host if known else None,
                 known.slots if known else None,
                 int(spread.tasks[at]),
-                None if spread.busy_cores is None else float(spread.busy_cores[at]),
-                int(spread.buffers.least[at]),
-                int(spread.buffers.most[at]),
-                None if total is None else total // settings.segment_bytes,
-                None if used is None else used // settings.segment_bytes,
+                int(spread.buffers[at]),
+                None if network_bytes is None else network_bytes // settings.segment_bytes,
                 int(restarted[at]),
             )
         )
@@ -328,16 +304,13 @@ def _hosts(
     where = [position[of_vertex] for of_vertex in now]
     restarted = restarted_by_taskmanager(found_regions, where, len(hosts))
     tasks = np.bincount(np.concatenate(where)[np.concatenate(where) >= 0], minlength=len(hosts))
-    loads = [
-        HostLoad(host, of_name.count(host), int(tasks[at]), int(restarted[at]))
-        for at, host in enumerate(hosts)
-    ]
+    loads = [HostLoad(host, int(tasks[at]), int(restarted[at])) for at, host in enumerate(hosts)]
     return sorted(loads, key=lambda load: (-load.restarts, -load.tasks, load.host))
 
 
-def _vertices(plan: Plan, spread: Spread, now: Sequence[Indices]) -> list[VertexSpread]:
+def _vertices(plan: Plan, spread: Spread) -> list[VertexSpread]:
     spreads = []
-    for vertex, counts, where in zip(plan.vertices, spread.tasks_of, now, strict=True):
+    for vertex, counts in zip(plan.vertices, spread.tasks_of, strict=True):
         known, taskmanagers = int(counts.sum()), len(counts)
         spreads.append(
             VertexSpread(
@@ -347,7 +320,6 @@ def _vertices(plan: Plan, spread: Spread, now: Sequence[Indices]) -> list[Vertex
                 taskmanagers=int((counts > 0).sum()),
                 most=int(counts.max()),
                 even=-(-known // taskmanagers),
-                unknown=int((where < 0).sum()),
             )
         )
     return sorted(
@@ -368,9 +340,9 @@ def look_up_placement(job: JobCurrent, until: datetime | None = None) -> JobPlac
     at = job.last_seen_at or job.as_of
     at = end_of_step(min(at, until) if until else at)
     key = answer_key("placement", _MADE_OF, job.cluster, job.job_id, job.as_of, at)
-    kept = cache.get(key)
-    if isinstance(kept, JobPlacement):
-        return kept
+    cached = cache.get(key)
+    if isinstance(cached, JobPlacement):
+        return cached
     plan = plan_of(job)
     if plan is None:
         return None

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from django.db.models import Count, Q
 
+from spark_jobs.diagnosis.pressure import typical
 from spark_jobs.diagnosis.regional_model import (
     PROPOSED_LIMITS,
     Tried,
@@ -25,7 +26,7 @@ from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.analyses.placement.job_placement import HostLoad, TaskManagerLoad, look_up_placement
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.job_plan import plan_of, restarts_all
-from webapp.fleet.models import JobCurrent, LogEvent
+from webapp.fleet.models import JobCurrent
 from webapp.lib.outage import Outage
 from webapp.pressure.hours import newest_windows
 
@@ -41,7 +42,6 @@ class Phases:
 
     outages: int
     downtime_ms: float | None
-    wait_ms: float | None
     alone_ms: float | None
 
 
@@ -60,26 +60,25 @@ class SpareSlots:
 
 
 def phases(outages: Iterable[Outage]) -> Phases:
-    every = list(outages)
-    alone = [_sum(outage, ALONE) for outage in every if outage.part_ms["restore"] is not None]
+    outages = list(outages)
     return Phases(
-        len(every),
-        _median(outage.downtime_ms for outage in every),
-        _median(_waited(outage) for outage in every),
-        median(alone) if alone else None,
+        len(outages),
+        typical(outage.downtime_ms for outage in outages),
+        typical(
+            None if outage.part_ms["restore"] is None else _sum(outage, ALONE) for outage in outages
+        ),
     )
 
 
 def spare_slots(
     observed: Sequence[tuple[Outage, int]], delay_ms: float | None, slots: int | None
 ) -> SpareSlots | None:
-    """``found``: (outage, number of lost TaskManagers). None if none was lost, or the usual wait is
+    """``observed``: (outage, number of lost TaskManagers). None if none was lost, or the usual wait is
     unknown.
     """
-    lost = [waited for outage, dead in observed if dead and (waited := _waited(outage)) is not None]
-    others = [
-        waited for outage, dead in observed if not dead and (waited := _waited(outage)) is not None
-    ]
+    waits = [(dead, waited) for outage, dead in observed if (waited := _waited(outage)) is not None]
+    lost = [waited for dead, waited in waits if dead]
+    others = [waited for dead, waited in waits if not dead]
     usual = median(others) if others else delay_ms
     if not lost or usual is None:
         return None
@@ -92,11 +91,6 @@ def _waited(outage: Outage) -> float | None:
 
 def _sum(outage: Outage, names: Iterable[str]) -> float:
     return sum(outage.part_ms[name] or 0 for name in names)
-
-
-def _median(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
 
 
 HISTORY = timedelta(days=7)
@@ -192,8 +186,6 @@ def _shares(rate: float, tasks: int, parts: int, share: float, reuse: int) -> Sh
 
 LARGEST_MAP = 2_000_000
 """Tasks; regions of larger jobs are not worked out for a page."""
-MOST_RESTARTS = 500
-_RESTARTS = ("region_restart", "global_restart")
 _DELAY = "restart-strategy.fixed-delay.delay"
 _DURATION = re.compile(r"(\d{1,9})\s*(ms|s|min|h)")
 _UNIT_MS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000}
@@ -201,25 +193,14 @@ _UNIT_MS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000}
 
 @dataclass(frozen=True)
 class VertexRegions:
-    """One vertex. ``alone_records``: records that would be lost if one of its subtasks restarted
-    alone, ``alone_share`` of its input.
-    """
+    """One vertex. ``alone_records``: records that would be lost if one of its subtasks restarted alone."""
 
     vertex_id: str
     name: str
     parallelism: int
     regions: int
     restarts: int
-    records_per_s: float | None
-    alone_records: float | None
-    alone_share: float
-
-
-@dataclass(frozen=True)
-class ObservedRestart:
-    at: datetime
-    tasks: int
-    is_global: bool
+    alone_records: int | None
 
 
 @dataclass(frozen=True)
@@ -236,7 +217,6 @@ class Failover:
     vertices: tuple[VertexRegions, ...]
     taskmanagers: Sequence[TaskManagerLoad]
     hosts: Sequence[HostLoad]
-    observed: tuple[ObservedRestart, ...]
     phases: Phases
     spare: SpareSlots | None
     checkpoints: RegionalCheckpoints
@@ -249,7 +229,7 @@ def failover(
     observed: Sequence[tuple[Outage, int]],
     limits: tuple[float, int] = PROPOSED_LIMITS,
 ) -> Failover | None:
-    """``found``: (outage, number of lost TaskManagers); ``limits`` of regional checkpoints. None if
+    """``observed``: (outage, number of lost TaskManagers); ``limits`` of regional checkpoints. None if
     the plan is unknown or too large.
     """
     plan = plan_of(job)
@@ -281,7 +261,6 @@ def failover(
         vertices=_vertices(job, plan, labels, sizes, until, since, of_outages.alone_ms),
         taskmanagers=taskmanagers,
         hosts=placement.hosts if placement else (),
-        observed=_observed_restarts(job, until, since),
         phases=of_outages,
         spare=spare_slots(observed, restart_delay_ms(job.configuration), slots),
         checkpoints=regional_checkpoints(job, plan, by_plan, until, limits),
@@ -313,7 +292,7 @@ def _vertices(
         lost = (
             None
             if rate is None or alone_ms is None
-            else rate / vertex.parallelism * alone_ms / 1000
+            else round(rate / vertex.parallelism * alone_ms / 1000)
         )
         made.append(
             VertexRegions(
@@ -322,24 +301,7 @@ def _vertices(
                 parallelism=vertex.parallelism,
                 regions=len(np.unique(of_subtasks)),
                 restarts=int(sizes[of_subtasks].max()),
-                records_per_s=rate,
                 alone_records=lost,
-                alone_share=1 / vertex.parallelism,
             )
         )
     return tuple(made)
-
-
-def _observed_restarts(
-    job: JobCurrent, until: datetime, since: datetime
-) -> tuple[ObservedRestart, ...]:
-    rows = LogEvent.objects.filter(
-        cluster=job.cluster, job_id=job.job_id, kind__in=_RESTARTS, ts__gte=since, ts__lte=until
-    )
-    lines = rows.order_by("-ts", "-id").values_list("ts", "kind", "fields")[:MOST_RESTARTS]
-    counted = [(at, kind, (fields or {}).get("count")) for at, kind, fields in lines]
-    return tuple(
-        ObservedRestart(at, int(count), kind == "global_restart")
-        for at, kind, count in counted
-        if count
-    )

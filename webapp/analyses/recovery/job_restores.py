@@ -4,7 +4,7 @@ import logging
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from statistics import median
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from ingest.errors import IngestError
 from ingest.flink_rest.versions import release
 from ingest.messages import message
-from spark_jobs.diagnosis.operator_growth import growth
+from spark_jobs.diagnosis.operator_growth import Growth, growth
 from spark_jobs.diagnosis.storage_samples import OperatorStateTrend
 from webapp.analyses.starts.job_starts import Restored, job_starts
 from webapp.checkpoints.models import CheckpointFact
@@ -145,62 +145,39 @@ def restore_range(
 @dataclass(frozen=True)
 class UnionReads:
     """Operator state in UNION mode: each of ``parallelism`` subtasks reads all ``files``, one after
-    the other.
-
-    ``inline`` handles come with each subtask's deployment instead.
+    the other. Handles within the ``_metadata`` come with each subtask's deployment instead.
     """
 
     operator_id: str
     operator: str
-    states: tuple[str, ...]
     parallelism: int
     files: int
-    inline: int
     reads: int
     read_bytes: int
 
 
 @dataclass(frozen=True)
 class OperatorState:
-    """Operator state in the newest checkpoint that an audit read. ``restores``: at least so many
-    multiplied its union elements. ``ratio`` to the oldest checkpoint with as many subtasks
-    (``since``); both None if there is none. ``handed_out``: union elements that one restore sends
-    to all subtasks together. ``keyed_bytes`` of the same operator.
+    """Operator state in the newest checkpoint that an audit read, and how it grew since the oldest
+    with as many subtasks; None if there is none.
     """
 
-    operator_id: str
-    name: str
-    states: tuple[str, ...]
-    subtasks: int
-    elements: int
-    operator_bytes: int
-    keyed_bytes: int
-    handed_out: int
-    ratio: float | None
-    since: int | None
-    restores: int
+    trend: OperatorStateTrend
+    growth: Growth | None
 
+    @property
+    def name(self) -> str:
+        return self.trend.name or self.trend.operator_id
 
-def operator_states(job: JobCurrent) -> tuple[OperatorState, ...]:
-    """States with most elements first; empty if no audit found notable operator state."""
-    return tuple(_state(trend) for trend in operator_trends(job.cluster, job.job_id))
+    @property
+    def restores(self) -> int:
+        """At least so many multiplied its union elements."""
+        return self.growth.restores if self.growth else 0
 
-
-def _state(trend: OperatorStateTrend) -> OperatorState:
-    grown, newest = growth(trend), trend.newest
-    return OperatorState(
-        operator_id=trend.operator_id,
-        name=trend.name,
-        states=tuple(name for name, _mode, _elements in trend.states),
-        subtasks=newest.subtasks,
-        elements=newest.elements,
-        operator_bytes=newest.operator_bytes,
-        keyed_bytes=newest.keyed_bytes,
-        handed_out=newest.union_elements * newest.subtasks,
-        ratio=grown.ratio if grown else None,
-        since=grown.since.checkpoint_id if grown else None,
-        restores=grown.restores if grown else 0,
-    )
+    @property
+    def handed_out(self) -> int:
+        """Union elements that one restore sends to all subtasks together."""
+        return self.trend.newest.union_elements * self.trend.newest.subtasks
 
 
 log = logging.getLogger(__name__)
@@ -234,11 +211,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class JobRestores:
-    """``local_recovery``: whether it is enabled, None if unknown; ``local_setting``: the option
-    that enables it.
+    """``local_recovery``: whether it is enabled, None if unknown; ``local_setting``: the options
+    that enable it. ``operator_states``: most elements first.
     """
 
-    job: JobCurrent
     local_recovery: bool | None
     local_setting: str
     observed: tuple[ObservedRestore, ...]
@@ -266,7 +242,7 @@ def job_restores(job: JobCurrent, until: datetime) -> JobRestores:
         )
     choices: list[Choice] = []
     unions: tuple[UnionReads, ...] = ()
-    of = None
+    unions_of = None
     for kind in (CHECKPOINT, SAVEPOINT):
         fact = _newest(job, kind)
         if fact is None:
@@ -274,23 +250,19 @@ def job_restores(job: JobCurrent, until: datetime) -> JobRestores:
             continue
         xray = _xray(fact, unknown)
         if kind == CHECKPOINT and xray is not None:
-            unions, of = _unions(xray, job), fact.checkpoint_id
+            unions, unions_of = _unions(xray, job), fact.checkpoint_id
         choices.append(_choice(kind, fact, xray, observed))
         if kind == CHECKPOINT:
             choices.append(_local(choices[-1], observed))
-    setting = (
-        _LOCAL_SETTINGS[0]
-        if (release(job.flink_version) or SPLIT_SETTINGS) >= SPLIT_SETTINGS
-        else _LOCAL_SETTINGS[1]
+    is_split = (release(job.flink_version) or SPLIT_SETTINGS) >= SPLIT_SETTINGS
+    setting = f"{_LOCAL_SETTINGS[0 if is_split else 1]}: true"
+    if is_split:
+        setting += ", execution.checkpointing.local-backup.enabled: true"
+    states = tuple(
+        OperatorState(trend, growth(trend)) for trend in operator_trends(job.cluster, job.job_id)
     )
-    written = (
-        ", execution.checkpointing.local-backup.enabled: true"
-        if setting == _LOCAL_SETTINGS[0]
-        else ""
-    )
-    states, local_setting = operator_states(job), f"{setting}: true{written}"
     return JobRestores(
-        job, local, local_setting, observed, tuple(choices), unions, of, tuple(unknown), states
+        local, setting, observed, tuple(choices), unions, unions_of, tuple(unknown), states
     )
 
 
@@ -343,15 +315,8 @@ def _choice(
     kind: str, fact: CheckpointFact, xray: Xray | None, observed: Sequence[ObservedRestore]
 ) -> Choice:
     size = xray.state_bytes if xray else fact.state_bytes
-    largest = (
-        (
-            subtask_bytes.state_bytes
-            for operator in xray.operators
-            for subtask_bytes in operator.largest[:1]
-        )
-        if xray
-        else ()
-    )
+    operators = xray.operators if xray else ()
+    largest = [subtask.state_bytes for operator in operators for subtask in operator.largest[:1]]
     return Choice(
         kind=kind,
         checkpoint_id=fact.checkpoint_id,
@@ -366,17 +331,8 @@ def _choice(
 
 
 def _local(remote: Choice, observed: Sequence[ObservedRestore]) -> Choice:
-    return Choice(
-        kind=LOCAL,
-        checkpoint_id=remote.checkpoint_id,
-        at=remote.at,
-        path=None,
-        state_bytes=remote.state_bytes,
-        files=0,
-        file_bytes=0,
-        largest_bytes=remote.largest_bytes,
-        estimate=restore_range(_times(observed, LOCAL), remote.state_bytes),
-    )
+    estimate = restore_range(_times(observed, LOCAL), remote.state_bytes)
+    return replace(remote, kind=LOCAL, path=None, files=0, file_bytes=0, estimate=estimate)
 
 
 def _times(observed: Iterable[ObservedRestore], kind: str) -> list[tuple[float, int | None]]:
@@ -397,21 +353,16 @@ def _unions(xray: Xray, job: JobCurrent) -> tuple[UnionReads, ...]:
     unions = []
     for operator_id, states in of_operator.items():
         widest = max(states, key=lambda state: state.subtasks)
-        name = widest.operator_name or names.get(operator_id) or ""
-        handles, files = widest.subtasks, max(state.files for state in states)
-        read_bytes = max(state.restore_bytes for state in states)
+        files = max(state.files for state in states)
         unions.append(
             UnionReads(
-                operator_id=operator_id,
-                operator=name,
-                states=tuple(state.name for state in states),
-                parallelism=widest.parallelism,
-                files=files,
-                inline=handles - files,
+                operator_id,
+                widest.operator_name or names.get(operator_id) or operator_id,
+                widest.parallelism,
+                files,
                 reads=widest.parallelism * files,
-                read_bytes=read_bytes,
+                read_bytes=max(state.restore_bytes for state in states),
             )
         )
-    return tuple(
-        sorted(unions, key=lambda union: (-union.reads, -union.read_bytes, union.operator_id))
-    )
+    unions.sort(key=lambda union: (-union.reads, -union.read_bytes, union.operator_id))
+    return tuple(unions)

@@ -171,8 +171,10 @@ class _Contents:
 
     def planned(self) -> dict[str, PlannedOperator]:
         return {
-            key: PlannedOperator(key, one.name or key, one.parallelism, one.max_parallelism)
-            for key, one in self.operators.items()
+            key: PlannedOperator(
+                key, stored.name or key, stored.parallelism, stored.max_parallelism
+            )
+            for key, stored in self.operators.items()
         }
 
     def add(self, piece: Piece) -> None:
@@ -246,7 +248,7 @@ def _with_files(contents: _Contents, file: MetadataFile) -> Snapshot:
         tuple(contents.operators.values()),
         type_name=properties.name if properties else None,
         savepoint_format=properties.savepoint_format if properties else None,
-        master_states=tuple(one.name for one in header.master_states) if header else (),
+        master_states=tuple(state.name for state in header.master_states) if header else (),
         files=len(paths),
         unchecked=unchecked,
         foreign=tuple(sorted(foreign)),

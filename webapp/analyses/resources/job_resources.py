@@ -329,9 +329,9 @@ def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobReso
     at = job.last_seen_at or job.as_of
     at = end_of_step(min(at, until) if until else at)
     key = answer_key("resources", _MADE_OF, job.cluster, job.job_id, job.as_of, at)
-    kept = cache.get(key)
-    if isinstance(kept, JobResources):
-        return kept
+    cached = cache.get(key)
+    if isinstance(cached, JobResources):
+        return cached
     try:
         samples, since = read_taskmanagers(at, job.cluster, DAY)
     except Exception:  # The lake may be any storage, with any error.
@@ -370,9 +370,9 @@ def look_up_fleet(now: datetime, by: str = BY[0]) -> FleetResources | None:
     """
     at = end_of_step(now)
     key = answer_key("fleet-resources", (*_MADE_OF, FleetResources), at, by)
-    kept = cache.get(key)
-    if isinstance(kept, FleetResources):
-        return kept
+    cached = cache.get(key)
+    if isinstance(cached, FleetResources):
+        return cached
     try:
         samples, since = read_taskmanagers(at)
     except Exception:

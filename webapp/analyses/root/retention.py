@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from ingest.messages import message
-from webapp.analyses.declaration import root_analysis
+from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Block,
     Column,
@@ -18,9 +18,17 @@ from webapp.analyses.document import (
     Value,
     Verdict,
 )
-from webapp.analyses.storage.root_retention import Retention, root_retention
+from webapp.analyses.links import job_link
+from webapp.analyses.storage.root_retention import Retention, RunningJob, root_retention
 from webapp.lib.quantities import duration_text
-from webapp.storage.idle_snapshots import LAST, NEEDED, SUPERSEDED, UNKNOWN
+from webapp.storage.idle_snapshots import (
+    LAST,
+    NEEDED,
+    SUPERSEDED,
+    UNKNOWN,
+    EndedJob,
+    KeptSavepoint,
+)
 from webapp.storage.models import RootFigures
 
 STANDING = {
@@ -31,8 +39,9 @@ STANDING = {
 }
 
 
-@root_analysis(
+@analysis(
     "retention",
+    of="root",
     title=message("Retention"),
     summary=message("what is there because nobody deletes it, and who may still need it"),
 )
@@ -67,40 +76,38 @@ def _blocks(snapshots: Retention) -> Iterator[Block]:
     yield _running(snapshots)
 
 
+def _owner_link(owner: EndedJob | RunningJob | KeptSavepoint) -> Value:
+    text = getattr(owner, "name", None) or owner.job_id
+    return job_link(owner.cluster, owner.job_id, text) if owner.cluster and owner.job_id else text
+
+
+def _needed_by(kept: EndedJob | KeptSavepoint) -> str:
+    return ", ".join(kept.needed_by)
+
+
 def _savepoints(snapshots: Retention) -> Table:
-    return Table(
+    def xray(savepoint: KeptSavepoint) -> Link:
+        address = f"{reverse('storage-xray')}?{urlencode({'path': savepoint.path})}"
+        return Link(savepoint.path, address)
+
+    not_ended = message("jobs that have not ended")
+    return Table.of(
+        snapshots.savepoints,
         "savepoints",
         message("Savepoints"),
         (
-            Column("path", message("Savepoint"), "mono"),
-            Column("job_id", message("Job"), "mono"),
+            Column("path", message("Savepoint"), "mono", value=xray),
+            Column("job_id", message("Job"), "mono", value=_owner_link),
             Column("written", message("Written"), "instant"),
             Column("age_ms", message("Age"), "ms"),
             Column("bytes", message("Size"), "bytes"),
             Column("files", message("Files"), "count"),
-            Column("standing", message("Status")),
             Column(
-                "needed_by",
-                message("Restored from it"),
-                "mono",
-                message("jobs that have not ended"),
+                "standing",
+                message("Status"),
+                value=lambda savepoint: STANDING[savepoint.standing],
             ),
-        ),
-        tuple(
-            (
-                Link(
-                    savepoint.path,
-                    f"{reverse('storage-xray')}?{urlencode({'path': savepoint.path})}",
-                ),
-                _job(savepoint.cluster, savepoint.job_id, savepoint.job_id),
-                savepoint.written,
-                savepoint.age_ms,
-                savepoint.bytes,
-                savepoint.files,
-                STANDING[savepoint.standing],
-                ", ".join(savepoint.needed_by),
-            )
-            for savepoint in snapshots.savepoints
+            Column("needed_by", message("Restored from it"), "mono", not_ended, _needed_by),
         ),
         subtitle=message("oldest first"),
         empty=message("No savepoint lies in this root."),
@@ -113,7 +120,8 @@ def _savepoints(snapshots: Retention) -> Table:
 
 
 def _ended_table(snapshots: Retention) -> Table:
-    return Table(
+    return Table.of(
+        snapshots.ended,
         "ended",
         message("Ended jobs"),
         (
@@ -123,21 +131,7 @@ def _ended_table(snapshots: Retention) -> Table:
             Column("idle_ms", message("Idle"), "ms"),
             Column("bytes", message("Size"), "bytes"),
             Column("checkpoints", message("Checkpoints"), "count"),
-            Column("needed_by", message("Needed by"), "mono"),
-        ),
-        tuple(
-            (
-                _job(job.cluster, job.job_id, job.name or job.job_id),
-                job.job_id,
-                job.cluster,
-                job.state,
-                job.last_written,
-                job.idle_ms,
-                job.bytes,
-                job.checkpoints,
-                ", ".join(job.needed_by),
-            )
-            for job in snapshots.ended
+            Column("needed_by", message("Needed by"), "mono", value=_needed_by),
         ),
         subtitle=message("that keep checkpoints, idle longest first"),
         empty=message("No ended job keeps files that something needs in this root."),
@@ -146,36 +140,19 @@ def _ended_table(snapshots: Retention) -> Table:
 
 
 def _running(snapshots: Retention) -> Table:
-    return Table(
+    retained = message("completed checkpoints that Flink keeps, 1 unless set")
+    return Table.of(
+        snapshots.running,
         "running",
         message("Jobs that have not ended"),
         (
             *_OF_JOB,
             Column("retained_on_cancellation", message("Retained when cancelled"), "flag"),
-            Column(
-                "retained",
-                message("Retained"),
-                "count",
-                message("completed checkpoints that Flink keeps, 1 unless set"),
-            ),
+            Column("retained", message("Retained"), "count", retained),
             Column("checkpoints", message("Checkpoints"), "count"),
             Column("bytes", message("In its directory"), "bytes"),
             Column("oldest_file", message("Oldest file it needs"), "instant"),
             Column("oldest_file_age_ms", message("Its age"), "ms"),
-        ),
-        tuple(
-            (
-                _job(job.cluster, job.job_id, job.name or job.job_id),
-                job.job_id,
-                job.cluster,
-                job.retained_on_cancellation,
-                job.retained,
-                job.checkpoints,
-                job.bytes,
-                job.oldest_file,
-                job.oldest_file_age_ms,
-            )
-            for job in snapshots.running
         ),
         subtitle=message("what they retain, most bytes first"),
         empty=message("No job that has not ended writes to this root."),
@@ -186,11 +163,7 @@ def _running(snapshots: Retention) -> Table:
 
 
 _OF_JOB = (
-    Column("job", message("Job")),
+    Column("job", message("Job"), value=_owner_link),
     Column("job_id", message("Id"), "mono"),
     Column("cluster", message("Cluster")),
 )
-
-
-def _job(cluster: str, job_id: str, text: str) -> Value:
-    return Link(text, reverse("job", args=(cluster, job_id))) if cluster and job_id else text

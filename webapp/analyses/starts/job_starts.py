@@ -64,14 +64,11 @@ class Start:
     usual_total_ms: int | None
     phases: Sequence[Phase]
     output_gap_ms: int | None
-    first_completed_at: datetime | None
     restored: Restored | None
     restarts: int | None
     failure: str | None
     lost_taskmanagers: int | None
     tasks: int
-    taskmanagers: int | None
-    hosts: int | None
     stragglers: int
     held_up_ms: int
     reported_by: str
@@ -183,7 +180,6 @@ def _start(row: Any, earlier: Sequence[JobStart]) -> Start:
             if value is not None
         ],
         output_gap_ms=round(gap.total_seconds() * 1000) if gap else None,
-        first_completed_at=row.first_completed_at,
         restored=_restored_of(row),
         **{
             name: getattr(row, name)
@@ -192,8 +188,6 @@ def _start(row: Any, earlier: Sequence[JobStart]) -> Start:
                 "failure",
                 "lost_taskmanagers",
                 "tasks",
-                "taskmanagers",
-                "hosts",
                 "stragglers",
                 "held_up_ms",
                 "reported_by",

@@ -1,21 +1,14 @@
-"""Timed-out calls between JobManager and TaskManagers, and requests for the state of partitions, by
-second, with the start phase at that time.
-"""
+"""Timed-out calls between JobManager and TaskManagers by second, with the start phase at that time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-
-from django.db.models import Count
-from django.db.models.functions import TruncSecond
 
 from webapp.analyses.starts.job_starts import Start
 from webapp.fleet.models import JobAnnotation, JobCurrent, LogEvent
 
 LOOK_BACK = timedelta(hours=1)
 MOST_LINES, MOST_LOST = 5_000, 500
-SHOWN = 12
-STATE_REQUEST = "partition_state_request"
 TIMED_OUT, NOT_FOUND = "RPC_TIMEOUT", "PARTITION_NOT_FOUND"
 _TIMED = ("slots", "deploy", "restore")
 
@@ -30,7 +23,6 @@ class TroubledSecond:
     deployments: int = 0
     partitions: int = 0
     taskmanagers_lost: int = 0
-    state_requests: int = 0
 
     @property
     def calls(self) -> int:
@@ -41,8 +33,7 @@ class TroubledSecond:
 class RpcTroubles:
     """The hour up to ``until``: timed-out slot requests and calls about tasks, and missing
     partitions. ``seconds``: worst first. ``cut``: the log has more lines than are read.
-    ``is_known``: a log of the job was read for that hour. ``state_requests``: of consumers to the
-    JobManager for the state of a partition; None without such lines, which Flink logs at DEBUG.
+    ``is_known``: a log of the job was read for that hour.
     """
 
     until: datetime
@@ -53,11 +44,10 @@ class RpcTroubles:
     seconds: Sequence[TroubledSecond] = field(default_factory=tuple)
     cut: bool = False
     is_known: bool = True
-    state_requests: int | None = None
 
 
 def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start]) -> RpcTroubles:
-    """Three queries at most."""
+    """Two queries at most."""
     seen = job.last_seen_at or job.as_of
     until = min(until, seen) if until else seen
     # The last answer may be older than the last line.
@@ -70,14 +60,7 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
     ).order_by("-ts", "-id")
     columns = ("ts", "kind", "reason", "vertex_id", "vertex_name", "subtask", "attempt", "id")
     rows = list(reported.values_list(*columns)[: MOST_LINES + 1])
-    of_second = (
-        lines.filter(kind=STATE_REQUEST)
-        .annotate(second=TruncSecond("ts"))
-        .order_by("second")
-        .values_list("second")
-    )
-    asked = dict(of_second.annotate(requests=Count("id")))
-    if not rows and not asked:
+    if not rows:
         return RpcTroubles(until, is_known=lines.exists())
     seconds: dict[datetime, TroubledSecond] = {}
     seen_tasks: set[tuple[object, ...]] = set()
@@ -99,8 +82,6 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
             of.partitions += 1
         else:
             of.deployments += 1
-    for at, requests in asked.items():
-        second(at).state_requests = requests
     lost = JobAnnotation.objects.filter(
         cluster=job.cluster,
         job_id=job.job_id,
@@ -110,24 +91,22 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
     )
     for at in lost.order_by("-at").values_list("at", flat=True)[:MOST_LOST]:
         second(at).taskmanagers_lost += 1
-    every = seconds.values()
+    troubled = seconds.values()
     return RpcTroubles(
         until,
-        slots=sum(second.slots for second in every),
-        deployments=sum(second.deployments for second in every),
-        partitions=sum(second.partitions for second in every),
-        taskmanagers_lost=sum(second.taskmanagers_lost for second in every),
+        slots=sum(second.slots for second in troubled),
+        deployments=sum(second.deployments for second in troubled),
+        partitions=sum(second.partitions for second in troubled),
+        taskmanagers_lost=sum(second.taskmanagers_lost for second in troubled),
         seconds=sorted(
-            every,
+            troubled,
             key=lambda second: (
                 -second.calls,
                 -second.taskmanagers_lost,
-                -second.state_requests,
                 second.at,
             ),
         ),
         cut=len(rows) > MOST_LINES,
-        state_requests=sum(asked.values()) or None,
     )
 
 

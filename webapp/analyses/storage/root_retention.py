@@ -42,9 +42,9 @@ def oldest_files(audit: StorageAudit) -> dict[str, datetime] | None:
     gone or too long.
     """
     key = f"oldest-files:{audit.audit_id}"
-    kept: dict[str, datetime] | None = cache.get(key)
-    if kept is not None:
-        return kept
+    cached: dict[str, datetime] | None = cache.get(key)
+    if cached is not None:
+        return cached
     try:
         manifest = loading.read_manifest(audit) if audit.files_kept else None
     except (OSError, BadManifest):

@@ -32,20 +32,9 @@ class Migration(migrations.Migration):
                 ("state_bytes_per_day", models.FloatField(null=True)),
                 ("state_bytes_per_day_low", models.FloatField(null=True)),
                 ("state_bytes_per_day_high", models.FloatField(null=True)),
-                ("state_bytes_ahead", models.FloatField(null=True)),
-                ("state_bytes_ahead_low", models.FloatField(null=True)),
-                ("state_bytes_ahead_high", models.FloatField(null=True)),
                 ("uploaded_bytes", models.FloatField(null=True)),
-                ("uploaded_bytes_per_day", models.FloatField(null=True)),
-                ("uploaded_bytes_per_day_before", models.FloatField(null=True)),
-                ("stored_bytes", models.FloatField(null=True)),
-                ("unreferenced_bytes", models.FloatField(null=True)),
-                ("unreferenced_bytes_per_day", models.FloatField(null=True)),
-                ("duration_ms", models.FloatField(null=True)),
                 ("duration_ms_per_day", models.FloatField(null=True)),
                 ("days_to_timeout", models.FloatField(null=True)),
-                ("days_to_timeout_soonest", models.FloatField(null=True)),
-                ("days_to_timeout_latest", models.FloatField(null=True)),
                 ("as_of", models.DateTimeField()),
             ],
             options={
@@ -86,17 +75,6 @@ class Migration(migrations.Migration):
                     models.Index(
                         models.F("window_days"),
                         django.db.models.functions.comparison.Coalesce(
-                            models.F("unreferenced_bytes"),
-                            django.db.models.expressions.RawSQL(
-                                "-1e+18", (), output_field=models.FloatField()
-                            ),
-                        ),
-                        models.F("id"),
-                        name="growth_by_unreferenced",
-                    ),
-                    models.Index(
-                        models.F("window_days"),
-                        django.db.models.functions.comparison.Coalesce(
                             models.F("days_to_timeout"),
                             django.db.models.expressions.RawSQL(
                                 "1e+18", (), output_field=models.FloatField()
@@ -109,31 +87,6 @@ class Migration(migrations.Migration):
                 "constraints": [
                     models.UniqueConstraint(
                         fields=("cluster", "job_id", "window_days"), name="job_growth_key"
-                    )
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name="StoredDay",
-            fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("cluster", models.CharField(max_length=100)),
-                ("job_id", models.CharField(max_length=64)),
-                ("day", models.DateField()),
-                ("stored_bytes", models.BigIntegerField()),
-                ("unreferenced_bytes", models.BigIntegerField()),
-                ("as_of", models.DateTimeField()),
-            ],
-            options={
-                "indexes": [models.Index(fields=["day"], name="stored_day_age")],
-                "constraints": [
-                    models.UniqueConstraint(
-                        fields=("cluster", "job_id", "day"), name="stored_day_key"
                     )
                 ],
             },

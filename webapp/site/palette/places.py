@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils.translation import get_language, gettext, gettext_noop
 
 from spark_jobs.diagnosis.registry import all_rules, all_thresholds
-from webapp.analyses.registry import all_fleet_analyses
+from webapp.analyses.registry import all_analyses
 from webapp.fleet.forms import ClusterForm
 from webapp.lib import scopes
 from webapp.lib.messages.rendering import localised
@@ -54,7 +54,7 @@ def places(text: str, administers: bool) -> Iterator[Group]:
         for title, page in (*shown, *more)
         if has_words(f"{title} {gettext(title)}", words)
     ]
-    for name, analysis in all_fleet_analyses().items():
+    for name, analysis in all_analyses("fleet").items():
         known = f"{analysis.title} {analysis.summary}", localised(analysis.title)
         if has_words(" ".join((*known, localised(analysis.summary))), words):
             pages.append(Hit(known[1], reverse(f"fleet-{name}")))

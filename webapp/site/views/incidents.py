@@ -36,7 +36,6 @@ from webapp.findings.list_controls import (
     severity_control,
 )
 from webapp.findings.models import FindingHost
-from webapp.findings.presentation import shown
 from webapp.fleet.list_controls import clusters_control
 from webapp.incidents.badges import state_badge
 from webapp.incidents.choices import IncidentState
@@ -151,12 +150,10 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
         "unnotified": None
         if receivers
         else _why_nobody([alert for alert, _, _ in alert_rows], of_it, now),
-        "matters": of_matter,
         "matters_first": matters_first,
-        "matters_shown": MATTERS_SHOWN,
-        "members": [(member, shown(member.finding)) for member in of_it],
+        "more_matters": of_matter[MATTERS_SHOWN:],
         "hosts": named.order_by("host").values_list("host", flat=True).distinct()[: MOST_HOSTS + 1],
-        "more_findings": row.finding_count - len(of_it),
+        "newest": len(of_it),
         "alerts": alert_rows[:ALERTS_SHOWN],
         "more_alerts": alert_rows[ALERTS_SHOWN:],
         "time_range": time_range,

@@ -263,12 +263,11 @@ def told_restarts(recording):
 
 
 @pytest.mark.parametrize("recording", ALL)
-def test_restarts_that_were_observed_stand_beside_the_regions_of_the_plan(recording, taken_up):
+def test_restarts_that_were_logged_are_of_the_regions_of_the_plan(recording, taken_up):
     """Their jobs shuffle each with each: one region, and every restart was of all tasks."""
     found = of_failure(taken_up(recording))
-    assert sorted(one.tasks for one in found.observed) == sorted(told_restarts(recording))
     assert (found.regions, found.largest) == (1, found.tasks)
-    assert {one.tasks for one in found.observed} == {found.tasks}
+    assert set(told_restarts(recording)) == {found.tasks}
     assert {one.restarts for one in (*found.vertices, *found.taskmanagers, *found.hosts)} == {
         found.tasks
     }
@@ -306,8 +305,8 @@ def test_records_that_a_task_alone_would_lose_are_its_rate_for_the_time_it_is_aw
     )
     found = of_failure(job)
     one = found.vertices[1]
-    assert one.alone_records == pytest.approx(300 / one.parallelism * found.phases.alone_ms / 1000)
-    assert one.alone_share == 1 / one.parallelism
+    lost = 300 / one.parallelism * found.phases.alone_ms / 1000
+    assert one.alone_records == round(lost)
     assert found.vertices[0].alone_records is None
 
 

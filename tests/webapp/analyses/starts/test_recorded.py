@@ -295,11 +295,10 @@ def test_a_job_whose_calls_came_in_time_says_so_and_one_without_logs_that_it_is_
     home: Path, django_assert_num_queries: Any
 ) -> None:
     (job,) = taken_up(SLOW[0], home)
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(2):
         found = rpc_troubles(job, None, ())
     assert (found.slots, found.seconds) == (0, ())
     assert about_calls(found).startswith("No request for a slot")
-    assert found.state_requests is None
     LogEvent.objects.all().delete()
     assert about_calls(rpc_troubles(job, None, ())).startswith(
         "Whether calls timed out is not known"
@@ -349,27 +348,3 @@ def test_of_a_start_of_1500_tasks_the_slowest_hundredth_is_named_and_whoever_str
     assert [one["own_ms"] for one in named] == sorted(took.values(), reverse=True)[: len(named)]
     slowest = answered(viewer, job)["tables"]["slowest"]
     assert f"{len(named)} of 1,500" in slowest["subtitle"] and len(slowest["rows"]) == len(named)
-
-
-def test_requests_for_the_state_of_partitions_are_counted_by_second_as_the_raw_log_has_them(
-    viewer: Any, home: Path
-) -> None:
-    recording = "incidents/1.20.5/slow-jar"
-    (job,) = taken_up(recording, home)
-    text = "".join(
-        gzip.decompress(path.read_bytes()).decode()
-        for path in (FIXTURES / recording / "logs").iterdir()
-    )
-    by_second = Counter(
-        re.findall(
-            r"^(\S+ [0-9:]{8}),\d+ DEBUG .*: Retriggering partition request ", text, re.MULTILINE
-        )
-    )
-    told = rpc_troubles(job, None, ())
-    assert {f"{one.at:%Y-%m-%d %H:%M:%S}": one.state_requests for one in told.seconds} == by_second
-    counted = (told.state_requests, told.slots, told.deployments, told.partitions)
-    assert counted == (by_second.total(), 0, 0, 0)
-    found = answered(viewer, job)
-    sentence = f"{by_second.total()} times, up to {max(by_second.values())} times in a second."
-    assert sentence in found["tables"]["calls"]["note"]
-    assert not any("SingleInputGate" in one.get("text", "") for one in found["blocks"])

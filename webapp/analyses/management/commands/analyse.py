@@ -2,17 +2,17 @@
 
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from django.core.management.base import CommandError
 
 from ingest.uris import BadUri
 from webapp.analyses.api import answered
-from webapp.analyses.declaration import Analysis, Declaration, FleetAnalysis, RootAnalysis
+from webapp.analyses.declaration import Analysis, Subject
 from webapp.analyses.document import Advice, Block, Document, Facts, Inputs, Note, NotKnown, Table
 from webapp.analyses.inputs import inputs_for_fleet, inputs_for_job, inputs_for_root
 from webapp.analyses.presentation import MOST_SHOWN, shown
-from webapp.analyses.registry import all_analyses, all_fleet_analyses, all_root_analyses
+from webapp.analyses.registry import all_analyses
 from webapp.config.preparation import PreparedCommand
 from webapp.fleet.rows_command import job_named
 from webapp.lib.filter_sets import ListFilters, WrongParameters
@@ -71,48 +71,45 @@ class Command(PreparedCommand):
             print_lines(self.stdout, document_lines(answer[-1]))
 
 
-AnalysisT = TypeVar("AnalysisT", Analysis, FleetAnalysis, RootAnalysis)
-
-
-def _work_out(
-    options: Mapping[str, Any],
-) -> tuple[Declaration[Any, Any], Inputs, Document] | None:
+def _work_out(options: Mapping[str, Any]) -> tuple[Analysis, Inputs, Document] | None:
     """``None`` if no analysis is named."""
-    of, job_or_name, name = options["of"], options["job"], options["name"]
+    place, job_or_name, name = options["of"], options["job"], options["name"]
+    arguments: tuple[Any, ...]
     if options["fleet"]:
-        of_fleet = _called(options["fleet"], all_fleet_analyses())
-        inputs = inputs_for_fleet(_parameters(of_fleet, options["set"]))
-        return of_fleet, inputs, of_fleet.answer(inputs)
-    if name is None and job_or_name and "/" in of:
-        of_root, figures = _called(job_or_name, all_root_analyses()), root_named(of)
-        inputs = inputs_for_root(figures, _parameters(of_root, options["set"]))
-        return of_root, inputs, of_root.answer(figures, inputs)
-    if name is None:
+        analysis = _named("fleet", options["fleet"])
+        arguments = (inputs_for_fleet(_parameters(analysis, options["set"])),)
+    elif name is None and job_or_name and "/" in place:
+        analysis, figures = _named("root", job_or_name), root_named(place)
+        arguments = figures, inputs_for_root(figures, _parameters(analysis, options["set"]))
+    elif name is None:
         return None
-    of_job, job = _called(name, all_analyses()), job_named(of, job_or_name)
-    inputs = inputs_for_job(job, _parameters(of_job, options["set"]))
-    return of_job, inputs, of_job.answer(job, inputs)
+    else:
+        analysis, job = _named("job", name), job_named(place, job_or_name)
+        arguments = job, inputs_for_job(job, _parameters(analysis, options["set"]))
+    return analysis, arguments[-1], analysis.answer(*arguments)
 
 
-def _called(name: str, known: Mapping[str, AnalysisT]) -> AnalysisT:
+def _named(of: Subject, name: str) -> Analysis:
+    known = all_analyses(of)
     if name not in known:
         names = ", ".join(known)
         raise CommandError(f"No analysis is called {name}. There are: {names}.", returncode=2)
     return known[name]
 
 
+_BEFORE_NAMES: dict[Subject, str] = {"job": "", "root": "ROOT ", "fleet": "--fleet "}
+
+
 def _list_analyses() -> Iterator[str]:
-    every: dict[str, Declaration[Any, Any]] = dict(all_analyses())
-    every |= {f"ROOT {name}": analysis for name, analysis in all_root_analyses().items()}
-    every |= {f"--fleet {name}": analysis for name, analysis in all_fleet_analyses().items()}
-    for called, declaration in every.items():
-        yield f"{called:18} {declaration.title}: {declaration.summary}"
-        for name, parameter in declaration.parameters.parameters().items():
-            yield f"{'':18} --set {name}=…  {parameter.about}"
+    for of, before in _BEFORE_NAMES.items():
+        for name, analysis in all_analyses(of).items():
+            yield f"{before + name:18} {analysis.title}: {analysis.summary}"
+            for parameter_name, parameter in analysis.parameters.parameters().items():
+                yield f"{'':18} --set {parameter_name}=…  {parameter.about}"
 
 
-def _parameters(analysis: Declaration[Any, Any], given: list[str]) -> ListFilters:
-    values: Mapping[str, str] = dict(text.partition("=")[::2] for text in given)
+def _parameters(analysis: Analysis, texts: list[str]) -> ListFilters:
+    values: Mapping[str, str] = dict(text.partition("=")[::2] for text in texts)
     known = analysis.parameters.parameters()
     if unknown := sorted(values.keys() - known.keys()):
         raise CommandError(
@@ -123,7 +120,7 @@ def _parameters(analysis: Declaration[Any, Any], given: list[str]) -> ListFilter
     return checked_parameters(analysis, values)
 
 
-def checked_parameters(analysis: Declaration[Any, Any], values: Mapping[str, str]) -> ListFilters:
+def checked_parameters(analysis: Analysis, values: Mapping[str, str]) -> ListFilters:
     try:
         return analysis.checked(values)
     except WrongParameters as wrong:
@@ -139,10 +136,8 @@ def document_lines(document: Document) -> Iterator[str]:
 def _block_lines(block: Block) -> Iterator[str]:
     if isinstance(block, Facts):
         for fact in block.facts:
-            yield (
-                f"  {fact.name}: "
-                f"{shown(fact.value, fact.unit)}{f' ({fact.note})' if fact.note else ''}"
-            )
+            note = f" ({fact.note})" if fact.note else ""
+            yield f"  {fact.name}: {shown(fact.value, fact.unit)}{note}"
     elif isinstance(block, Table):
         yield from _table(block)
     elif isinstance(block, Advice):
@@ -166,9 +161,7 @@ def _table(table: Table) -> Iterator[str]:
         min(max(map(len, column)), WIDEST_COLUMN) for column in zip(names, *rows, strict=True)
     ]
     for row in (names, *rows):
-        yield (
-            "  "
-            + "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-        )
+        cells = (text.ljust(width) for text, width in zip(row, widths, strict=True))
+        yield f"  {'  '.join(cells)}".rstrip()
     if len(table.rows) > len(rows):
         yield f"  {len(rows)} of {len(table.rows):,}, all of them with --json"

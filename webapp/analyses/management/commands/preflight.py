@@ -56,10 +56,10 @@ class Command(PreparedCommand):
             given["types"] = "unchanged"
         if options["allow_non_restored_state"]:
             given["dropped"] = "allowed"
-        asked = inputs_for_job(job, checked_parameters(analysis, given))
-        document = analysis.answer(job, asked)
+        inputs = inputs_for_job(job, checked_parameters(analysis, given))
+        document = analysis.answer(job, inputs)
         if options["json"]:
-            print_document(self.stdout, answered(analysis, asked, document))
+            print_document(self.stdout, answered(analysis, inputs, document))
         else:
             print_lines(self.stdout, document_lines(document))
         sys.exit(EXIT_CODES.get(document.verdict.tone, CANNOT_TELL))
