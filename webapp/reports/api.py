@@ -1,4 +1,4 @@
-"""Reports over the API: request one, see its progress, download it."""
+"""Reports over the API: request one, see its state, download it."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ FORM = OpenApiParameter(
 
 
 class ReportSerializer(serializers.ModelSerializer[IncidentReport]):
-    """The request and its progress; the content is in its files."""
+    """The request and its state; the content is in its files."""
 
     class Meta:
         model = IncidentReport
@@ -47,13 +47,17 @@ class ReportSerializer(serializers.ModelSerializer[IncidentReport]):
             "from_alert",
             "author_name",
             "state",
-            "progress",
-            "step",
             "error",
             "tone",
             "asked_at",
             "made_at",
         )
+
+
+def _optional_text(**options: Any) -> serializers.RegexField:
+    return serializers.RegexField(
+        _TEXT, **{"required": False, "allow_blank": True, "max_length": 64, "default": "", **options}
+    )
 
 
 class JobChoice(serializers.Serializer[Any]):
@@ -69,36 +73,13 @@ class ReportRequest(serializers.Serializer[Any]):
 
     kind = serializers.ChoiceField(choices=ReportKind.choices, default=ReportKind.INCIDENT)
     jobs = BoundedList(child=JobChoice(), required=False, max_length=MOST_JOBS, default=list)
-    alert = serializers.RegexField(
-        _TEXT,
-        required=False,
-        allow_blank=True,
-        max_length=64,
-        default="",
-        help_text="uid of an alert",
-    )
-    incident = serializers.RegexField(
-        _TEXT,
-        required=False,
-        allow_blank=True,
-        max_length=64,
-        default="",
-        help_text="uid of an incident: all of its jobs",
-    )
-    title = serializers.RegexField(
-        _TEXT, required=False, allow_blank=True, max_length=200, default=""
-    )
+    alert = _optional_text(help_text="uid of an alert")
+    incident = _optional_text(help_text="uid of an incident: all of its jobs")
+    title = _optional_text(max_length=200)
 
     def get_fields(self) -> dict[str, Any]:
         # "from" is a word of Python.
-        instant: dict[str, Any] = {
-            "required": False,
-            "allow_blank": True,
-            "max_length": 64,
-            "default": "",
-        }
-        ends = {name: serializers.RegexField(_TEXT, **instant) for name in ("from", "to")}
-        return {**super().get_fields(), **ends}
+        return {**super().get_fields(), "from": _optional_text(), "to": _optional_text()}
 
 
 class WhateverTheyAccept(BaseContentNegotiation):

@@ -55,23 +55,14 @@ def carry_out(pk: int, lease: Lease, record: RunRecord) -> None:
 def _begin(report: IncidentReport, lease: Lease) -> int:
     with lease.writing():
         waiting = IncidentReport.objects.filter(pk=report.pk, state__in=AT_WORK)
-        waiting.update(
-            state=ReportState.RUNNING, attempts=report.attempts + 1, progress=1, step="begun"
-        )
+        waiting.update(state=ReportState.RUNNING, attempts=report.attempts + 1)
     return report.attempts + 1
 
 
 def _make(report: IncidentReport, lease: Lease, record: RunRecord) -> None:
-    def progress(done: int, words: str) -> None:
-        record.say(message("{done:number} %: {words:text}", done=done, words=words))
-        with lease.writing():
-            IncidentReport.objects.filter(pk=report.pk, state=ReportState.RUNNING).update(
-                progress=done, step=words
-            )
-
     now = timezone.now()
     with translation.override(files.ENGLISH):  # a document is translated when it is drawn
-        document = _gather(report, now, progress)
+        document = _gather(report, now)
     record.counts["parts"] = len(document.appendix)
     with lease.writing():
         IncidentReport.objects.filter(pk=report.pk, state=ReportState.RUNNING).update(
@@ -79,25 +70,16 @@ def _make(report: IncidentReport, lease: Lease, record: RunRecord) -> None:
             title=document.title,
             tone=document.pages.verdict.tone,
             document=plain(document),
-            progress=100,
-            step="",
             error="",
             made_at=now,
         )
 
 
-def _gather(report: IncidentReport, now: datetime, progress: incident.Progress) -> Report:
+def _gather(report: IncidentReport, now: datetime) -> Report:
     by = report.author_name or WEIR_ITSELF
     if report.kind == ReportKind.DIGEST:
-        return digest.gather(
-            report.start, report.end, uid=report.uid, made_at=now, made_by=by, progress=progress
-        )
+        return digest.gather(report.start, report.end, uid=report.uid, made_at=now, made_by=by)
     scope = orders.scope_of(report)
-
-    def seen_by_all(done: int, words: str) -> None:
-        with scopes.everything():  # its progress is recorded in rows of the pipeline
-            progress(done, words)
-
     with scopes.within(OfClusters([report.cluster]) if report.cluster else EVERYTHING):
         return incident.gather(
             scope,
@@ -106,12 +88,11 @@ def _gather(report: IncidentReport, now: datetime, progress: incident.Progress) 
             made_by=by,
             title=report.title,
             from_alert=report.from_alert,
-            progress=seen_by_all,
         )
 
 
 def _give_up(report: IncidentReport, lease: Lease, why: str) -> None:
     with lease.writing():
         IncidentReport.objects.filter(pk=report.pk, state__in=AT_WORK).update(
-            state=ReportState.FAILED, error=why, step=""
+            state=ReportState.FAILED, error=why
         )

@@ -1,4 +1,4 @@
-"""Reports: request, progress, and result."""
+"""Reports: request and result."""
 
 from typing import ClassVar, Self
 
@@ -61,8 +61,6 @@ class IncidentReport(models.Model):
     )
     author_name = models.CharField(max_length=200, blank=True, help_text="their name at that time")
     state = models.CharField(max_length=16, choices=ReportState.choices, default=ReportState.QUEUED)
-    progress = models.PositiveSmallIntegerField(default=0, help_text="0 … 100")
-    step = models.CharField(max_length=200, blank=True, help_text="what is being done, in words")
     attempts = models.PositiveSmallIntegerField(default=0)
     error = MessageField(blank=True)
     tone = models.CharField(

@@ -79,7 +79,7 @@ def again(report: IncidentReport, at: datetime) -> bool:
     """Retry a report that failed; False if it is being made or finished."""
     with transaction.atomic():
         failed = IncidentReport.objects.filter(pk=report.pk, state=ReportState.FAILED)
-        if not failed.update(state=ReportState.QUEUED, progress=0, step="", error="", attempts=0):
+        if not failed.update(state=ReportState.QUEUED, error="", attempts=0):
             return False
         work_keys.wake(report.pk, at)
     return True

@@ -212,17 +212,11 @@ def scope_of_alert(alert: Alert, at: datetime) -> ReportScope:
     )
     if job is not None and (job.is_over or alert.recorded):
         life = whole_life(job, job.last_seen_at or job.as_of)
-        # The whole life of a short-lived job; never more than its life.
-        start = (
-            life.from_time
-            if life.to_time - life.from_time <= SHORT_LIFE
-            else max(start, life.from_time)
-        )
-        end = (
-            life.to_time
-            if life.to_time - life.from_time <= SHORT_LIFE
-            else min(max(end, start + AFTER), life.to_time)
-        )
+        if life.to_time - life.from_time <= SHORT_LIFE:
+            start, end = life.from_time, life.to_time
+        else:
+            start = max(start, life.from_time)
+            end = min(max(end, start + AFTER), life.to_time)
     return checked(jobs, start, min(end, start + LONGEST))
 
 

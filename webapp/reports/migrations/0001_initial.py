@@ -89,13 +89,6 @@ class Migration(migrations.Migration):
                         max_length=16,
                     ),
                 ),
-                ("progress", models.PositiveSmallIntegerField(default=0, help_text="0 … 100")),
-                (
-                    "step",
-                    models.CharField(
-                        blank=True, help_text="what is being done, in words", max_length=200
-                    ),
-                ),
                 ("attempts", models.PositiveSmallIntegerField(default=0)),
                 ("error", webapp.lib.messages.fields.MessageField(blank=True)),
                 (

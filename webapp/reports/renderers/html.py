@@ -5,7 +5,7 @@ allows no address, and scripts only by their hash, so that names of jobs cannot 
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
@@ -18,7 +18,7 @@ from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
-from webapp.analyses.document import Chart, Document, Facts, Verdict
+from webapp.analyses.document import Chart, Document, Facts
 from webapp.analyses.presentation import blocks
 from webapp.charts import answers
 from webapp.charts.annotations import LOOK, Annotation
@@ -26,7 +26,7 @@ from webapp.charts.checkpoints import CheckpointBar, timeline
 from webapp.charts.theme import CRIT, OK, figure, plot_time
 from webapp.lib.badges import UNKNOWN, Badge
 from webapp.lib.messages.rendering import localised
-from webapp.reports.document import Part, Report
+from webapp.reports.document import Report
 
 _AIR = 0.02
 _DAYS_PX = 220
@@ -104,16 +104,6 @@ _VERDICTS = {
 }
 
 
-@dataclass(frozen=True)
-class ShownPart:
-    part: Part
-    blocks: tuple[tuple[str, Any], ...]
-
-    @property
-    def verdict(self) -> Verdict:
-        return self.part.document.verdict
-
-
 def verdict(tone: str) -> Badge:
     """The verdict of the pages; an unfinished report has none."""
     return _VERDICTS.get(tone, UNKNOWN)
@@ -126,15 +116,10 @@ def context(report: Report, base: str = "") -> dict[str, Any]:
         "verdict": report.pages.verdict,
         "badge_of_verdict": verdict(report.pages.verdict.tone),
         "pages": list(blocks(report.pages)),
-        "appendix": list(_parts(report)),
+        "appendix": [(part, list(blocks(part.document))) for part in report.appendix],
         "base": base.rstrip("/"),
         "charts": {},
     }
-
-
-def _parts(report: Report) -> Iterator[ShownPart]:
-    for part in report.appendix:
-        yield ShownPart(part, tuple(blocks(part.document)))
 
 
 STYLES = ("css/tokens.css", "css/base.css", "css/reports.css", "css/report_file.css")
