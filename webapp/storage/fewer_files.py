@@ -15,7 +15,6 @@ from ingest.lake.tables import REFERENCES
 from ingest.metadata.owners import owner_directory
 from spark_jobs.filesystem_calls.checkpoint_files import COLUMNS, CheckpointFiles, checkpoint_files
 from spark_jobs.filesystem_calls.inlining import (
-    DEFAULT_BYTES,
     LARGEST_FILE_BYTES,
     THREADS,
     inlined,
@@ -122,10 +121,9 @@ def _read(row: dict[str, Any], table: str) -> ReadMetadata:
 
 
 _LARGEST_FILE = "execution.checkpointing.file-merging.max-file-size"
-_THRESHOLD = ("state.storage.fs.memory-threshold", "execution.checkpointing.data-inline-threshold")
 _RETAINED = ("state.checkpoints.num-retained", "execution.checkpointing.num-retained")
 _THREADS = "state.backend.rocksdb.checkpoint.transfer.thread.num"
-_RENAMED_IN, _MERGES_SINCE = (1, 20), (1, 20)
+_MERGES_SINCE = (1, 20)
 
 
 @dataclass(frozen=True)
@@ -134,8 +132,6 @@ class FileSettings:
     the version is unknown.
     """
 
-    threshold_key: str
-    threshold_bytes: int
     retained: int
     threads: int
     largest_file_bytes: int
@@ -145,11 +141,6 @@ class FileSettings:
 def file_settings(version: str | None, configuration: Mapping[str, Any] | None) -> FileSettings:
     known, of = configuration or {}, release(version)
     return FileSettings(
-        _THRESHOLD[of is None or of[:2] >= _RENAMED_IN],
-        next(
-            (size_bytes(known[key], DEFAULT_BYTES) for key in reversed(_THRESHOLD) if key in known),
-            DEFAULT_BYTES,
-        ),
         next((whole(known[key], 1) for key in reversed(_RETAINED) if key in known), 1),
         whole(known.get(_THREADS), THREADS),
         size_bytes(known.get(_LARGEST_FILE), LARGEST_FILE_BYTES),

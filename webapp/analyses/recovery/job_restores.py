@@ -343,15 +343,7 @@ def _choice(
     kind: str, fact: CheckpointFact, xray: Xray | None, observed: Sequence[ObservedRestore]
 ) -> Choice:
     size = xray.state_bytes if xray else fact.state_bytes
-    largest = (
-        (
-            subtask_bytes.state_bytes
-            for operator in xray.operators
-            for subtask_bytes in operator.largest[:1]
-        )
-        if xray
-        else ()
-    )
+    largest = [operator.largest_bytes for operator in xray.operators] if xray else []
     return Choice(
         kind=kind,
         checkpoint_id=fact.checkpoint_id,

@@ -43,12 +43,8 @@ from webapp.storage.filters import (
     StatementFilters,
     VerdictFilters,
 )
-from webapp.storage.models import (
-    CheckpointStorage,
-    RootFigures,
-    StorageRoot,
-)
-from webapp.storage.newest_audits import audited_or_404, latest_audits
+from webapp.storage.models import RootFigures, StorageRoot
+from webapp.storage.newest_audits import audited_or_404, latest_checkpoint
 from webapp.storage.verdict_files import FileFilters, read
 from webapp.storage.xray import xray_cache
 from webapp.storage.xray.location import NotLocated, located
@@ -163,13 +159,7 @@ class XrayView(APIView):
             raise Http404(str(error)) from error
         except (IngestError, OSError) as error:
             raise NotFound(f"It could not be read: {error}") from error
-        audited = (
-            CheckpointStorage.objects.filter(
-                audit__in=latest_audits(), metadata_path=file.path[:1000]
-            )
-            .order_by("-id")
-            .first()
-        )
+        audited = latest_checkpoint(file.path)
         return Response(
             {
                 "xray": asdict(xray),

@@ -45,16 +45,12 @@ JOB_SORTS = {
     "size": KeysetColumn("bytes", descending=True),
     "orphans": KeysetColumn("orphan_bytes", descending=True),
     "waste": KeysetColumn("retained_waste_bytes", descending=True),
-    "small": KeysetColumn("small_files", descending=True),
-    "foreign": KeysetColumn("foreign_bytes", descending=True),
     "missing": KeysetColumn("missing_files", descending=True),
 }
 SORT_TITLES = {
     "size": _("size"),
     "orphans": _("orphans"),
     "waste": _("waste"),
-    "small": _("small"),
-    "foreign": _("foreign"),
     "missing": _("missing"),
 }
 
@@ -179,7 +175,6 @@ def _findings(uri: str) -> list[Any]:
 def _checkpoint(row: CheckpointStorage, known: bool) -> dict[str, Any]:
     answers = {
         "self_contained": answer(row.self_contained, PLAIN_NO),
-        "relocatable": answer(row.relocatable, PLAIN_NO),
         "resolvable": answer(row.resolvable, NO),
     }
     return {"row": row, **{name: as_far_as_known(badge, known) for name, badge in answers.items()}}

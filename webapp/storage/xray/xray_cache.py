@@ -10,8 +10,8 @@ from webapp.storage.xray import xray_reader
 from webapp.storage.xray.contents import Xray
 
 KEPT_S = 24 * 3600
-_FORM = 4
-"""To be raised with every change of what is kept."""
+_FORM = 5
+"""To be raised with every change of the cached form."""
 
 
 def xray(file: MetadataFile) -> Xray:
