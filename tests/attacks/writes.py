@@ -150,8 +150,6 @@ FORMS: dict[str, Write] = {
     "reports-new": operators(
         lambda: {"job": f"{_job().cluster}/{_job().job_id}", "from": "now-1h", "to": "now"}
     ),
-    "reports-digest": operators(),
-    "report-again": operators(changes=False),
     "report-delete": operators(),
     "cluster-add": operators(lambda: _cluster("new")),
     "cluster-edit": operators(lambda: _cluster("prod-eu")),

@@ -19,7 +19,6 @@ from webapp.lib.api.errors import CONFLICT
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.api.parsing import BoundedList
 from webapp.reports import orders, report_scope
-from webapp.reports.choices import ReportKind
 from webapp.reports.filters import ReportFilters
 from webapp.reports.models import IncidentReport
 from webapp.reports.renderers.files import FORMS
@@ -39,7 +38,6 @@ class ReportSerializer(serializers.ModelSerializer[IncidentReport]):
         model = IncidentReport
         fields = (
             "uid",
-            "kind",
             "title",
             "jobs",
             "start",
@@ -56,7 +54,8 @@ class ReportSerializer(serializers.ModelSerializer[IncidentReport]):
 
 def _optional_text(**options: Any) -> serializers.RegexField:
     return serializers.RegexField(
-        _TEXT, **{"required": False, "allow_blank": True, "max_length": 64, "default": "", **options}
+        _TEXT,
+        **{"required": False, "allow_blank": True, "max_length": 64, "default": "", **options},
     )
 
 
@@ -66,12 +65,11 @@ class JobChoice(serializers.Serializer[Any]):
 
 
 class ReportRequest(serializers.Serializer[Any]):
-    """Jobs and a range, or an alert or an incident; for a digest a range alone.
+    """Jobs and a range, or an alert or an incident.
 
     Instants as ISO 8601, or relative as in now-6h.
     """
 
-    kind = serializers.ChoiceField(choices=ReportKind.choices, default=ReportKind.INCIDENT)
     jobs = BoundedList(child=JobChoice(), required=False, max_length=MOST_JOBS, default=list)
     alert = _optional_text(help_text="uid of an alert")
     incident = _optional_text(help_text="uid of an incident: all of its jobs")
@@ -152,10 +150,7 @@ class ReportViews(ListView):
 
 
 def _request(entered: dict[str, Any], request: Request) -> IncidentReport:
-    now, name = timezone.now(), request.user.get_username()
-    if entered["kind"] == ReportKind.DIGEST:
-        start, end = report_scope.span(entered["from"] or "now-7d", entered["to"], now)
-        return orders.request_digest(start, end, user=request.user, name=name, at=now)
+    now = timezone.now()
     if entered["incident"]:
         scope = report_scope.scope_of_incident(
             get_object_or_404(Incident, uid=entered["incident"]), now
@@ -172,7 +167,7 @@ def _request(entered: dict[str, Any], request: Request) -> IncidentReport:
     return orders.request_report(
         scope,
         user=request.user,
-        name=name,
+        name=request.user.get_username(),
         at=now,
         title=entered["title"],
         from_alert=entered["incident"] or entered["alert"],

@@ -10,9 +10,9 @@ from webapp.analyses.presentation import plain
 from webapp.lib import scopes
 from webapp.lib.scopes import EVERYTHING, OfClusters
 from webapp.reports import orders
-from webapp.reports.choices import ReportKind, ReportState
+from webapp.reports.choices import ReportState
 from webapp.reports.document import Report
-from webapp.reports.gathering import digest, incident
+from webapp.reports.gathering import incident
 from webapp.reports.models import AT_WORK, IncidentReport
 from webapp.reports.renderers import files
 from webapp.reports.report_scope import BadScope
@@ -23,7 +23,6 @@ logger = logging.getLogger(__name__)
 
 MOST_ATTEMPTS = 4
 """Then it is given up: what failed this often fails again."""
-WEIR_ITSELF = "Weir"
 
 
 def has_work(pk: int) -> bool:
@@ -76,16 +75,13 @@ def _make(report: IncidentReport, lease: Lease, record: RunRecord) -> None:
 
 
 def _gather(report: IncidentReport, now: datetime) -> Report:
-    by = report.author_name or WEIR_ITSELF
-    if report.kind == ReportKind.DIGEST:
-        return digest.gather(report.start, report.end, uid=report.uid, made_at=now, made_by=by)
     scope = orders.scope_of(report)
     with scopes.within(OfClusters([report.cluster]) if report.cluster else EVERYTHING):
         return incident.gather(
             scope,
             uid=report.uid,
             made_at=now,
-            made_by=by,
+            made_by=report.author_name,
             title=report.title,
             from_alert=report.from_alert,
         )

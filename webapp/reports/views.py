@@ -1,6 +1,6 @@
 """Pages of reports: list, request, progress, content, downloads."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from csp.decorators import csp_exempt
@@ -21,7 +21,7 @@ from webapp.lib.messages.rendering import localised
 from webapp.lib.refusals import ActionRefused
 from webapp.lib.timeranges import absolute
 from webapp.reports import orders, report_scope
-from webapp.reports.choices import ReportKind, ReportState
+from webapp.reports.choices import ReportState
 from webapp.reports.filters import ReportFilters
 from webapp.reports.models import IncidentReport
 from webapp.reports.renderers.files import FORMS
@@ -43,7 +43,6 @@ def report_badge(state: str) -> Badge:
 
 
 REPORTS_A_PAGE = 25
-WEEK = timedelta(days=7)
 SANDBOX = "sandbox allow-scripts allow-popups allow-modals"
 """The file is shown as if it came from nowhere: its scripts see no cookie and no page of ours."""
 
@@ -56,8 +55,6 @@ def reports(request: HttpRequest) -> HttpResponse:
         "page": shown,
         "rows": [(row, report_badge(row.state), verdict(row.tone)) for row in shown.rows],
         "filters": filters,
-        "kind": filters.values.get("kind"),
-        "kinds": ReportKind.choices,
     }
     return render(request, "reports/reports.html", context)
 
@@ -83,21 +80,6 @@ def new(request: HttpRequest) -> HttpResponse:
     )
 
 
-@operators_only
-@require_POST
-def digest(request: HttpRequest) -> HttpResponse:
-    """Request a digest of the last seven days."""
-    now = timezone.now()
-    try:
-        report = orders.request_digest(
-            now - WEEK, now, user=request.user, name=request.user.get_username(), at=now
-        )
-    except ActionRefused as error:
-        messages.error(request, str(error))
-        return redirect("reports")
-    return redirect("report", report.uid)
-
-
 @require_GET
 def report(request: HttpRequest, uid: str) -> HttpResponse:
     incident_report = _report(uid)
@@ -117,17 +99,6 @@ def progress(request: HttpRequest, uid: str) -> HttpResponse:
     if incident_report.state in (ReportState.DONE, ReportState.FAILED):
         response["HX-Refresh"] = "true"
     return response
-
-
-@operators_only
-@require_POST
-def again(request: HttpRequest, uid: str) -> HttpResponse:
-    if not orders.again(_report(uid), timezone.now()):
-        messages.error(
-            request,
-            gettext("Only a report that was not made can be made again; request a new one."),
-        )
-    return redirect("report", uid)
 
 
 @operators_only
@@ -165,7 +136,7 @@ def download(request: HttpRequest, uid: str, form: str) -> HttpResponseBase:
     )
     patch_vary_headers(response, ("Cookie", "Accept-Language"))
     began, letters = f"{incident_report.start:%Y%m%d-%H%M}", incident_report.uid[4:12]
-    name = f"weir-{incident_report.kind}-{began}-{letters}.{form}"
+    name = f"weir-incident-{began}-{letters}.{form}"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 

@@ -75,7 +75,3 @@ def test_orders_that_pile_up_are_refused(asked, monkeypatch):
     monkeypatch.setattr(orders, "MOST_WAITING", 1)
     with pytest.raises(ActionRefused):
         orders.request_report(orders.scope_of(asked), user=None, name="olga", at=timezone.now())
-
-
-def test_one_that_is_made_is_not_made_again(asked):
-    assert not orders.again(make(asked), timezone.now())

@@ -12,7 +12,7 @@ from tests.webapp.reports.stories import HOSTILE, UID, expiring, scope, seen
 from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert
 from webapp.reports import orders, work_keys
-from webapp.reports.choices import ReportKind, ReportState
+from webapp.reports.choices import ReportState
 from webapp.reports.models import IncidentReport
 from webapp.work.perform import perform
 
@@ -76,26 +76,18 @@ def test_nobody_reads_one_without_signing_in(client, made):
         assert client.get(reverse(name, args=args)).status_code == 302
 
 
-@pytest.mark.parametrize("name", ["reports-new", "reports-digest"])
-def test_viewers_ask_for_none(viewer, of, name):
+def test_viewers_ask_for_none(viewer, of):
     asked = {"job": f"{of.cluster}/{of.job_id}", "from": "now-6h", "to": "now"}
-    assert viewer.post(reverse(name), asked).status_code == 403
+    assert viewer.post(reverse("reports-new"), asked).status_code == 403
     assert not IncidentReport.objects.exists()
 
 
-@pytest.mark.parametrize("name", ["report-again", "report-delete"])
-def test_viewers_change_none(viewer, made, name):
-    assert viewer.post(reverse(name, args=(made.uid,))).status_code == 403
+def test_viewers_change_none(viewer, made):
+    assert viewer.post(reverse("report-delete", args=(made.uid,))).status_code == 403
 
 
-@pytest.mark.parametrize("name", ["reports-digest", "report-again", "report-delete"])
-def test_reading_an_address_changes_nothing(operator, made, name):
-    assert (
-        operator.get(
-            reverse(name, args=() if name == "reports-digest" else (made.uid,))
-        ).status_code
-        == 405
-    )
+def test_reading_an_address_changes_nothing(operator, made):
+    assert operator.get(reverse("report-delete", args=(made.uid,))).status_code == 405
 
 
 def test_an_operator_chooses_jobs_and_a_range(operator, of):
@@ -175,13 +167,6 @@ def test_while_it_is_made_its_page_asks_again_and_reloads_at_the_end(viewer):
     assert "No lake." in text_of(part)
 
 
-def test_one_that_failed_is_made_again_by_an_operator(operator):
-    report = waiting(state=ReportState.FAILED, error="No lake.", attempts=4)
-    operator.post(reverse("report-again", args=(report.uid,)))
-    report.refresh_from_db()
-    assert (report.state, report.attempts, report.error) == (ReportState.QUEUED, 0, "")
-
-
 @pytest.mark.parametrize(
     ("form", "begins"), [("html", b"<!doctype html>"), ("md", b"# clickstream"), ("json", b"{")]
 )
@@ -235,13 +220,6 @@ def test_the_queries_of_a_reports_page_do_not_depend_on_what_it_tells(
 ):
     with django_assert_max_num_queries(PAGE_QUERIES):
         viewer.get(reverse("report", args=(made.uid,)))
-
-
-def test_the_list_shows_only_digests_where_asked(viewer):
-    waiting(title="an incident")
-    waiting(title="a week", kind=ReportKind.DIGEST)
-    page = text_of(viewer.get(reverse("reports"), {"kind": "digest"}))
-    assert "a week" in page and "an incident" not in page
 
 
 def test_an_empty_list_says_what_to_do(operator):

@@ -19,7 +19,6 @@ from webapp.reports.gathering.unknowns import unknowns
 from webapp.reports.moments import TONES, Moment
 from webapp.reports.report_scope import JobKey, ReportScope, rows_of, with_attempts
 
-INCIDENT = "incident"
 MOST_MOMENTS, MOST_ALERTS = 250, 200
 
 
@@ -68,7 +67,6 @@ def gather(
     if len(unknown) > pages.MOST_LINES:
         parts.append(pages.all_unknowns(unknown))
     report = Report(
-        kind=INCIDENT,
         uid=uid,
         title=title or pages.title(incident, document.verdict.sentence),
         made_at=made_at,

@@ -12,7 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-import plotly.graph_objects as go
 from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
@@ -23,13 +22,11 @@ from webapp.analyses.presentation import blocks
 from webapp.charts import answers
 from webapp.charts.annotations import LOOK, Annotation
 from webapp.charts.checkpoints import CheckpointBar, timeline
-from webapp.charts.theme import CRIT, OK, figure, plot_time
 from webapp.lib.badges import UNKNOWN, Badge
 from webapp.lib.messages.rendering import localised
 from webapp.reports.document import Report
 
 _AIR = 0.02
-_DAYS_PX = 220
 
 
 @dataclass(frozen=True)
@@ -47,9 +44,8 @@ class DrawnChart:
 
 def charts_of(report: Report) -> dict[str, DrawnChart]:
     """Charts by key, without empty ones."""
-    draws = {"checkpoints": _checkpoints, "days": _days}
     charts = [block for block in report.pages.blocks if isinstance(block, Chart)]
-    drawn = {chart.key: draws[chart.key](report, chart) for chart in charts if chart.key in draws}
+    drawn = {chart.key: _checkpoints(report, chart) for chart in charts}
     return {key: chart for key, chart in drawn.items() if chart}
 
 
@@ -79,22 +75,6 @@ def _checkpoints(report: Report, chart: Chart) -> DrawnChart | None:
     ]
     drawn, note = timeline(bars, start - air, end + air, timeout_ms, events)
     return DrawnChart(chart, answers.drawn(drawn), note)
-
-
-def _days(report: Report, chart: Chart) -> DrawnChart | None:
-    rows = _rows([part.document for part in report.appendix], "days")
-    bars = [
-        go.Bar(
-            name=name,
-            x=[plot_time(row["day"])[:10] for row in rows],
-            y=[row[name] for row in rows],
-            marker={"color": colour},
-            hovertemplate="%{x}: %{y:,} " + name + "<extra></extra>",
-        )
-        for name, colour in (("completed", OK), ("failed", CRIT))
-    ]
-    drawn = figure(bars, _DAYS_PX, barmode="stack", xaxis={"type": "category"})
-    return DrawnChart(chart, answers.drawn(drawn)) if rows else None
 
 
 _VERDICTS = {
