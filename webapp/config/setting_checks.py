@@ -75,10 +75,6 @@ def are_roles(roles: dict[str, str]) -> bool:
     return set(roles.values()) <= {"viewer", "operator", "admin"}
 
 
-def is_weekly(time: str) -> bool:
-    return bool(re.fullmatch(r"off|(mon|tue|wed|thu|fri|sat|sun) ([01]\d|2[0-3]):[0-5]\d", time))
-
-
 def is_network(network: str) -> bool:
     try:
         return bool(ipaddress.ip_network(network.strip()))

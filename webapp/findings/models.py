@@ -184,28 +184,6 @@ class Finding(models.Model):
 
 
 @scoped()
-class WithdrawnFinding(models.Model):
-    """A finding that was withdrawn: the complete minute did not confirm it, or it was merged with
-    another. Links to it may exist.
-    """
-
-    number = models.BigIntegerField(primary_key=True)
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64, blank=True)
-    rule = models.CharField(max_length=64)
-    subject_id = models.CharField(max_length=300)
-    title = MessageField()
-    first_seen = models.DateTimeField()
-    withdrawn_at = models.DateTimeField()
-
-    class Meta:
-        indexes = [models.Index(fields=["withdrawn_at"], name="withdrawn_age")]
-
-    def __str__(self) -> str:
-        return f"{self.rule}: {self.title}, taken back"
-
-
-@scoped()
 class FindingHost(models.Model):
     """A host that a finding names."""
 

@@ -23,7 +23,7 @@ from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery
 from webapp.findings.choices import FindingState
 from webapp.findings.folding import OCCURRENCES_KEPT
-from webapp.findings.models import Finding, FindingOccurrence, JobJudgement, WithdrawnFinding
+from webapp.findings.models import Finding, FindingOccurrence, JobJudgement
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, JobStart, LogEvent
 from webapp.growth.models import StoredDay
@@ -119,7 +119,6 @@ RULES = (
         occurrences,
     ),
     Rule(Finding, "last_seen", notable, ~Q(state=FindingState.OPEN)),
-    Rule(WithdrawnFinding, "withdrawn_at", routine),
     Rule(JobJudgement, "as_of", notable),
     Rule(StoredDay, "day", sums),
     Rule(Incident, "last_seen", notable, ~Q(state=IncidentState.OPEN)),

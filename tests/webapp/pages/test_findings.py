@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from spark_jobs.diagnosis.registry import all_rules
 from tests.webapp.builders import annotation, cluster, finding, job, occurrences
-from webapp.findings.models import Finding, ThresholdOverride, WithdrawnFinding
+from webapp.findings.models import Finding, ThresholdOverride
 
 pytestmark = pytest.mark.django_db
 LIST_QUERIES, PAGE_QUERIES = 14, 16
@@ -272,16 +272,10 @@ def test_pages_are_for_people_who_are_signed_in(client, now):
         assert client.get(path).url.startswith("/sign-in/"), path
 
 
-def test_a_link_to_what_was_taken_back_leads_to_what_is_known_by_now(viewer, now):
-    of = job(at=now)
-    known = finding(of, at=now, title="what is known")
-    same = {name: getattr(known, name) for name in ("cluster", "job_id", "rule", "subject_id")}
-    gone = WithdrawnFinding.objects.create(
-        number=known.pk + 1000, title="too early", first_seen=now, withdrawn_at=now, **same
-    )
-    page = page_of(viewer, gone)
-    assert "too early" in page and "taken back" in page
-    assert f'href="/findings/{known.pk}/">what is known</a>' in page
+def test_a_link_to_a_finding_that_is_gone_says_why(viewer, now):
+    answer = viewer.get("/findings/4711/")
+    assert answer.status_code == 404
+    assert "did not confirm it" in answer.content.decode()
 
 
 def test_a_log_line_is_read_across_the_table_not_in_the_column_of_figures(viewer, now):

@@ -2,15 +2,15 @@
 time.
 """
 
-import json
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext
 
 from spark_jobs.diagnosis.finding_hosts import hosts_of
+from spark_jobs.diagnosis.registry import all_rules
 from webapp.charts.annotations import Annotation
 from webapp.charts.answers import answer
 from webapp.charts.evidence import PlottedOccurrence, over_time
@@ -20,8 +20,8 @@ from webapp.findings.dumped_vertices import dumped_vertex_of
 from webapp.findings.figures import figure_text
 from webapp.findings.filters import ANY_STATE, BURN, PageFilters
 from webapp.findings.list_controls import rule_control, severity_control
-from webapp.findings.models import Finding, FindingOccurrence, WithdrawnFinding
-from webapp.findings.presentation import rule_of, shown, with_known_bugs
+from webapp.findings.models import Finding, FindingOccurrence
+from webapp.findings.presentation import shown, with_known_bugs
 from webapp.findings.runbooks import runbook
 from webapp.findings.thresholds import rows
 from webapp.fleet.attempts import ids_by_first_attempt
@@ -82,10 +82,15 @@ def findings(request: HttpRequest) -> HttpResponse:
 
 
 def finding(request: HttpRequest, pk: int) -> HttpResponse:
-    row = Finding.objects.filter(pk=row_number(pk)).first() or _withdrawn(pk)
-    if isinstance(row, WithdrawnFinding):
-        return _taken_back(request, row)
-    rule = rule_of(row)
+    row = Finding.objects.filter(pk=row_number(pk)).first()
+    if row is None:
+        raise Http404(
+            gettext(
+                "There is no such finding: more data of its minute did not confirm it, or it is no "
+                "longer stored."
+            )
+        )
+    rule = all_rules().get(row.rule)
     [about] = with_known_bugs([shown(row)])
     job = (
         JobCurrent.objects.filter(cluster=row.cluster, job_id=row.job_id)
@@ -110,35 +115,12 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
         ]
         if row.job_id
         else [],
-        "details": json.dumps(row.data, indent=2, ensure_ascii=False) if row.data else "",
     }
     if job and (vertex_id := dumped_vertex_of(row)):
         context["dumped_vertex_id"] = vertex_id
     if job:
         context["at_that_time"] = around(first, last, _air(first, last))
     return render(request, "findings/finding.html", context)
-
-
-def _withdrawn(pk: int) -> WithdrawnFinding | Finding:
-    """Raises ``Http404``."""
-    return WithdrawnFinding.objects.filter(number=row_number(pk)).first() or get_object_or_404(
-        Finding, pk=row_number(pk)
-    )
-
-
-def _taken_back(request: HttpRequest, gone: WithdrawnFinding) -> HttpResponse:
-    same = Finding.objects.of_job(gone.cluster, gone.job_id).filter(
-        rule=gone.rule, subject_id=gone.subject_id
-    )
-    context = {
-        "gone": gone,
-        "rule": rule_of(gone),
-        "newest": same.order_by("-last_seen", "-id").first(),
-        "job": JobCurrent.objects.filter(cluster=gone.cluster, job_id=gone.job_id)
-        .only("cluster", "job_id", "name")
-        .first(),
-    }
-    return render(request, "findings/taken_back.html", context)
 
 
 def chart(request: HttpRequest, pk: int) -> HttpResponse:
