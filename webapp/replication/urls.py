@@ -15,9 +15,4 @@ urlpatterns = [
     path(
         "jobs/<name:cluster>/<name:job_id>/replication/order", views.order, name="replication-order"
     ),
-    path(
-        "jobs/<name:cluster>/<name:job_id>/charts/replication",
-        views.chart,
-        name="job-chart-replication",
-    ),
 ]

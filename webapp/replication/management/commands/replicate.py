@@ -129,9 +129,5 @@ def _words(replication: JobReplication, *, stopped: bool) -> Iterator[str]:
         f"{bytes_text(copy.bytes)}."
     )
     yield f"It lies {duration_text(replication.lag_ms)} behind: so much would be lost with the original."
-    if replication.rounds and replication.rounds[0].checkpoint_id == copy.checkpoint_id:
-        replica_round = replication.rounds[0]
-        copied = f"{count_text(replica_round.copied_files)} files ({bytes_text(replica_round.copied_bytes)})"
-        yield f"Its round copied {copied} and kept {count_text(replica_round.kept_files)}."
     if copy.trouble:
         yield f"The last try failed: {copy.trouble}"
