@@ -17,7 +17,6 @@ from spark_jobs.serving import PHASES
 from webapp.checkpoints.advice import Limits, advice
 from webapp.checkpoints.cause import cause_of, compared, outcome_badge
 from webapp.checkpoints.models import CheckpointFact
-from webapp.checkpoints.replicated import replicated_at
 from webapp.checkpoints.subtask_hosts import read_hosts
 from webapp.checkpoints.subtasks import SubtaskPart, read_parts
 from webapp.config.row_retention import routine
@@ -110,7 +109,6 @@ def checkpoint(
         "fact": fact,
         "badge": outcome_badge(fact.outcome),
         "xray_path": "" if fact.discarded else address,
-        "replicated": replicated_at(address),
         "phases": _phases(fact),
         "parts": shown,
         "parts_with_hosts": _with_hosts(fact, shown),

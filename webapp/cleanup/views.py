@@ -34,7 +34,6 @@ from webapp.lib.keysets import page
 from webapp.lib.refusals import ActionRefused, refusal_as_message
 from webapp.lib.row_numbers import row_number
 from webapp.storage.models import StorageAudit
-from webapp.storage.replication_factor import factors_by_uri
 
 PLANS_A_PAGE = 25
 FILES_SHOWN = 50
@@ -263,7 +262,6 @@ def _contents(request: HttpRequest, shown_plan: CleanupPlan) -> dict[str, Any]:
         return {"damaged": str(error)}
     return {
         "manifest": manifest,
-        "replicated": factors_by_uri(root.uri for root in manifest.roots),
         "searched": [
             (audit, datetime.fromisoformat(audit.as_of) if audit.as_of else None)
             for audit in manifest.audits

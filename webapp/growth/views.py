@@ -22,7 +22,6 @@ from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, filter_form, searched
 from webapp.lib.quantities import UNKNOWN
 from webapp.lib.translations import gettext_lazy as _
-from webapp.storage.replication_factor import NONE, factors_of_clusters
 
 EMPTY = {
     "title": _("No day has been aggregated yet"),
@@ -133,7 +132,6 @@ def growth(request: HttpRequest) -> HttpResponse:
 def _jobs(request: HttpRequest, filters: GrowthFilters) -> dict[str, Any]:
     jobs, matching = searched(filters.qs)
     shown = page(jobs, filters.sorting.keys, request.GET.get("cursor", ""), PAGE_SIZE)
-    factors = factors_of_clusters()
     ended = Control(
         "ended",
         gettext("Ended or not"),
@@ -147,9 +145,7 @@ def _jobs(request: HttpRequest, filters: GrowthFilters) -> dict[str, Any]:
     )
     return {
         "page": shown,
-        "rows": [
-            (job, until_text(_until(job)), factors.get(job.cluster, NONE)) for job in shown.rows
-        ],
+        "rows": [(job, until_text(_until(job))) for job in shown.rows],
         "sorts": SORTS,
         "sorted_by": filters.sorting.name,
         "filter_form": filter_form(request, filters, *controls),

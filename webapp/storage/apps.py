@@ -1,4 +1,4 @@
-"""Registers the replication factor of storage, and withdraws attestations of removed clusters."""
+"""Withdraws attestations of removed clusters."""
 
 from typing import Any
 
@@ -10,12 +10,6 @@ class StorageConfig(AppConfig):
     name = "webapp.storage"
 
     def ready(self) -> None:
-        from webapp.checkpoints import replicated
-        from webapp.storage.replication_factor import (
-            factor_of_path,
-        )  # models are loaded only now
-
-        replicated.register(factor_of_path)
         pre_delete.connect(_withdraw_attestations, "fleet.Cluster", dispatch_uid="attestations")
 
 

@@ -67,10 +67,6 @@ class Amplified(models.Model):
         )
 
 
-MOST_REPLICATION = 512
-"""``dfs.replication.max`` of HDFS."""
-
-
 class StorageRootQuerySet(models.QuerySet["StorageRoot"]):
     def audited(self) -> Self:
         return self.filter(enabled=True)
@@ -102,14 +98,6 @@ class StorageRoot(models.Model):
     audit_every_h = models.PositiveIntegerField(
         null=True, blank=True, help_text="hours between two audits; empty for the setting"
     )
-    replication = models.PositiveSmallIntegerField(
-        null=True,
-        blank=True,
-        help_text=(
-            "copies that HDFS stores of each block; empty: from Flink's configuration, "
-            "otherwise unknown"
-        ),
-    )
     quarantine_uri = models.CharField(
         max_length=1000, blank=True, help_text="where a clean-up moves files; outside all roots"
     )
@@ -138,13 +126,6 @@ class StorageRoot(models.Model):
         if self.audit_every_h == 0:
             raise ValidationError(
                 {"audit_every_h": gettext("Give at least one hour, or nothing for the setting.")}
-            )
-        if self.replication is not None and not 1 <= self.replication <= MOST_REPLICATION:
-            raise ValidationError(
-                {
-                    "replication": gettext("Give 1 to %(most_replication)s copies, or nothing.")
-                    % {"most_replication": MOST_REPLICATION}
-                }
             )
 
     @property

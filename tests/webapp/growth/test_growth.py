@@ -7,12 +7,9 @@ from django.utils import timezone
 
 from tests.webapp.builders import cluster, job
 from tests.webapp.growth.days import MIB, NOW, audited, day, rolled
-from webapp.fleet.models import Cluster
 from webapp.growth.models import JobGrowth, StoredDay
 from webapp.growth.sorting import SORTS
 from webapp.growth.summing import sum_cluster
-from webapp.lib.quantities import bytes_text
-from webapp.storage.models import StorageRoot
 from webapp.work.models import DueWork
 from webapp.work.perform import perform
 
@@ -153,18 +150,6 @@ def test_page_and_api_have_the_same_figures(growing, viewer):
     assert "orders-enrich" in cells and "+2.1 MB/day" in cells and "in 91 days (91 to 91)" in cells
     (row,) = viewer.get("/api/v1/growth/?days=30").json()["results"]
     assert row["days_to_timeout"] == pytest.approx(91)
-
-
-def test_on_hdfs_each_total_has_its_raw_bytes_beside_it(growing, viewer):
-    root = StorageRoot.objects.create(uri="hdfs://ns/flink", replication=3)
-    root.clusters.set(Cluster.objects.all())
-    page = viewer.get("/growth/?days=30").content.decode()
-    assert f"{bytes_text(3 * 218 * MIB)} raw" in page
-    (row,) = viewer.get("/api/v1/growth/?days=30").json()["results"]
-    assert row["replication_factor"] == 3
-    root.replication = None
-    root.save()
-    assert " raw</small>" not in viewer.get("/growth/?days=30").content.decode()
 
 
 @pytest.mark.parametrize("metric", ["state", "uploaded", "unreferenced"])

@@ -52,7 +52,6 @@ SHOWN = frozenset(
         "plan",
         "purge",
         "remove",
-        "replication",
         "role",
         "root",
         "roots",

@@ -5,7 +5,6 @@ from rest_framework import serializers
 from webapp.growth.filters import GrowthFilters, ObjectiveFilters, ObjectiveRecordFilters
 from webapp.growth.models import JobGrowth, Objective, ObjectiveRecord
 from webapp.lib.api.lists import ListView, listed
-from webapp.storage.replication_factor import NONE, factors_of_clusters
 
 
 class ObjectiveSerializer(serializers.ModelSerializer[Objective]):
@@ -33,21 +32,8 @@ class ObjectiveRecordViews(ListView):
     filterset_class = ObjectiveRecordFilters
 
 
-_FACTOR = (
-    "how often HDFS stores each byte, which sizes count once; null where unknown, or no "
-    "matter of its storage"
-)
-
-
 class JobGrowthSerializer(serializers.ModelSerializer[JobGrowth]):
     """One job under all its ids, over one window."""
-
-    replication_factor = serializers.SerializerMethodField(help_text=_FACTOR)
-
-    def get_replication_factor(self, job: JobGrowth) -> float | None:
-        if not hasattr(self, "_factors"):
-            self._factors = factors_of_clusters()
-        return self._factors.get(job.cluster, NONE).factor
 
     class Meta:
         model = JobGrowth

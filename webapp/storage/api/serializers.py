@@ -20,7 +20,6 @@ from webapp.storage.models import (
     VerdictFigures,
 )
 from webapp.storage.presentation import as_seen, doubt_shown
-from webapp.storage.replication_factor import ReplicationFactor, factors_of
 
 _NOT_OURS = ("id", "audit")
 _OF_FILE = (
@@ -48,30 +47,10 @@ class StorageRootSerializer(serializers.ModelSerializer[StorageRoot]):
 
     clusters: Any = serializers.SlugRelatedField("name", many=True, read_only=True)
     attested = serializers.BooleanField(source="is_attested", read_only=True)
-    replication_factor = serializers.SerializerMethodField(
-        help_text="copies that HDFS keeps of each block; sizes count one; null: unknown"
-    )
-    replication_why = serializers.SerializerMethodField(
-        help_text="where the factor is from; empty for storages that are not HDFS"
-    )
 
     class Meta:
         model = StorageRoot
-        exclude = ("id", "attested_by", "replication")
-
-    def get_replication_factor(self, root: StorageRoot) -> float | None:
-        return self._factors(root)[root.uri].factor
-
-    def get_replication_why(self, root: StorageRoot) -> str:
-        return self._factors(root)[root.uri].why
-
-    def _factors(self, root: StorageRoot) -> dict[str, ReplicationFactor]:
-        if not hasattr(self, "_known") or root.uri not in self._known:
-            listed = getattr(self.parent, "instance", None)
-            self._known: dict[str, ReplicationFactor] = factors_of(
-                listed if listed is not None else [root]
-            )
-        return self._known
+        exclude = ("id", "attested_by")
 
 
 class StorageAuditSerializer(serializers.ModelSerializer[StorageAudit]):

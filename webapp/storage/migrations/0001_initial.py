@@ -483,17 +483,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "replication",
-                    models.PositiveSmallIntegerField(
-                        blank=True,
-                        help_text=(
-                            "copies that HDFS stores of each block; empty: from Flink's "
-                            "configuration, otherwise unknown"
-                        ),
-                        null=True,
-                    ),
-                ),
-                (
                     "quarantine_uri",
                     models.CharField(
                         blank=True,

@@ -20,7 +20,6 @@ from webapp.storage.models import StorageAudit, StorageRoot, VerdictFigures
 from webapp.storage.newest_audits import latest, latest_audits, loaded_figures
 from webapp.storage.orphan_proof import together, unreferenced
 from webapp.storage.presentation import MISSING, parts, point, summed, why_not_cleanable
-from webapp.storage.replication_factor import NONE, common, factors_of
 from webapp.storage.suggestions import suggestions
 from webapp.storage.views.parameters import parameter
 
@@ -75,11 +74,7 @@ def storage(request: HttpRequest) -> HttpResponse:
     recent = defaultdict(list)
     for verdict_figures in VerdictFigures.objects.filter(audit__in=latest_audits(), verdict=RECENT):
         recent[verdict_figures.audit_id, verdict_figures.root].append(verdict_figures)
-    replicated = factors_of(registered)
-    rows = [
-        _row(root, figures.pop(root.uri, None), recent, now) | {"replicated": replicated[root.uri]}
-        for root in registered
-    ]
+    rows = [_row(root, figures.pop(root.uri, None), recent, now) for root in registered]
     rows += [_row(None, figure, recent, now) for figure in figures.values()]
     audited = [row["figures"] for row in rows if row["figures"]]
     totals = summed(audited)
@@ -98,8 +93,6 @@ def storage(request: HttpRequest) -> HttpResponse:
         "totals": totals,
         "unreferenced": together(row["unreferenced"] for row in rows if row["unreferenced"]),
         "parts": parts(totals),
-        # Raw bytes of all roots together are known only if all have the same factor.
-        "replicated": common(replicated.get(row["uri"], NONE) for row in rows if row["figures"]),
         "audited": bool(audited),
         "oldest": min((row.as_of for row in audited), default=None),
         "audits": [

@@ -33,7 +33,6 @@ from webapp.storage.models import (
 from webapp.storage.newest_audits import latest_of
 from webapp.storage.orphan_proof import forecast, unreferenced
 from webapp.storage.presentation import doubt_shown, parts, reasons, text_of, why_not_cleanable
-from webapp.storage.replication_factor import factor_of
 from webapp.storage.views.parameters import parameter
 
 ROWS_A_PAGE = 25
@@ -72,7 +71,6 @@ def root(request: HttpRequest) -> HttpResponse:
         "badge": root_badge(registered, figures, now),
         "running": _running(uri),
         "query_uri": urlencode({"uri": uri}),
-        "replicated": factor_of(registered),
     }
     if figures is not None:
         known = is_known(registered, figures, now)

@@ -58,12 +58,6 @@ class Command(PreparedCommand):
             help="hours between audits (default: WEIR_STORAGE_AUDIT_H)",
         )
         parser.add_argument(
-            "--replication",
-            type=int,
-            metavar="N",
-            help="copies that HDFS stores of each block, for raw bytes",
-        )
-        parser.add_argument(
             "--quarantine",
             default="",
             metavar="URI",
@@ -119,7 +113,7 @@ class Command(PreparedCommand):
             options["kind"],
             options["every"],
         )
-        row.quarantine_uri, row.replication = options["quarantine"], options["replication"]
+        row.quarantine_uri = options["quarantine"]
         save(row, clusters)
         audit_now(timezone.now())
         if options["attest"]:
