@@ -1,5 +1,3 @@
-"""How states of plans and outcomes of files look."""
-
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.outcomes import FileOutcome

@@ -113,11 +113,9 @@ class Places:
 
     @property
     def folders(self) -> list[str]:
-        """Folders in quarantine, one for each root whose files are moved."""
         return list(self._folders.values())
 
     def read_at(self, path: str) -> str:
-        """The address at which a canonical path below a root is read."""
         root = next(root for root in self._roots.values() if is_below(path, root.uri))
         return Root(root.uri, root.read_at).readable(path)
 

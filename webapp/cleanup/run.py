@@ -97,8 +97,6 @@ class Run:
         return self.row(file, FileOutcome.FAILED, f"{type(error).__name__}: {error}"[:500])
 
     def each(self, files: Sequence[Planned], act: Callable[[Planned], Row]) -> list[Row]:
-        """Applies the action to each file, in parallel if the storage is remote."""
-
         def tried(file: Planned) -> Row:
             try:
                 return act(file)

@@ -1,5 +1,3 @@
-"""Pages of clean-up plans: the list, one plan with proof and journal, and its orders."""
-
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, fields
 from datetime import datetime

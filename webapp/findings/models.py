@@ -1,5 +1,3 @@
-"""Findings, and the occurrences from Spark that they are made of."""
-
 from typing import Any, ClassVar, Self
 
 from django.conf import settings
@@ -90,7 +88,6 @@ class FindingQuerySet(models.QuerySet["Finding"]):
         return self.filter(of_jobs([job_id], cluster))
 
     def worst_first(self) -> Self:
-        """By severity, then newest."""
         return self.order_by(*WORST_FIRST)
 
 
@@ -185,8 +182,6 @@ class Finding(models.Model):
 
 @scoped()
 class FindingHost(models.Model):
-    """A host that a finding names."""
-
     finding = models.ForeignKey(Finding, on_delete=models.CASCADE, related_name="named_hosts")
     cluster = models.CharField(max_length=100)
     host = models.CharField(max_length=300)

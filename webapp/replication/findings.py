@@ -40,7 +40,6 @@ def judge(replica: Replica, guard: WriteGuard, now: datetime) -> None:
 
 
 def close(replica: Replica, now: datetime) -> None:
-    """Close the findings of a copy that is no longer updated."""
     with transaction.atomic():
         marks.close([finding.pk for finding in _open(replica)], now)
     findings_changed.send(sender=None)

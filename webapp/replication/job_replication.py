@@ -1,5 +1,3 @@
-"""The copy of one job's checkpoints and its lag. Plain data for page, API and command."""
-
 from dataclasses import dataclass
 from datetime import datetime
 

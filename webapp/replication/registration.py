@@ -1,5 +1,3 @@
-"""Requests of copies of a job's checkpoints, and their checks."""
-
 import uuid
 from collections.abc import Iterable
 from datetime import datetime

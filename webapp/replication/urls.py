@@ -1,5 +1,3 @@
-"""Addresses of the copy of a job's checkpoints."""
-
 from django.urls import path
 
 from webapp.replication import views

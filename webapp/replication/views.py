@@ -1,5 +1,3 @@
-"""The page of the copy of a job's checkpoints."""
-
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -29,7 +27,6 @@ def tables(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
 @operators_only
 @require_POST
 def ask(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
-    """Request a copy at another place, kept up to date from now on."""
     view = look_up(request, cluster, job_id)
     destination = request.POST.get("destination", "").strip()
     every_s = request.POST.get("every_s", "")
@@ -53,7 +50,6 @@ def ask(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
 @operators_only
 @require_POST
 def order(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
-    """Run a round now, or stop or resume the copy."""
     view = look_up(request, cluster, job_id)
     replication = job_replication(view.job, view.now)
     if replication is None:

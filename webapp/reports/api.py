@@ -1,5 +1,3 @@
-"""Reports over the API: request one, see its state, download it."""
-
 from typing import Any
 
 from django.http import HttpResponse

@@ -1,5 +1,3 @@
-"""The due work of reports: requested ones."""
-
 from webapp.reports import work_keys
 from webapp.work.keys import number_of
 from webapp.work.lease import Lease

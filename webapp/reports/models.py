@@ -1,5 +1,3 @@
-"""Reports: request and result."""
-
 from typing import ClassVar, Self
 
 from django.conf import settings

@@ -70,5 +70,4 @@ def _narrowed_to(scope: ReportScope) -> str:
 
 
 def delete(report: IncidentReport) -> None:
-    """Delete a report; one being made ends at its next write."""
     IncidentReport.objects.filter(pk=report.pk).delete()

@@ -1,5 +1,3 @@
-"""The scope of a requested report: jobs, a range, or an alert."""
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -27,8 +25,6 @@ SHORTEST = timedelta(seconds=10)
 
 @dataclass(frozen=True)
 class JobKey:
-    """One job of a cluster."""
-
     cluster: str
     job_id: str
 
@@ -140,7 +136,6 @@ class RequestedScope:
 
 
 def read(parameters: QueryDict, at: datetime) -> RequestedScope:
-    """The form's content, from the current input."""
     keys = keys_of(parameters.getlist("job"))
     chosen = _jobs(keys)
     search = parameters.get("q", "").replace("\x00", "").strip()[:200]

@@ -1,5 +1,3 @@
-"""Pages of reports: list, request, progress, content, downloads."""
-
 from datetime import datetime
 from typing import Any
 

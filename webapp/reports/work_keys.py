@@ -1,5 +1,3 @@
-"""The due work of reports: its keys, its task, and the hint that starts it at once."""
-
 from datetime import datetime
 
 from django.db import transaction

@@ -1,5 +1,3 @@
-"""Badges of storage states."""
-
 from datetime import datetime, timedelta
 
 from django.conf import settings

@@ -154,7 +154,6 @@ class StorageAuditQuerySet(models.QuerySet["StorageAudit"]):
         )
 
     def newest(self) -> "StorageAudit | None":
-        """The loaded audit whose listing began last."""
         return self.loaded().order_by("-as_of", "-id").first()
 
 
@@ -483,7 +482,6 @@ class OperatorStateSize(OfAudit):
 
 class StorageStatementQuerySet(models.QuerySet["StorageStatement"]):
     def counting(self) -> Self:
-        """Statements neither taken back nor contradicted."""
         return self.filter(ended_at=None)
 
 

@@ -1,7 +1,3 @@
-"""Pages of findings: the list with filters, one finding with its evidence, and its figure over
-time.
-"""
-
 from datetime import datetime, timedelta
 from typing import Any
 

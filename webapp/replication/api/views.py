@@ -1,5 +1,3 @@
-"""Copies of checkpoints over the API."""
-
 from typing import Any
 
 from django.http import Http404

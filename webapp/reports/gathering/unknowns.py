@@ -25,7 +25,6 @@ def unknowns(
     scope: ReportScope,
     now: datetime,
 ) -> list[str]:
-    """Two queries."""
     sentences: list[str] = [
         message(
             "Nothing is known of job {name:name} on {name2:name}.",

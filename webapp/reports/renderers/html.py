@@ -85,7 +85,6 @@ _VERDICTS = {
 
 
 def verdict(tone: str) -> Badge:
-    """The verdict of the pages; an unfinished report has none."""
     return _VERDICTS.get(tone, UNKNOWN)
 
 

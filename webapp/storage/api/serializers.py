@@ -1,5 +1,3 @@
-"""Storage as JSON."""
-
 from collections.abc import Iterable
 from typing import Any
 

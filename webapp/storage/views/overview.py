@@ -1,5 +1,3 @@
-"""All roots: live and dead bytes of each, over time, and suggested roots."""
-
 from collections import defaultdict
 from collections.abc import Mapping
 from datetime import datetime

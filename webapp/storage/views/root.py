@@ -1,5 +1,3 @@
-"""One root: verdicts with reasons, jobs, checkpoints, chains, missing files, doubts."""
-
 from typing import Any
 from urllib.parse import urlencode
 

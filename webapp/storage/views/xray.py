@@ -1,5 +1,3 @@
-"""The X-ray of one checkpoint or savepoint, read from its ``_metadata``."""
-
 import logging
 from typing import Any
 

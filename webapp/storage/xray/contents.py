@@ -80,7 +80,6 @@ class Xray:
 
     @property
     def self_contained(self) -> bool:
-        """Whether no reference leaves its own job's directories."""
         return self.foreign_files == 0
 
     @property

@@ -38,8 +38,6 @@ class TooLarge(Refused):
 
 
 class Pieces:
-    """What the pieces of the file say beside its handles."""
-
     def __init__(self) -> None:
         self.header: Header | None = None
         self.end: End | None = None

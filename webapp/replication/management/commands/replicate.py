@@ -1,5 +1,3 @@
-"""Copy the checkpoints of a job to another place, and keep the copy up to date."""
-
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Any

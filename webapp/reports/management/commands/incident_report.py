@@ -1,5 +1,3 @@
-"""Make an incident report, and put its files into a folder."""
-
 import json
 from argparse import ArgumentParser
 from datetime import datetime

@@ -1,5 +1,3 @@
-"""Register a root of checkpoint storage to be audited."""
-
 import json
 from argparse import ArgumentParser
 from typing import Any

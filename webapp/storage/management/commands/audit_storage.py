@@ -1,5 +1,3 @@
-"""Audit checkpoint storage once, in the foreground."""
-
 import json
 from argparse import ArgumentParser
 from collections.abc import Iterator
