@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from spark_jobs.diagnosis.registry import all_rules
-from tests.webapp.builders import annotation, cluster, finding, job, occurrences
+from tests.webapp.builders import cluster, finding, job, occurrences
 from webapp.findings.models import Finding, ThresholdOverride
 
 pytestmark = pytest.mark.django_db
@@ -155,18 +155,6 @@ def test_the_query_count_of_a_finding_is_constant(viewer, now, django_assert_max
         page_of(viewer, one)
 
 
-def test_its_figure_is_drawn_over_time_with_its_threshold_and_what_happened(viewer, now):
-    of = job(at=now)
-    one = finding(of, at=now)
-    occurrences(one)
-    annotation(of, "restart", now - timedelta(minutes=5), "restart 1")
-    figure = viewer.get(reverse("finding-chart", args=(one.pk,))).json()["figure"]
-    assert figure["data"][0]["y"] == [0.96] * 12
-    texts = [label["text"] for label in figure["layout"]["annotations"]]
-    assert "threshold 80 %" in texts
-    assert any("restart 1" in text for text in texts)
-
-
 @pytest.mark.parametrize(
     "evidence",
     [
@@ -178,9 +166,8 @@ def test_its_figure_is_drawn_over_time_with_its_threshold_and_what_happened(view
         [{}],
     ],
 )
-def test_evidence_without_a_figure_says_so_instead_of_a_chart(viewer, now, evidence):
+def test_evidence_without_a_figure_has_a_page(viewer, now, evidence):
     one = finding(job(at=now), at=now, evidence=evidence or [])
-    assert viewer.get(reverse("finding-chart", args=(one.pk,))).json()["empty"]
     assert viewer.get(reverse("finding", args=(one.pk,))).status_code == 200
 
 
@@ -232,7 +219,6 @@ def test_a_finding_about_a_cluster_needs_no_job(viewer, now):
         "/findings/99999/",
         "/findings/99999999999999999999999/",
         "/rules/no.such/",
-        "/findings/99999/chart",
     ],
 )
 def test_what_is_not_there_is_not_found(viewer, now, path):

@@ -48,9 +48,6 @@ def files(request: HttpRequest) -> HttpResponse:
                 "verdict", gettext("Verdict"), [("", gettext("Any verdict")), *_options(NOT_LIVE)]
             ),
             Control("reason", gettext("Reason"), [("", gettext("Any reason")), *_options(reasons)]),
-            Control(
-                "kind", gettext("Kind of orphan"), [("", gettext("Any kind")), *_options(KINDS)]
-            ),
         ),
         "wanted": wanted,
         "found": page,

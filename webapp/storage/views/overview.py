@@ -13,8 +13,8 @@ from spark_jobs.storage_words import RECENT, VERDICTS
 from webapp.charts.answers import answer
 from webapp.charts.storage import StoragePoint, history
 from webapp.findings.models import Finding
-from webapp.storage.badges import AUDIT_BADGES, root_badge
-from webapp.storage.models import StorageAudit, StorageRoot, VerdictFigures
+from webapp.storage.badges import root_badge
+from webapp.storage.models import StorageRoot, VerdictFigures
 from webapp.storage.newest_audits import latest, latest_audits, loaded_figures
 from webapp.storage.orphan_proof import together, unreferenced
 from webapp.storage.presentation import MISSING, parts, point, summed, why_not_cleanable
@@ -60,7 +60,6 @@ def _points(rows: list[dict[str, Any]]) -> list[StoragePoint]:
     return points
 
 
-AUDITS_SHOWN = 8
 SUGGESTIONS_SHOWN = 20
 
 
@@ -93,10 +92,6 @@ def storage(request: HttpRequest) -> HttpResponse:
         "parts": parts(totals),
         "audited": bool(audited),
         "oldest": min((row.as_of for row in audited), default=None),
-        "audits": [
-            (audit, AUDIT_BADGES[audit.state])
-            for audit in StorageAudit.objects.order_by("-id")[:AUDITS_SHOWN]
-        ],
         "suggestions": suggested[:SUGGESTIONS_SHOWN],
         "suggested": len(suggested),
     }
