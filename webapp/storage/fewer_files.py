@@ -3,7 +3,6 @@ its newest ``_metadata``.
 """
 
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
@@ -27,6 +26,8 @@ from webapp.lib.flink_values import size_bytes, whole
 from webapp.storage.directory_owners import owner_of
 from webapp.work.lake import lake
 
+log = logging.getLogger(__name__)
+
 LOOK_BACKS = (timedelta(days=2), timedelta(days=30))
 """Roots are audited daily; what is older than a month is not kept."""
 MOST_FILES = 10_000
@@ -37,26 +38,16 @@ _OF_FILE = (
     "observed_at",
     "metadata_path",
     "metadata_bytes",
-    "metadata_modified",
     "checkpoint_id",
     "checkpoint_type",
     "handles",
 )
 
 
-@dataclass(frozen=True)
-class ReadMetadata:
-    """``files`` is None if it has more handles than a page reads."""
-
-    path: str
-    checkpoint_id: int | None
-    modified: datetime | None
-    handles: int
-    files: CheckpointFiles | None
-
-
-def newest_metadata(cluster: str, job_id: str, at: datetime) -> ReadMetadata | None:
-    """None if none was read; raises as the storage."""
+def newest_files(cluster: str, job_id: str, at: datetime) -> CheckpointFiles | None:
+    """Files of its newest checkpoint; None if none was read, or it has more handles than are read
+    here. Raises as the storage.
+    """
     for look_back in LOOK_BACKS:
         candidates = [
             (row, table)
@@ -102,53 +93,26 @@ def _files(
     ]
 
 
-def _read(row: dict[str, Any], table: str) -> ReadMetadata:
-    path, handles = row["metadata_path"], row["handles"] or 0
-    files = None
-    if handles <= MOST_HANDLES:
-        at = row["observed_at"]
-        rows = lake().read(
-            table,
-            where={"metadata_path": path},
-            from_time=at,
-            to_time=at,
-            columns=("ordinal", *COLUMNS),
-            limit=MOST_HANDLES + 1,
-        )
-        of_state = (step for step in rows.to_pylist() if step["ordinal"])
-        files = checkpoint_files(of_state, path.rpartition("/")[0], row["metadata_bytes"] or 0)
-    return ReadMetadata(path, row["checkpoint_id"], row["metadata_modified"], handles, files)
+def _read(row: dict[str, Any], table: str) -> CheckpointFiles | None:
+    if (row["handles"] or 0) > MOST_HANDLES:
+        return None
+    path, at = row["metadata_path"], row["observed_at"]
+    rows = lake().read(
+        table,
+        where={"metadata_path": path},
+        from_time=at,
+        to_time=at,
+        columns=("ordinal", *COLUMNS),
+        limit=MOST_HANDLES + 1,
+    )
+    handles = (handle for handle in rows.to_pylist() if handle["ordinal"])
+    return checkpoint_files(handles, path.rpartition("/")[0], row["metadata_bytes"] or 0)
 
 
 _LARGEST_FILE = "execution.checkpointing.file-merging.max-file-size"
 _RETAINED = ("state.checkpoints.num-retained", "execution.checkpointing.num-retained")
 _THREADS = "state.backend.rocksdb.checkpoint.transfer.thread.num"
 _MERGES_SINCE = (1, 20)
-
-
-@dataclass(frozen=True)
-class FileSettings:
-    """Settings of the cluster, else Flink's defaults; a job's may differ. ``can_merge``: None if
-    the version is unknown.
-    """
-
-    retained: int
-    threads: int
-    largest_file_bytes: int
-    can_merge: bool | None
-
-
-def file_settings(version: str | None, configuration: Mapping[str, Any] | None) -> FileSettings:
-    known, of = configuration or {}, release(version)
-    return FileSettings(
-        next((whole(known[key], 1) for key in reversed(_RETAINED) if key in known), 1),
-        whole(known.get(_THREADS), THREADS),
-        size_bytes(known.get(_LARGEST_FILE), LARGEST_FILE_BYTES),
-        None if of is None else of[:2] >= _MERGES_SINCE,
-    )
-
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -163,22 +127,21 @@ class FewerFiles:
 
 
 def fewer_files(job: JobCurrent, now: datetime) -> FewerFiles:
+    """By the settings of its cluster, else Flink's defaults; a job's may differ."""
     try:
-        read = newest_metadata(job.cluster, job.job_id, now)
+        files = newest_files(job.cluster, job.job_id, now)
     except Exception:  # The lake may be on any storage, with any error.
         log.exception(
             "References of %s on %s could not be read from the lake", job.job_id, job.cluster
         )
         return FewerFiles()
-    if read is None or read.files is None:
+    if files is None:
         return FewerFiles()
-    files, settings = read.files, file_settings(job.flink_version, job.configuration)
-    best, most = knee(inlined(files, settings.retained)), most_if_merged(files, settings)
-    return FewerFiles(most, best.files if best else None, best.threshold_bytes if best else None)
-
-
-def most_if_merged(files: CheckpointFiles, settings: FileSettings) -> int | None:
-    """None if its version cannot merge files, or already does."""
-    if not settings.can_merge or files.merged.any():
-        return None
-    return most_merged_files(files, settings.threads, settings.largest_file_bytes)
+    known, version = job.configuration or {}, release(job.flink_version)
+    merged = None
+    if version is not None and version[:2] >= _MERGES_SINCE and not files.merged.any():
+        largest_bytes = size_bytes(known.get(_LARGEST_FILE), LARGEST_FILE_BYTES)
+        merged = most_merged_files(files, whole(known.get(_THREADS), THREADS), largest_bytes)
+    retained = next((whole(known[key], 1) for key in reversed(_RETAINED) if key in known), 1)
+    best = knee(inlined(files, retained))
+    return FewerFiles(merged, best.files if best else None, best.threshold_bytes if best else None)

@@ -10,7 +10,7 @@ from tests.webapp.analyses.filesystem_calls.builders import metadata_of
 from tests.webapp.builders import job
 from tests.webapp.storage.builders import ROOT, audit, job_storage, root, root_figures
 from webapp.lib import scopes
-from webapp.storage.fewer_files import newest_metadata
+from webapp.storage.fewer_files import newest_files
 from webapp.storage.models import ChainLink, OperatorStateSize, StorageAudit
 from webapp.storage.operator_growth import operator_trends
 from webapp.work.lake import lake
@@ -38,8 +38,8 @@ def read(request, home):
 @pytest.mark.parametrize("scope", [scopes.EVERYTHING, scopes.OfClusters(["ours"])])
 def test_a_metadata_of_another_application_is_not_said_to_be_ours(read, scope):
     with scopes.within(scope):
-        assert newest_metadata("ours", REPEATED, timezone.now()) is None
-    found = newest_metadata("theirs", REPEATED, timezone.now())
+        assert newest_files("ours", REPEATED, timezone.now()) is None
+    found = newest_files("theirs", REPEATED, timezone.now())
     assert (found is not None) == (read == "theirs")
 
 
