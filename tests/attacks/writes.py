@@ -164,15 +164,13 @@ FORMS: dict[str, Write] = {
         lambda: {
             "uri": "s3://bucket/new",
             "kind": "checkpoints",
-            "audit_every_h": "24",
             "enabled": "on",
         }
     ),
     "storage-root-edit": operators(
         lambda: {
             "uri": _plan().roots[0],
-            "kind": "checkpoints",
-            "audit_every_h": "7",
+            "kind": "savepoints",
             "enabled": "on",
         }
     ),

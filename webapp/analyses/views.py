@@ -96,7 +96,7 @@ def root_page(request: HttpRequest, analysis: RootAnalysis) -> HttpResponse:
 
     def answer() -> Document:
         registered = StorageRoot.objects.filter(uri=figures.root).first()
-        known = is_known(registered, figures, inputs.now)
+        known = is_known(figures, inputs.now)
         return _as_far_as_known(analysis.answer(figures, inputs), is_known=known)
 
     address = reverse(f"storage-{analysis.name}")

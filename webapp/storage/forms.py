@@ -19,7 +19,6 @@ class StorageRootForm(forms.ModelForm):
             "read_at",
             "clusters",
             "enabled",
-            "audit_every_h",
             "quarantine_uri",
         )
         labels = {
@@ -28,13 +27,11 @@ class StorageRootForm(forms.ModelForm):
             "read_at": _("Read at"),
             "clusters": _("Clusters"),
             "enabled": _("Audit it"),
-            "audit_every_h": _("Hours between audits"),
             "quarantine_uri": _("Quarantine"),
         }
         help_texts = {
             "enabled": "",  # its label says it
             "uri": _("state.checkpoints.dir, such as s3://bucket/flink or hdfs://ns/flink"),
-            "audit_every_h": _("hours between two audits; empty for the setting"),
             "read_at": _(
                 "Where Weir reads the same files, if elsewhere: another mount or endpoint."
             ),

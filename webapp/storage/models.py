@@ -3,10 +3,8 @@
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils import timezone
-from django.utils.translation import gettext
 
 from ingest.storage.instants import CLOCK_SKEW
 from webapp.lib.messages.fields import MessageField, MessagesField
@@ -95,9 +93,6 @@ class StorageRoot(models.Model):
         help_text="that write to it or read from it",
     )
     enabled = models.BooleanField(default=True, help_text=_("audited on schedule"))
-    audit_every_h = models.PositiveIntegerField(
-        null=True, blank=True, help_text="hours between two audits; empty for the setting"
-    )
     quarantine_uri = models.CharField(
         max_length=1000, blank=True, help_text="where a clean-up moves files; outside all roots"
     )
@@ -121,12 +116,6 @@ class StorageRoot(models.Model):
 
     def __str__(self) -> str:
         return self.uri
-
-    def clean(self) -> None:
-        if self.audit_every_h == 0:
-            raise ValidationError(
-                {"audit_every_h": gettext("Give at least one hour, or nothing for the setting.")}
-            )
 
     @property
     def place(self) -> "Root":

@@ -13,7 +13,6 @@ SHOWN = frozenset(
     (
         "all",
         "apply",
-        "audit_every_h",
         "below",
         "cluster",
         "clusters",

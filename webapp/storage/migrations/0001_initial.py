@@ -475,14 +475,6 @@ class Migration(migrations.Migration):
                 ),
                 ("enabled", models.BooleanField(default=True, help_text="audited on schedule")),
                 (
-                    "audit_every_h",
-                    models.PositiveIntegerField(
-                        blank=True,
-                        help_text="hours between two audits; empty for the setting",
-                        null=True,
-                    ),
-                ),
-                (
                     "quarantine_uri",
                     models.CharField(
                         blank=True,

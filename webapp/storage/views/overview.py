@@ -104,16 +104,15 @@ def _row(
     recent: Mapping[tuple[str, str], list[VerdictFigures]],
     now: datetime,
 ) -> dict[str, Any]:
-    every_h = root.audit_every_h if root else None
     withheld = figures.audit.withheld.get(figures.root, "") if figures else ""
     return {
         "root": root,
         "uri": root.uri if root else figures.root,
         "figures": figures,
         "parts": parts(figures) if figures else (),
-        "unreferenced": unreferenced(figures.audit, recent[figures.audit_id, figures.root], every_h)
+        "unreferenced": unreferenced(figures.audit, recent[figures.audit_id, figures.root])
         if figures
         else None,
-        "badge": root_badge(root, figures, now),
+        "badge": root_badge(figures, now),
         "why": why_not_cleanable(figures.not_cleanable, withheld) if figures else [],
     }

@@ -29,7 +29,7 @@ from webapp.storage.models import (
     VerdictFigures,
 )
 from webapp.storage.newest_audits import latest_of
-from webapp.storage.orphan_proof import forecast, unreferenced
+from webapp.storage.orphan_proof import unreferenced
 from webapp.storage.presentation import doubt_shown, parts, reasons, text_of, why_not_cleanable
 from webapp.storage.views.parameters import parameter
 
@@ -66,15 +66,15 @@ def root(request: HttpRequest) -> HttpResponse:
         "uri": uri,
         "root": registered,
         "figures": figures,
-        "badge": root_badge(registered, figures, now),
+        "badge": root_badge(figures, now),
         "running": _running(uri),
         "query_uri": urlencode({"uri": uri}),
     }
     if figures is not None:
-        known = is_known(registered, figures, now)
+        known = is_known(figures, now)
         context |= {
             "known": known,
-            "late": is_late(registered, figures, now),
+            "late": is_late(figures, now),
             **_audit_context(request, figures, registered, known),
         }
     return render(request, "storage/root.html", context)
@@ -119,7 +119,6 @@ def _audit_context(
         (KeysetColumn("superseded"), KeysetColumn("id")),
         request.GET.get("missing", ""),
     )
-    every_h = registered.audit_every_h if registered else None
     stated = (
         statements.of_root(figures.root, STATEMENTS_SHOWN + 1)
         if scopes.current().is_everything
@@ -136,8 +135,7 @@ def _audit_context(
             *(text_of(audit, figures.root) if TWO_NAMES in figures.not_cleanable else ()),
         ],
         "reasons": reasons(verdicts),
-        "unreferenced": unreferenced(audit, verdicts, every_h),
-        "forecast": forecast(audit, verdicts, every_h),
+        "unreferenced": unreferenced(audit, verdicts),
         "counts": registered is not None
         and registered.attested_at is not None
         and registered.attested_at <= figures.as_of
