@@ -20,7 +20,6 @@ from webapp.charts.answers import answer
 from webapp.fleet.job_lookup import JobView, look_up
 from webapp.lib.messages.rendering import localised
 from webapp.storage.badges import is_known
-from webapp.storage.models import StorageRoot
 from webapp.storage.newest_audits import audited_or_404
 from webapp.storage.views.parameters import parameter
 
@@ -95,7 +94,6 @@ def root_page(request: HttpRequest, analysis: RootAnalysis) -> HttpResponse:
     figures, inputs = _root_arguments(request, analysis)
 
     def answer() -> Document:
-        registered = StorageRoot.objects.filter(uri=figures.root).first()
         known = is_known(figures, inputs.now)
         return _as_far_as_known(analysis.answer(figures, inputs), is_known=known)
 

@@ -5,19 +5,22 @@ from webapp.lib.badges import UNKNOWN, Badge
 from webapp.lib.translations import gettext_lazy as _
 
 STATES: dict[str, Badge] = {
-    PlanState.BUILDING: Badge(_("being made"), "○", "done"),
-    PlanState.REFUSED: Badge(_("not made"), "▲", "crit"),
-    PlanState.PLANNED: Badge(_("waits for approval"), "◆", "warn"),
-    PlanState.APPROVED: Badge(_("approved"), "●", "ok"),
-    PlanState.APPLYING: Badge(_("being applied"), "○", "done"),
-    PlanState.HALTED: Badge(_("stopped in doubt"), "▲", "crit"),
-    PlanState.QUARANTINED: Badge(_("in quarantine"), "◆", "warn"),
-    PlanState.UNMOVED: Badge(_("no file moved"), "■", "unknown"),
-    PlanState.UNDOING: Badge(_("being undone"), "○", "done"),
-    PlanState.UNDONE: Badge(_("undone"), "■", "unknown"),
-    PlanState.PURGING: Badge(_("being purged"), "○", "done"),
-    PlanState.PURGED: Badge(_("purged"), "■", "ok"),
-    PlanState.WITHDRAWN: Badge(_("withdrawn"), "■", "unknown"),
+    state: Badge(state.label, shape, tone)
+    for state, shape, tone in (
+        (PlanState.BUILDING, "○", "done"),
+        (PlanState.REFUSED, "▲", "crit"),
+        (PlanState.PLANNED, "◆", "warn"),
+        (PlanState.APPROVED, "●", "ok"),
+        (PlanState.APPLYING, "○", "done"),
+        (PlanState.HALTED, "▲", "crit"),
+        (PlanState.QUARANTINED, "◆", "warn"),
+        (PlanState.UNMOVED, "■", "unknown"),
+        (PlanState.UNDOING, "○", "done"),
+        (PlanState.UNDONE, "■", "unknown"),
+        (PlanState.PURGING, "○", "done"),
+        (PlanState.PURGED, "■", "ok"),
+        (PlanState.WITHDRAWN, "■", "unknown"),
+    )
 }
 EMPTY = Badge(_("holds no file"), "■", "unknown")
 EXPIRED = Badge(_("expired"), "■", "unknown")

@@ -71,7 +71,6 @@ class ReportRequest(serializers.Serializer[Any]):
     jobs = BoundedList(child=JobChoice(), required=False, max_length=MOST_JOBS, default=list)
     alert = _optional_text(help_text="uid of an alert")
     incident = _optional_text(help_text="uid of an incident: all of its jobs")
-    title = _optional_text(max_length=200)
 
     def get_fields(self) -> dict[str, Any]:
         # "from" is a word of Python.
@@ -167,7 +166,6 @@ def _request(entered: dict[str, Any], request: Request) -> IncidentReport:
         user=request.user,
         name=request.user.get_username(),
         at=now,
-        title=entered["title"],
         from_alert=entered["incident"] or entered["alert"],
     )
 

@@ -82,7 +82,6 @@ def _gather(report: IncidentReport, now: datetime) -> Report:
             uid=report.uid,
             made_at=now,
             made_by=report.author_name,
-            title=report.title,
             from_alert=report.from_alert,
         )
 

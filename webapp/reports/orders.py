@@ -11,7 +11,6 @@ from webapp.lib.refusals import ActionRefused
 from webapp.reports import work_keys
 from webapp.reports.models import IncidentReport
 from webapp.reports.report_scope import BadScope, JobKey, ReportScope, checked, rows_of
-from webapp.reports.texts import name as plain_name
 
 MOST_WAITING = 100
 """Waiting requests: a broken script must not fill the queue."""
@@ -27,7 +26,7 @@ def scope_of(report: IncidentReport) -> ReportScope:
 
 
 def request_report(
-    scope: ReportScope, *, user: Any, name: str, at: datetime, title: str = "", from_alert: str = ""
+    scope: ReportScope, *, user: Any, name: str, at: datetime, from_alert: str = ""
 ) -> IncidentReport:
     """Request an incident report. Raises :class:`BadScope` if none of the jobs was ever seen, and
     :class:`ActionRefused`.
@@ -47,7 +46,6 @@ def request_report(
             jobs=[[job.cluster, job.job_id] for job in scope.jobs],
             start=scope.start,
             end=scope.end,
-            title=plain_name(title),
             from_alert=from_alert[:64],
             author=user,
             author_name=name[:200],

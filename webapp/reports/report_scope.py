@@ -8,7 +8,7 @@ from django.http import QueryDict
 from ingest.messages import message
 from webapp.alerting.models import Alert
 from webapp.findings.models import Finding
-from webapp.fleet.attempts import has_id_like, lived_in, of_jobs, other_attempts
+from webapp.fleet.attempts import lived_in, of_jobs, other_attempts
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.job_lookup import whole_life
 from webapp.fleet.models import Cluster, JobCurrent
@@ -113,18 +113,18 @@ def check_span(start: datetime, end: datetime) -> None:
 BEFORE, AFTER = timedelta(minutes=15), timedelta(minutes=5)
 """Around an alert: what led to it came before."""
 SHORT_LIFE = timedelta(hours=6)
-MOST_FOUND = 30
+MOST_SHOWN = 30
+_LARGE = ("graph", "configuration", "checkpoint_config")
 
 
 @dataclass(frozen=True)
 class RequestedScope:
-    """What the form shows: ``chosen`` and ``found`` jobs, and the range as texts."""
+    """What the form shows: ``chosen`` jobs, the ``worst`` others, and the range as texts."""
 
     chosen: tuple[JobCurrent, ...]
-    found: tuple[JobCurrent, ...]
+    worst: tuple[JobCurrent, ...]
     from_text: str
     to_text: str
-    search: str
 
     @property
     def from_shown(self) -> str:
@@ -135,15 +135,13 @@ class RequestedScope:
         return timeranges.as_shown(self.to_text)
 
 
-def read(parameters: QueryDict, at: datetime) -> RequestedScope:
+def read(parameters: QueryDict) -> RequestedScope:
     keys = keys_of(parameters.getlist("job"))
     chosen = _jobs(keys)
-    search = parameters.get("q", "").replace("\x00", "").strip()[:200]
-    jobs = _find_jobs(search, keys) if search or not chosen else []
     from_text, to_text = parameters.get("from", "").strip(), parameters.get("to", "").strip()
     if chosen and not from_text:
         from_text, to_text = proposed(chosen)
-    return RequestedScope(tuple(chosen), tuple(jobs), from_text, to_text, search)
+    return RequestedScope(tuple(chosen), tuple(_worst_jobs(keys)), from_text, to_text)
 
 
 def proposed(jobs: Sequence[JobCurrent]) -> tuple[str, str]:
@@ -251,25 +249,14 @@ def _worst_of(cluster: str) -> list[JobKey]:
 
 
 def _jobs(keys: Sequence[JobKey]) -> list[JobCurrent]:
-    known = {
-        JobKey(row.cluster, row.job_id): row
-        for row in rows_of(keys).defer("graph", "configuration", "checkpoint_config")
-    }
+    known = {JobKey(row.cluster, row.job_id): row for row in rows_of(keys).defer(*_LARGE)}
     return [known[key] for key in dict.fromkeys(keys) if key in known][:MOST_JOBS]
 
 
-def _find_jobs(search: str, keys: Sequence[JobKey]) -> list[JobCurrent]:
-    newest = JobCurrent.objects.newest_attempts()
-    rows = newest.defer("graph", "configuration", "checkpoint_config").order_by(
-        "-trouble", "-last_seen_at", "id"
-    )
-    if search:
-        rows = rows.filter(
-            Q(name__icontains=search) | has_id_like(search.lower()) | Q(cluster=search)
-        )
-    return [
-        row for row in rows[: MOST_FOUND + len(keys)] if JobKey(row.cluster, row.job_id) not in keys
-    ][:MOST_FOUND]
+def _worst_jobs(chosen: Sequence[JobKey]) -> list[JobCurrent]:
+    newest = JobCurrent.objects.newest_attempts().defer(*_LARGE)
+    rows = newest.order_by("-trouble", "-last_seen_at", "id")[: MOST_SHOWN + len(chosen)]
+    return [row for row in rows if JobKey(row.cluster, row.job_id) not in chosen][:MOST_SHOWN]
 
 
 def _is_past(job: JobCurrent) -> bool:

@@ -62,7 +62,6 @@ def new(request: HttpRequest) -> HttpResponse:
     """The request form; by POST the request, for the jobs and the range in it, or for the alert or
     incident in the address.
     """
-    now = timezone.now()
     if request.method == "POST":
         try:
             report = _ordered(request)
@@ -70,12 +69,8 @@ def new(request: HttpRequest) -> HttpResponse:
             messages.error(request, str(error))
         else:
             return redirect("report", report.uid)
-    asked = report_scope.read(
-        absolute(request.POST) if request.method == "POST" else request.GET, now
-    )
-    return render(
-        request, "reports/new.html", {"asked": asked, "title": request.POST.get("title", "")[:200]}
-    )
+    entered = absolute(request.POST) if request.method == "POST" else request.GET
+    return render(request, "reports/new.html", {"asked": report_scope.read(entered)})
 
 
 @require_GET
@@ -142,9 +137,8 @@ def download(request: HttpRequest, uid: str, form: str) -> HttpResponseBase:
 def _ordered(request: HttpRequest) -> IncidentReport:
     now = timezone.now()
     scope, uid = _asked_of(request, now)
-    title, name = request.POST.get("title", "")[:200], request.user.get_username()
     return orders.request_report(
-        scope, user=request.user, name=name, at=now, title=title, from_alert=uid
+        scope, user=request.user, name=request.user.get_username(), at=now, from_alert=uid
     )
 
 

@@ -48,7 +48,7 @@ def hostile(db) -> Report:
     of = expiring(HOSTILE)
     event(of, "tm_heartbeat_timeout", T0, HOSTILE, level="ERROR", host=HOSTILE, vertex_name=HOSTILE)
     exception(of, T0, HOSTILE[:300], task=HOSTILE, stacktrace=HOSTILE, host=HOSTILE)
-    return told(of, title="")
+    return told(of)
 
 
 def test_a_report_survives_its_way_through_json(hostile):

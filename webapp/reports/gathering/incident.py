@@ -28,7 +28,6 @@ def gather(
     uid: str,
     made_at: datetime,
     made_by: str,
-    title: str = "",
     from_alert: str = "",
 ) -> Report:
     """About thirty bounded queries per job. A job submitted again in this range is reported under
@@ -68,7 +67,7 @@ def gather(
         parts.append(pages.all_unknowns(unknown))
     report = Report(
         uid=uid,
-        title=title or pages.title(incident, document.verdict.sentence),
+        title=pages.title(incident, document.verdict.sentence),
         made_at=made_at,
         made_by=made_by,
         start=scope.start,

@@ -62,7 +62,6 @@ class Command(PreparedCommand):
             metavar="T",
             help="(default: now; for an ended job, its end)",
         )
-        parser.add_argument("--title", default="", help="title (default: generated)")
         parser.add_argument(
             "--out",
             type=Path,
@@ -97,7 +96,6 @@ class Command(PreparedCommand):
             uid=new_report_uid(),
             made_at=now,
             made_by=command_line_name(),
-            title=options["title"][:200],
             from_alert=options["alert"] or "",
         )
 
