@@ -11,8 +11,6 @@ from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from webapp.alerting.models import Alert
-from webapp.incidents.models import Incident
 from webapp.lib.api.errors import CONFLICT
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.api.parsing import BoundedList
@@ -148,19 +146,9 @@ class ReportViews(ListView):
 
 def _request(entered: dict[str, Any], request: Request) -> IncidentReport:
     now = timezone.now()
-    if entered["incident"]:
-        scope = report_scope.scope_of_incident(
-            get_object_or_404(Incident, uid=entered["incident"]), now
-        )
-    elif entered["alert"]:
-        scope = report_scope.scope_of_alert(get_object_or_404(Alert, uid=entered["alert"]), now)
-    else:
-        scope = report_scope.scope(
-            [JobKey(job["cluster"], job["job_id"]) for job in entered["jobs"]],
-            entered["from"],
-            entered["to"],
-            now,
-        )
+    jobs = [JobKey(job["cluster"], job["job_id"]) for job in entered["jobs"]]
+    scope = report_scope.scope_from(entered["incident"], entered["alert"], now)
+    scope = scope or report_scope.scope(jobs, entered["from"], entered["to"], now)
     return orders.request_report(
         scope,
         user=request.user,

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Max, Min, Q, QuerySet
 from django.http import QueryDict
+from django.shortcuts import get_object_or_404
 
 from ingest.messages import message
 from webapp.alerting.models import Alert
@@ -236,6 +237,15 @@ def scope_of_incident(incident: Incident, at: datetime) -> ReportScope:
     ended = min(drawable(incident.ended_at or at) + AFTER, at)
     end = max(ended, began + BEFORE)
     return checked(jobs or _worst_of(incident.cluster), max(began, end - LONGEST), end)
+
+
+def scope_from(incident: str, alert: str, at: datetime) -> ReportScope | None:
+    """By the uid of an incident or an alert; None if neither is given. Raises :class:`BadScope` and
+    ``Http404``.
+    """
+    if incident:
+        return scope_of_incident(get_object_or_404(Incident, uid=incident), at)
+    return scope_of_alert(get_object_or_404(Alert, uid=alert), at) if alert else None
 
 
 def _worst_of(cluster: str) -> list[JobKey]:

@@ -1,4 +1,3 @@
-from datetime import datetime
 from typing import Any
 
 from csp.decorators import csp_exempt
@@ -11,8 +10,6 @@ from django.utils.translation import get_language_from_request, gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from webapp.accounts.guards import operators_only
-from webapp.alerting.models import Alert
-from webapp.incidents.models import Incident
 from webapp.lib.badges import UNKNOWN, Badge
 from webapp.lib.keysets import page
 from webapp.lib.messages.rendering import localised
@@ -25,7 +22,6 @@ from webapp.reports.models import IncidentReport
 from webapp.reports.renderers.files import FORMS
 from webapp.reports.renderers.html import context as context_of
 from webapp.reports.renderers.html import verdict
-from webapp.reports.report_scope import ReportScope
 from webapp.reports.stored_reports import Gone, content, document_of
 
 REPORT_BADGES: dict[str, Badge] = {
@@ -135,22 +131,18 @@ def download(request: HttpRequest, uid: str, form: str) -> HttpResponseBase:
 
 
 def _ordered(request: HttpRequest) -> IncidentReport:
-    now = timezone.now()
-    scope, uid = _asked_of(request, now)
-    return orders.request_report(
-        scope, user=request.user, name=request.user.get_username(), at=now, from_alert=uid
-    )
-
-
-def _asked_of(request: HttpRequest, now: datetime) -> tuple[ReportScope, str]:
-    """The scope and uid of the incident or alert in the address, else the scope in the form. Raises
-    :class:`BadScope`.
+    """Of the incident or alert in the address, else of the jobs in the form. Raises
+    :class:`ActionRefused` and :class:`BadScope`.
     """
-    if uid := _uid(request, "incident"):
-        return report_scope.scope_of_incident(get_object_or_404(Incident, uid=uid), now), uid
-    if uid := _uid(request, "alert"):
-        return report_scope.scope_of_alert(get_object_or_404(Alert, uid=uid), now), uid
-    return report_scope.scope_of(absolute(request.POST), now), ""
+    now, incident, alert = timezone.now(), _uid(request, "incident"), _uid(request, "alert")
+    scope = report_scope.scope_from(incident, alert, now)
+    return orders.request_report(
+        scope or report_scope.scope_of(absolute(request.POST), now),
+        user=request.user,
+        name=request.user.get_username(),
+        at=now,
+        from_alert=incident or alert,
+    )
 
 
 def _uid(request: HttpRequest, name: str) -> str:
