@@ -56,7 +56,6 @@ class CleanupPlanSerializer(serializers.ModelSerializer[CleanupPlan]):
             "approved_at",
             "approved_name",
             "approved_through",
-            "files_per_s",
             "grace_s",
             "ordered_name",
             "started_at",

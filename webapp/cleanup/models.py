@@ -72,7 +72,6 @@ class CleanupPlan(models.Model):
     approved_through = models.CharField(
         max_length=200, blank=True, help_text="page, or the token that was used"
     )
-    files_per_s = models.FloatField(help_text="at most so many files are touched a second")
     grace_s = models.PositiveBigIntegerField(help_text="from the end of applying to the purge")
     ordered_name = models.CharField(
         max_length=200, blank=True, help_text="who asked for what is being done now"

@@ -65,7 +65,6 @@ def request_plan(
         created_by=user,
         created_name=name[:200],
         expires_at=at + timedelta(hours=settings.WEIR.plan_expires_h),
-        files_per_s=settings.WEIR.cleanup_files_per_s,
         grace_s=settings.WEIR.quarantine_h * 3600,
     )
 

@@ -4,6 +4,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -212,7 +213,7 @@ def _orders(
             "First everything is audited again. Files that may still be removed are moved to "
             "quarantine, at most %(files_per_s)s a second; what changed is skipped."
         )
-        pace = f"{shown_plan.files_per_s:,.0f}"
+        pace = f"{settings.WEIR.cleanup_files_per_s:,.0f}"
         yield (
             "apply",
             "primary",

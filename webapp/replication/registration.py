@@ -124,13 +124,6 @@ def register(
     return row
 
 
-def set_interval(replica: Replica, every_s: int) -> None:
-    """Raises :class:`InputRefused`."""
-    _refuse_interval(every_s)
-    replica.every_s = every_s
-    replica.save(update_fields=["every_s"])
-
-
 def _refuse_interval(every_s: int) -> None:
     if not LEAST_EVERY_S <= every_s <= MOST_EVERY_S:
         raise InputRefused(

@@ -47,24 +47,6 @@ class VerdictCounts(models.Model):
         abstract = True
 
 
-class Amplified(models.Model):
-    """Merged files: bytes on disk, and referenced bytes."""
-
-    segmented_files = models.BigIntegerField()
-    segmented_file_bytes = models.BigIntegerField()
-    live_segment_bytes = models.BigIntegerField()
-
-    class Meta:
-        abstract = True
-
-    @property
-    def amplification(self) -> float | None:
-        """Bytes on disk per referenced byte; ``None`` without merged files."""
-        return (
-            self.segmented_file_bytes / self.live_segment_bytes if self.live_segment_bytes else None
-        )
-
-
 class StorageRootQuerySet(models.QuerySet["StorageRoot"]):
     def audited(self) -> Self:
         return self.filter(enabled=True)
@@ -202,7 +184,7 @@ class StorageAudit(models.Model):
 
 
 @scoped_as("storage.StorageRoot", by="root", key="uri")
-class RootFigures(OfAudit, VerdictCounts, Amplified):
+class RootFigures(OfAudit, VerdictCounts):
     """Serving table ``storage_root``: one root in one audit.
 
     Stored for years, one a day, as the root's history.
@@ -239,7 +221,6 @@ class VerdictFigures(OfAudit):
     kind = models.CharField(max_length=64)
     files = models.BigIntegerField()
     bytes = models.BigIntegerField()
-    raw_bytes = models.BigIntegerField(null=True)
 
     class Meta:
         constraints = [
@@ -277,7 +258,7 @@ class AuditDoubt(OfAudit):
 
 
 @scoped()
-class JobStorage(OfAudit, VerdictCounts, Amplified):
+class JobStorage(OfAudit, VerdictCounts):
     """Serving table ``storage_job``: one job's directory.
 
     ``cluster`` is empty unless it alone is known to write there.
@@ -291,7 +272,9 @@ class JobStorage(OfAudit, VerdictCounts, Amplified):
     terminal = models.BooleanField(null=True)
     files = models.BigIntegerField()
     bytes = models.BigIntegerField()
-    raw_bytes = models.BigIntegerField(null=True)
+    segmented_files = models.BigIntegerField()
+    segmented_file_bytes = models.BigIntegerField()
+    live_segment_bytes = models.BigIntegerField()
     small_files = models.BigIntegerField()
     foreign_files = models.BigIntegerField()
     foreign_bytes = models.BigIntegerField()
@@ -355,7 +338,7 @@ class ChainLink(OfAudit):
 
 
 @scoped()
-class CheckpointStorage(OfAudit, Amplified):
+class CheckpointStorage(OfAudit):
     """Serving table ``storage_checkpoint``: one checkpoint whose ``_metadata`` was read."""
 
     metadata_path = models.CharField(max_length=URI_LENGTH)
@@ -368,9 +351,6 @@ class CheckpointStorage(OfAudit, Amplified):
     modified = models.DateTimeField(null=True)
     files = models.BigIntegerField()
     bytes = models.BigIntegerField()
-    inline_bytes = models.BigIntegerField()
-    own_files = models.BigIntegerField()
-    own_bytes = models.BigIntegerField()
     foreign_files = models.BigIntegerField()
     foreign_bytes = models.BigIntegerField()
     missing_files = models.BigIntegerField()
@@ -379,18 +359,7 @@ class CheckpointStorage(OfAudit, Amplified):
     relocatable = models.BooleanField()
     resolvable = models.BooleanField(null=True)
     previous_path = models.TextField(null=True)
-    shared_files = models.BigIntegerField(null=True)
-    shared_bytes = models.BigIntegerField(null=True)
-    shared_segments = models.BigIntegerField(null=True)
-    shared_segment_bytes = models.BigIntegerField(null=True)
     new_files = models.BigIntegerField(null=True)
-    new_bytes = models.BigIntegerField(null=True)
-    new_segments = models.BigIntegerField(null=True)
-    new_segment_bytes = models.BigIntegerField(null=True)
-    dropped_files = models.BigIntegerField(null=True)
-    dropped_bytes = models.BigIntegerField(null=True)
-    dropped_segments = models.BigIntegerField(null=True)
-    dropped_segment_bytes = models.BigIntegerField(null=True)
     verdict = models.CharField(max_length=32)
     successor_job_id = models.CharField(max_length=64, null=True)
 

@@ -213,9 +213,7 @@ def why_not_cleanable(codes: Sequence[str], withheld: str) -> list[str]:
 
 @dataclass(frozen=True)
 class ShownDoubt:
-    """``actions``: what somebody can do about it; ``statements``: addresses of forms for statements
-    that end it → their names.
-    """
+    """``actions``: what somebody can do about it; ``statements`` end it."""
 
     row: AuditDoubt
     means: str

@@ -89,7 +89,6 @@ def audited(
         cleanable=False,
         not_cleanable=[],
         **VERDICTS | {"orphan_bytes": sums[1], "recent_bytes": sums[2]},
-        **MERGED,
     )
     JobStorage.objects.bulk_create(
         JobStorage(

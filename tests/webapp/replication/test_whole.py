@@ -111,7 +111,7 @@ def test_how_often_workers_look_stays_as_it_was_set(world: World, job: JobCurren
     assert refused(str(world.copy), "--every", "14")[0] == 2
     run(str(world.copy))
     assert interval() == (300, 300)
-    assert "every 1 min." in run("--every", "60") and interval() == (60, 60)
+    assert "every 1 min." in run(str(world.copy), "--every", "60") and interval() == (60, 60)
     run(str(world.copy))
     assert interval() == (60, 60)
     assert refused("--every", "0")[0] == 2 and refused("--show", "--every", "90")[0] == 2

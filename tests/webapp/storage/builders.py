@@ -53,7 +53,6 @@ def audit(audit_id: str = "storage-1", *, as_of: datetime = T0, **fields: Any) -
 def root_figures(of: StorageAudit, uri: str = ROOT, **fields: Any) -> RootFigures:
     row = {
         **COUNTS,
-        **MERGED,
         "as_of": of.as_of,
         "files": 10,
         "bytes": 1_000_000,
@@ -106,15 +105,11 @@ def checkpoint_storage(
     of: StorageAudit, checkpoint_id: int = 7, job_id: str = JOB, uri: str = ROOT, **fields: Any
 ) -> CheckpointStorage:
     row = {
-        **MERGED,
         "metadata_path": f"{uri}/{job_id}/chk-{checkpoint_id}/_metadata",
         "checkpoint_id": checkpoint_id,
         "is_savepoint": False,
         "files": 4,
         "bytes": 400_000,
-        "inline_bytes": 0,
-        "own_files": 4,
-        "own_bytes": 400_000,
         "foreign_files": 0,
         "foreign_bytes": 0,
         "missing_files": 0,

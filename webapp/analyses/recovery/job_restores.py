@@ -20,7 +20,7 @@ from webapp.checkpoints.outages import outages
 from webapp.fleet.models import JobCurrent, JobStart
 from webapp.lib.outage import Outage
 from webapp.storage.operator_growth import operator_trends
-from webapp.storage.xray import xray_cache
+from webapp.storage.xray import xray_reader
 from webapp.storage.xray.contents import Xray
 from webapp.storage.xray.location import NotLocated, located
 
@@ -320,7 +320,7 @@ def _xray(fact: CheckpointFact, unknown: list[str]) -> Xray | None:
         )
         return None
     try:
-        return xray_cache.xray(located(fact.external_path))
+        return xray_reader.xray(located(fact.external_path))
     except FileNotFoundError:
         unknown.append(
             message(

@@ -92,10 +92,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "files_per_s",
-                    models.FloatField(help_text="at most so many files are touched a second"),
-                ),
-                (
                     "grace_s",
                     models.PositiveBigIntegerField(
                         help_text="from the end of applying to the purge"

@@ -10,7 +10,7 @@ from spark_jobs.diagnosis.registry import all_rules
 from webapp.findings.badges import CONFIDENCE_MEANS, SEVERITY_BADGES
 from webapp.findings.choices import FindingState
 from webapp.findings.dumped_vertices import dumped_vertex_of
-from webapp.findings.filters import ANY_STATE, BURN, PageFilters
+from webapp.findings.filters import ANY_STATE, FindingFilters
 from webapp.findings.list_controls import rule_control, severity_control
 from webapp.findings.models import Finding
 from webapp.findings.presentation import shown, with_known_bugs
@@ -25,16 +25,14 @@ from webapp.lib.row_numbers import row_number
 from webapp.lib.timeranges import around
 
 PAGE_SIZE = 50
-MOST_BESIDE = 12
-LEAST_AIR = timedelta(minutes=2)
 LEAST_SHOWN = timedelta(minutes=30)
 
 
 def findings(request: HttpRequest) -> HttpResponse:
-    filters = PageFilters.from_page(request.GET, Finding.objects.all())
+    filters = FindingFilters.from_page(request.GET, Finding.objects.all())
     listed = page(
         filters.qs.defer("cause", "evidence", "data"),
-        filters.keys,
+        filters.page_keys,
         request.GET.get("cursor", ""),
         PAGE_SIZE,
     )
@@ -55,11 +53,6 @@ def findings(request: HttpRequest) -> HttpResponse:
                     (FindingState.CLOSED, gettext("closed")),
                     (ANY_STATE, gettext("open and closed")),
                 ],
-            ),
-            Control(
-                "sort",
-                gettext("Order"),
-                [("", gettext("usual order")), (BURN, gettext("by the objective that burns"))],
             ),
         ),
         "page": listed,
@@ -86,9 +79,6 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
         .first()
     )
     first, last = drawable(row.first_seen), drawable(row.last_seen)
-    beside = Finding.objects.of_job(row.cluster, row.job_id).filter(
-        first_seen__lte=last + LEAST_AIR, last_seen__gte=first - LEAST_AIR
-    )
     context: dict[str, Any] = {
         "finding": row,
         "shown": about,
@@ -98,11 +88,6 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
         "confidence_means": CONFIDENCE_MEANS.get(row.confidence, ""),
         "job": job,
         "hosts": hosts_of(row.data, row.related),
-        "beside": [
-            shown(earlier) for earlier in beside.exclude(pk=row.pk).worst_first()[:MOST_BESIDE]
-        ]
-        if row.job_id
-        else [],
     }
     if job and (vertex_id := dumped_vertex_of(row)):
         context["dumped_vertex_id"] = vertex_id

@@ -113,7 +113,6 @@ def _facts(figures: JobFigures) -> Iterator[Fact]:
         yield Fact("restored_from", message("Restored from"), restored, "mono")
     yield Fact("restarts", message("Restarts"), figures.restarts, "count", message("in this time"))
     yield Fact("interval_ms", message("Checkpoint interval"), figures.interval_ms, "ms")
-    yield Fact("timeout_ms", message("Checkpoint time-out"), job.checkpoint_timeout_ms, "ms")
 
 
 def _exceptions(figures: JobFigures) -> Table:

@@ -63,28 +63,20 @@ class _OfAudit(serializers.ModelSerializer[Any]):
     audit_id = serializers.CharField(read_only=True)
 
 
-class _Amplified(_OfAudit):
-    amplification = serializers.FloatField(
-        read_only=True, allow_null=True, help_text="bytes on disk per byte that is needed"
-    )
-
-
-def _serializer(model: type[Model], about: str, base: Any = _OfAudit) -> Any:
+def _serializer(model: type[Model], about: str) -> Any:
     meta = type("Meta", (), {"model": model, "exclude": _NOT_OURS})
-    return type(f"{model.__name__}Serializer", (base,), {"__doc__": about, "Meta": meta})
+    return type(f"{model.__name__}Serializer", (_OfAudit,), {"__doc__": about, "Meta": meta})
 
 
 RootFiguresSerializer = _serializer(
-    RootFigures, "One root in one audit: files and bytes of each verdict.", _Amplified
+    RootFigures, "One root in one audit: files and bytes of each verdict."
 )
 VerdictFiguresSerializer = _serializer(
     VerdictFigures, "Files of one root by verdict, reason and kind."
 )
-JobStorageSerializer = _serializer(
-    JobStorage, "The directories of one job in one root.", _Amplified
-)
+JobStorageSerializer = _serializer(JobStorage, "The directories of one job in one root.")
 CheckpointStorageSerializer = _serializer(
-    CheckpointStorage, "One retained checkpoint or savepoint.", _Amplified
+    CheckpointStorage, "One retained checkpoint or savepoint."
 )
 ChainLinkSerializer = _serializer(ChainLink, "`job_id` depends on `other_job_id`.")
 MissingFileSerializer = _serializer(

@@ -46,7 +46,7 @@ from webapp.storage.filters import (
 from webapp.storage.models import RootFigures, StorageRoot
 from webapp.storage.newest_audits import audited_or_404, latest_checkpoint
 from webapp.storage.verdict_files import FileFilters, read
-from webapp.storage.xray import xray_cache
+from webapp.storage.xray import xray_reader
 from webapp.storage.xray.location import NotLocated, located
 
 FILES_A_PAGE = 500
@@ -154,7 +154,7 @@ class XrayView(APIView):
         named = given(XrayParameters, request).values
         try:
             file = located(named.get("path", ""))
-            xray = xray_cache.xray(file)
+            xray = xray_reader.xray(file)
         except (NotLocated, FileNotFoundError) as error:
             raise Http404(str(error)) from error
         except (IngestError, OSError) as error:

@@ -16,7 +16,7 @@ from webapp.storage.badges import NO, PLAIN_NO, answer
 from webapp.storage.directory_owners import owner_of
 from webapp.storage.newest_audits import latest_checkpoint
 from webapp.storage.views.parameters import parameter
-from webapp.storage.xray import xray_cache
+from webapp.storage.xray import xray_reader
 from webapp.storage.xray.contents import Xray
 from webapp.storage.xray.location import NotLocated, located
 
@@ -33,7 +33,7 @@ def xray(request: HttpRequest) -> HttpResponse:
     status = 200
     try:
         file = located(written)
-        context |= _contents(file.path, xray_cache.xray(file))
+        context |= _contents(file.path, xray_reader.xray(file))
     except NotLocated as error:
         context["refused"], status = str(error), 404
     except FileNotFoundError:

@@ -2,10 +2,12 @@
 the file to its end first; a damaged, incomplete or too large file raises.
 """
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
+from django.core.cache import cache
 from django.utils.translation import gettext
 
 from ingest.errors import Refused
@@ -13,6 +15,7 @@ from ingest.metadata import columns
 from ingest.metadata.files import MetadataFile
 from ingest.metadata.owners import owner_directory
 from ingest.metadata.pieces import End, Header, Operator, Piece, Subtask
+from ingest.metadata.reader import READER_VERSION
 from webapp.storage.xray import measures
 from webapp.storage.xray.contents import Xray
 
@@ -22,6 +25,9 @@ MOST_HANDLES = 300_000
 
 The command line has no such bound.
 """
+KEPT_S = 24 * 3600
+_FORM = 5
+"""To be raised with every change of the cached form."""
 _COLUMNS = (
     "operator_id",
     "subtask",
@@ -57,8 +63,22 @@ class Pieces:
             yield piece
 
 
+def xray(file: MetadataFile) -> Xray:
+    """Cached. Raises ``MetadataError``, ``OSError`` and :class:`TooLarge`."""
+    # Without size and time, a changed file would not be noticed.
+    if file.size is None or file.modified is None:
+        return read(file)
+    facts = f"{file.path}\t{file.size}\t{file.modified}"
+    digest = hashlib.sha256(facts.encode("utf-8", "surrogatepass")).hexdigest()
+    key = f"xray:{_FORM}:{READER_VERSION}:{digest}"
+    cached: Xray | None = cache.get(key)
+    if cached is None:
+        cached = read(file)
+        cache.set(key, cached, KEPT_S)
+    return cached
+
+
 def read(file: MetadataFile) -> Xray:
-    """Raises ``MetadataError``, ``OSError`` and :class:`TooLarge`."""
     if file.size is not None and file.size > MOST_BYTES:
         raise TooLarge(
             gettext("It has %(size)s bytes; a page reads %(most_bytes)s at most.")

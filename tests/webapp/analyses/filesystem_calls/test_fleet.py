@@ -98,9 +98,6 @@ def stored(of, job_id, directory, files):
         (
             "files",
             "bytes",
-            "inline_bytes",
-            "own_files",
-            "own_bytes",
             "foreign_files",
             "foreign_bytes",
             "missing_files",
@@ -108,7 +105,6 @@ def stored(of, job_id, directory, files):
         ),
         0,
     )
-    merged = {"segmented_files": 0, "segmented_file_bytes": 0, "live_segment_bytes": 0}
     flags = {"is_savepoint": False, "self_contained": True, "relocatable": False, "verdict": "live"}
     CheckpointStorage.objects.create(
         audit=of,
@@ -117,7 +113,6 @@ def stored(of, job_id, directory, files):
         job_id=job_id,
         checkpoint_id=10,
         **counts
-        | merged
         | flags
         | {
             "files": files + 5,

@@ -145,7 +145,6 @@ def root_line(root: RootFigures) -> dict[str, Any]:
         "checkpoints": root.checkpoints,
         "unlisted": root.unlisted,
         "doubts": root.doubts,
-        "amplification": root.amplification,
         "cleanable": root.cleanable,
         "not_cleanable": root.not_cleanable,
     }
