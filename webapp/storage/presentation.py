@@ -213,7 +213,7 @@ def why_not_cleanable(codes: Sequence[str], withheld: str) -> list[str]:
 
 @dataclass(frozen=True)
 class ShownDoubt:
-    """``actions``: what somebody can do about it; ``statements`` end it."""
+    """``actions``: what somebody can do; ``statements`` end it."""
 
     row: AuditDoubt
     means: str

@@ -64,7 +64,7 @@ class Pieces:
 
 
 def xray(file: MetadataFile) -> Xray:
-    """Cached. Raises ``MetadataError``, ``OSError`` and :class:`TooLarge`."""
+    """Cached; raises ``MetadataError``, ``OSError`` and :class:`TooLarge`."""
     # Without size and time, a changed file would not be noticed.
     if file.size is None or file.modified is None:
         return read(file)
