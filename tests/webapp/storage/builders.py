@@ -1,6 +1,6 @@
 """Rows of audits for tests: each builder takes what the test is about and fills in the rest."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from datetime import datetime
 from pathlib import Path
@@ -232,6 +232,12 @@ def file_row(path: str, audit_id: str = "storage-1", **fields: Any) -> dict[str,
         "job_id": JOB,
     }
     return row | fields
+
+
+def take_up(model: type[Model], row: Mapping[str, Any]) -> None:
+    """A row of Spark's table, of which the model has some columns."""
+    names = {field.attname for field in model._meta.concrete_fields} & row.keys()
+    model._default_manager.create(**{name: row[name] for name in names})
 
 
 def write_run(run_dir: Path, audit_id: str, tables: dict[str, list[list[dict[str, Any]]]]) -> str:

@@ -22,7 +22,7 @@ from tests import played_trees
 from tests.played import FOLDER
 from tests.spark_jobs.storage.audits import Auditor
 from tests.webapp.builders import job
-from tests.webapp.storage.builders import audit
+from tests.webapp.storage.builders import audit, take_up
 from webapp.analyses.document import Inputs
 from webapp.analyses.registry import all_analyses
 from webapp.fleet.models import JobCurrent
@@ -59,7 +59,7 @@ def taken_up(audited, as_of, uri, weir, tmp_path):
     for table, model in AUDIT_MODELS.items():
         for row in audited.rows(table, "run-1"):
             documents = {name: json.loads(row[name]) for name in row.keys() & {"states"}}
-            model.objects.create(**row | documents)
+            take_up(model, row | documents)
     weir(lake_root=str(tmp_path / "audits" / "lake"))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from spark_jobs.audit_tables import AUDIT_TABLES
 from spark_jobs.diagnosis.registry import all_rules
-from tests.webapp.storage.builders import audit
+from tests.webapp.storage.builders import audit, take_up
 from webapp.findings.models import Finding
 from webapp.storage import audit_findings
 from webapp.storage.table_models import AUDIT_MODELS
@@ -29,9 +29,7 @@ def found(lease):
         for table, model in AUDIT_MODELS.items():
             kinds = {column.name: column.kind for column in AUDIT_TABLES[table].columns}
             for row in tables[table]:
-                model.objects.create(
-                    **{field: _value(kinds[field], value) for field, value in row.items()}
-                )
+                take_up(model, {name: _value(kinds[name], value) for name, value in row.items()})
         audit_findings.judge(of, lease, lambda _line: None)
         return list(Finding.objects.order_by("rule", "job_id"))
 
