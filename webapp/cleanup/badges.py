@@ -1,27 +1,25 @@
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.outcomes import FileOutcome
-from webapp.lib.badges import UNKNOWN, Badge
+from webapp.lib.badges import UNKNOWN, Badge, Tone
 from webapp.lib.translations import gettext_lazy as _
 
-STATES: dict[str, Badge] = {
-    state: Badge(state.label, shape, tone)
-    for state, shape, tone in (
-        (PlanState.BUILDING, "○", "done"),
-        (PlanState.REFUSED, "▲", "crit"),
-        (PlanState.PLANNED, "◆", "warn"),
-        (PlanState.APPROVED, "●", "ok"),
-        (PlanState.APPLYING, "○", "done"),
-        (PlanState.HALTED, "▲", "crit"),
-        (PlanState.QUARANTINED, "◆", "warn"),
-        (PlanState.UNMOVED, "■", "unknown"),
-        (PlanState.UNDOING, "○", "done"),
-        (PlanState.UNDONE, "■", "unknown"),
-        (PlanState.PURGING, "○", "done"),
-        (PlanState.PURGED, "■", "ok"),
-        (PlanState.WITHDRAWN, "■", "unknown"),
-    )
+_SHOWN: dict[PlanState, tuple[str, Tone]] = {
+    PlanState.BUILDING: ("○", "done"),
+    PlanState.REFUSED: ("▲", "crit"),
+    PlanState.PLANNED: ("◆", "warn"),
+    PlanState.APPROVED: ("●", "ok"),
+    PlanState.APPLYING: ("○", "done"),
+    PlanState.HALTED: ("▲", "crit"),
+    PlanState.QUARANTINED: ("◆", "warn"),
+    PlanState.UNMOVED: ("■", "unknown"),
+    PlanState.UNDOING: ("○", "done"),
+    PlanState.UNDONE: ("■", "unknown"),
+    PlanState.PURGING: ("○", "done"),
+    PlanState.PURGED: ("■", "ok"),
+    PlanState.WITHDRAWN: ("■", "unknown"),
 }
+STATES: dict[str, Badge] = {state: Badge(state.label, *shown) for state, shown in _SHOWN.items()}
 EMPTY = Badge(_("holds no file"), "■", "unknown")
 EXPIRED = Badge(_("expired"), "■", "unknown")
 OUTCOMES: dict[str, Badge] = {

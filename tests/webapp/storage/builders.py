@@ -1,6 +1,6 @@
 """Rows of audits for tests: each builder takes what the test is about and fills in the rest."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from datetime import datetime
 from pathlib import Path
@@ -28,6 +28,7 @@ from webapp.storage.models import (
     StorageStatement,
     VerdictFigures,
 )
+from webapp.storage.table_models import AUDIT_MODELS
 
 ROOT = "s3://bucket/checkpoints"
 JOB, OTHER_JOB = "a" * 32, "b" * 32
@@ -234,10 +235,14 @@ def file_row(path: str, audit_id: str = "storage-1", **fields: Any) -> dict[str,
     return row | fields
 
 
-def take_up(model: type[Model], row: Mapping[str, Any]) -> None:
-    """A row of Spark's table, of which the model has some columns."""
-    names = {field.attname for field in model._meta.concrete_fields} & row.keys()
-    model._default_manager.create(**{name: row[name] for name in names})
+def take_up(rows: Callable[[str], Iterable[Mapping[str, Any]]]) -> None:
+    """The rows of each of Spark's tables, of which the models have some columns."""
+    for table, model in AUDIT_MODELS.items():
+        names = {field.attname for field in model._meta.concrete_fields}
+        model._default_manager.bulk_create(
+            model(**{name: value for name, value in row.items() if name in names})
+            for row in rows(table)
+        )
 
 
 def write_run(run_dir: Path, audit_id: str, tables: dict[str, list[list[dict[str, Any]]]]) -> str:

@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from ingest.messages import Message, message
 from webapp.analyses.document import (
+    Block,
     Column,
     Document,
     Fact,
@@ -46,11 +47,12 @@ _UNITS: dict[str, Unit] = {
 def parts(figures: JobFigures, scope: ReportScope, now: datetime) -> Iterator[Part]:
     job = figures.job
     tables = (_exceptions(figures), _checkpoints(job, scope))
-    blocks = (Facts(tuple(_facts(figures))), *(table for table in tables if table.rows))
+    facts = Facts(tuple(_facts(figures)))
+    blocks: list[Block] = [facts, *(table for table in tables if table.rows)]
     yield Part(
         f"job-{job.job_id}",
         figures.name,
-        Document(_verdict(figures), blocks),
+        Document(_verdict(figures), tuple(blocks)),
         reverse("job", args=(job.cluster, job.job_id)),
     )
     if len(scope.jobs) <= MOST_ANALYSED:
@@ -111,7 +113,6 @@ def _facts(figures: JobFigures) -> Iterator[Fact]:
         number = "" if job.restored_checkpoint_id is None else f" {job.restored_checkpoint_id}"
         restored = f"{job.restored_kind}{number}, {job.restored_path or ''}".rstrip(", ")
         yield Fact("restored_from", message("Restored from"), restored, "mono")
-    yield Fact("restarts", message("Restarts"), figures.restarts, "count", message("in this time"))
     yield Fact("interval_ms", message("Checkpoint interval"), figures.interval_ms, "ms")
 
 

@@ -185,7 +185,8 @@ def _headline(incident: Incident) -> str:
                 stories=count,
                 name=jobs[0].name,
             )
-        return worst.finding.title
+        title: str = worst.finding.title
+        return title
     if failed := sum(job.checkpoints.failed for job in jobs):
         return message(
             "{failed:name} checkpoints failed; no rule found more than that",
