@@ -30,7 +30,7 @@ def gather(
     made_by: str,
     from_alert: str = "",
 ) -> Report:
-    """About thirty bounded queries per job. A job submitted again in this range is reported under
+    """About thirty bounded queries a job. A job submitted again in this range is reported under
     each of its ids.
     """
     clusters = {

@@ -1,4 +1,4 @@
-"""One job in the appendix of a report: its facts, exceptions, checkpoints and analyses."""
+"""One job in the appendix of a report: facts, exceptions, checkpoints, analyses."""
 
 from collections.abc import Iterator
 from dataclasses import fields, replace

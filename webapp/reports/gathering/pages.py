@@ -367,7 +367,7 @@ def _actions(incident: Incident) -> list[str]:
 
 
 def _first_of_each(incident: Incident) -> list[PresentedFinding]:
-    """The first finding of each rule, since others are similar; with several jobs, the first of
+    """The first finding of each rule: others are similar; with several jobs, the first of
     each job.
     """
     first: dict[tuple[str, ...], PresentedFinding] = {}
