@@ -131,23 +131,6 @@ def test_it_shows_the_way_to_the_origin_and_its_runbook(viewer, now):
     assert "Look here first" in page
 
 
-def test_what_was_found_at_the_same_time_is_beside_it(viewer, now):
-    of = job(at=now)
-    one = finding(of, at=now)
-    finding(of, "checkpoint.expired", now, title="9 checkpoints expired", subject_id="j")
-    finding(
-        of,
-        "checkpoint.expired",
-        now - timedelta(days=2),
-        title="long ago",
-        subject_id="k",
-        state="closed",
-    )
-    page = page_of(viewer, one)
-    assert "9 checkpoints expired" in page
-    assert "long ago" not in page
-
-
 def test_the_query_count_of_a_finding_is_constant(viewer, now, django_assert_max_num_queries):
     one = finding(job(at=now), at=now)
     occurrences(one)
