@@ -48,7 +48,7 @@ def inhabit(folder: Path) -> JobCurrent:
     now = timezone.now()
     of = everything()
     finding(of, "checkpoint.declined", now)
-    replica(of, now, rounds=2)
+    replica(of, now)
     _store_fails(of, now)
     _bug_shows(of, now)
     CheckpointStorage.objects.update(cluster=of.cluster, job_id=of.job_id)

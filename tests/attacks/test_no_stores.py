@@ -182,7 +182,6 @@ def test_a_form_of_a_root_refuses_it_by_its_field(admin: Client, field: str, sch
     entered = {
         "uri": "s3://bucket/new",
         "kind": "checkpoints",
-        "audit_every_h": "24",
         field: f"{scheme}://x/y",
     }
     answer = admin.post(reverse("storage-root-add"), entered)

@@ -150,8 +150,6 @@ FORMS: dict[str, Write] = {
     "reports-new": operators(
         lambda: {"job": f"{_job().cluster}/{_job().job_id}", "from": "now-1h", "to": "now"}
     ),
-    "reports-digest": operators(),
-    "report-again": operators(changes=False),
     "report-delete": operators(),
     "cluster-add": operators(lambda: _cluster("new")),
     "cluster-edit": operators(lambda: _cluster("prod-eu")),
@@ -166,15 +164,13 @@ FORMS: dict[str, Write] = {
         lambda: {
             "uri": "s3://bucket/new",
             "kind": "checkpoints",
-            "audit_every_h": "24",
             "enabled": "on",
         }
     ),
     "storage-root-edit": operators(
         lambda: {
             "uri": _plan().roots[0],
-            "kind": "checkpoints",
-            "audit_every_h": "7",
+            "kind": "savepoints",
             "enabled": "on",
         }
     ),

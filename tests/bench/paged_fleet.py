@@ -542,9 +542,6 @@ def _checkpoint(audit_id: str, number: int, of: JobCurrent) -> CheckpointStorage
         is_savepoint=False,
         files=4,
         bytes=number * 10**5,
-        inline_bytes=0,
-        own_files=4,
-        own_bytes=number * 10**5,
         foreign_files=0,
         foreign_bytes=0,
         missing_files=0,
@@ -553,7 +550,6 @@ def _checkpoint(audit_id: str, number: int, of: JobCurrent) -> CheckpointStorage
         relocatable=False,
         resolvable=True,
         verdict="live",
-        **MERGED,
     )
 
 

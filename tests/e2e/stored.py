@@ -31,7 +31,7 @@ LONG_NAME = "<b>" + "n" * 200
 def fill_storage(folder: Path, now: datetime) -> None:
     lay_out(TREE, folder / "tree")
     root(ROOT, read_at=str(folder / "tree"))
-    root(f"s3://a-bucket-with-a-name/{'very-' * 40}long/path", audit_every_h=2)
+    root(f"s3://a-bucket-with-a-name/{'very-' * 40}long/path")
     root_figures(
         audit("storage-1", as_of=now - timedelta(hours=6), roots=[ROOT]), ROOT, recent_bytes=200_000
     )

@@ -13,7 +13,7 @@ from webapp.fleet.families import family
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, JobStart, LogEvent
 from webapp.fleet.trouble_score import trouble
 from webapp.pressure.models import PressureWindow
-from webapp.replication.models import Replica, ReplicaRound
+from webapp.replication.models import Replica
 
 T0 = datetime(2026, 3, 1, 4, 10, tzinfo=UTC)
 _numbers = itertools.count(1)
@@ -367,42 +367,26 @@ def start(of: JobCurrent, at: datetime, **fields: Any) -> JobStart:
     return JobStart.objects.create(cluster=of.cluster, job_id=of.job_id, at=at, **row)
 
 
-def replica(of: JobCurrent, at: datetime, rounds: int = 6) -> Replica:
+def replica(of: JobCurrent, at: datetime) -> Replica:
     """Brought up to date every five minutes, last at ``at``."""
-    made = Replica.objects.create(
+    destination = "s3://elsewhere/copies/clickstream"
+    return Replica.objects.create(
         name="copy-1",
         cluster=of.cluster,
         job_id=of.job_id,
         source=f"s3://prod/checkpoints/{of.job_id}",
-        destination="s3://elsewhere/copies/clickstream",
+        destination=destination,
         every_s=300,
         created_at=at - timedelta(hours=1),
         created_name="olga",
+        location=f"{destination}/{of.job_id}/chk-25",
+        tried_at=at,
+        checkpoint_id=25,
+        triggered_at=at - timedelta(seconds=40),
+        completed_at=at,
+        files=4_321,
+        bytes=98_765_432_100,
     )
-    for number in range(rounds):
-        done_at = at - timedelta(minutes=5 * (rounds - 1 - number))
-        copied = {
-            "checkpoint_id": 20 + number,
-            "triggered_at": done_at - timedelta(seconds=40),
-            "completed_at": done_at,
-        }
-        size = {"files": 4_321, "bytes": 98_765_432_100}
-        ReplicaRound.objects.create(
-            replica=made,
-            number=number + 1,
-            plan=f"{number}{'ab' * 31}c",
-            copied_files=120 if number else 4_320,
-            copied_bytes=3_210_000_000 if number else 98_765_000_000,
-            deleted_files=98 if number else 0,
-            overtaken=[19 + number] if number == 3 else [],
-            **copied,
-            **size,
-        )
-    Replica.objects.filter(pk=made.pk).update(
-        location=f"{made.destination}/{of.job_id}/chk-25", tried_at=at, **copied, **size
-    )
-    made.refresh_from_db()
-    return made
 
 
 def unsaved_finding(

@@ -46,7 +46,6 @@ def test_a_delivery_of_such_a_name_is_not_there(operator: Client, uid: str, tail
     "path",
     [
         "/findings/{}/",
-        "/findings/{}/chart",
         "/pipeline/runs/{}/",
         "/alerts/endpoints/{}/",
         "/storage/plans/{}/",

@@ -20,7 +20,6 @@ from webapp.charts.answers import answer
 from webapp.fleet.job_lookup import look_up
 from webapp.lib.messages.rendering import localised
 from webapp.storage.badges import is_known
-from webapp.storage.models import StorageRoot
 from webapp.storage.newest_audits import audited_or_404
 from webapp.storage.views.parameters import parameter
 
@@ -99,9 +98,8 @@ def _fleet_request(request: HttpRequest, analysis: Analysis) -> AnalysisRequest:
 def _root_request(request: HttpRequest, analysis: Analysis) -> AnalysisRequest:
     figures = audited_or_404(parameter(request, "uri"))
     inputs = inputs_for_root(figures, analysis.parameters.from_page(request.GET))
-    registered = StorageRoot.objects.filter(uri=figures.root).first()
     context = {"layout": "storage/page_of_root.html", "figures": figures}
-    return AnalysisRequest((figures, inputs), context, is_known(registered, figures, inputs.now))
+    return AnalysisRequest((figures, inputs), context, is_known(figures, inputs.now))
 
 
 REQUESTS: dict[Subject, Callable[..., AnalysisRequest]] = {

@@ -56,7 +56,6 @@ class CleanupPlanSerializer(serializers.ModelSerializer[CleanupPlan]):
             "approved_at",
             "approved_name",
             "approved_through",
-            "files_per_s",
             "grace_s",
             "ordered_name",
             "started_at",
@@ -108,15 +107,16 @@ class JournalRowSerializer(serializers.Serializer[Any]):
     )
 
 
-class PlannedFilesAnswer(serializers.Serializer[Any]):
+class _Page(serializers.Serializer[Any]):
     next = serializers.CharField(allow_blank=True)
     previous = serializers.CharField(allow_blank=True)
+
+
+class PlannedFilesAnswer(_Page):
     results = PlannedFileSerializer(many=True, source="rows")
 
 
-class JournalAnswer(serializers.Serializer[Any]):
-    next = serializers.CharField(allow_blank=True)
-    previous = serializers.CharField(allow_blank=True)
+class JournalAnswer(_Page):
     results = JournalRowSerializer(many=True, source="rows")
 
 

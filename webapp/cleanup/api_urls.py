@@ -1,5 +1,3 @@
-"""Addresses of clean-up plans below /api/v1/."""
-
 from webapp.cleanup.api import CleanupPlanViews
 from webapp.lib.api.routes import Routes
 

@@ -1,26 +1,25 @@
-"""How states of plans and outcomes of files look."""
-
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.outcomes import FileOutcome
-from webapp.lib.badges import UNKNOWN, Badge
+from webapp.lib.badges import UNKNOWN, Badge, Tone
 from webapp.lib.translations import gettext_lazy as _
 
-STATES: dict[str, Badge] = {
-    PlanState.BUILDING: Badge(_("being made"), "○", "done"),
-    PlanState.REFUSED: Badge(_("not made"), "▲", "crit"),
-    PlanState.PLANNED: Badge(_("waits for approval"), "◆", "warn"),
-    PlanState.APPROVED: Badge(_("approved"), "●", "ok"),
-    PlanState.APPLYING: Badge(_("being applied"), "○", "done"),
-    PlanState.HALTED: Badge(_("stopped in doubt"), "▲", "crit"),
-    PlanState.QUARANTINED: Badge(_("in quarantine"), "◆", "warn"),
-    PlanState.UNMOVED: Badge(_("no file moved"), "■", "unknown"),
-    PlanState.UNDOING: Badge(_("being undone"), "○", "done"),
-    PlanState.UNDONE: Badge(_("undone"), "■", "unknown"),
-    PlanState.PURGING: Badge(_("being purged"), "○", "done"),
-    PlanState.PURGED: Badge(_("purged"), "■", "ok"),
-    PlanState.WITHDRAWN: Badge(_("withdrawn"), "■", "unknown"),
+_SHOWN: dict[PlanState, tuple[str, Tone]] = {
+    PlanState.BUILDING: ("○", "done"),
+    PlanState.REFUSED: ("▲", "crit"),
+    PlanState.PLANNED: ("◆", "warn"),
+    PlanState.APPROVED: ("●", "ok"),
+    PlanState.APPLYING: ("○", "done"),
+    PlanState.HALTED: ("▲", "crit"),
+    PlanState.QUARANTINED: ("◆", "warn"),
+    PlanState.UNMOVED: ("■", "unknown"),
+    PlanState.UNDOING: ("○", "done"),
+    PlanState.UNDONE: ("■", "unknown"),
+    PlanState.PURGING: ("○", "done"),
+    PlanState.PURGED: ("■", "ok"),
+    PlanState.WITHDRAWN: ("■", "unknown"),
 }
+STATES: dict[str, Badge] = {state: Badge(state.label, *shown) for state, shown in _SHOWN.items()}
 EMPTY = Badge(_("holds no file"), "■", "unknown")
 EXPIRED = Badge(_("expired"), "■", "unknown")
 OUTCOMES: dict[str, Badge] = {
@@ -39,7 +38,7 @@ OUTCOMES: dict[str, Badge] = {
 
 
 def plan_badge(plan: CleanupPlan, *, expired: bool) -> Badge:
-    """``expired`` counts only while the plan could still be applied."""
+    """``expired`` counts only while it could still be applied."""
     if expired and plan.state in (PlanState.PLANNED, PlanState.APPROVED):
         return EXPIRED
     if plan.state == PlanState.PLANNED and not plan.files:

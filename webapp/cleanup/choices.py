@@ -1,5 +1,3 @@
-"""Stored values of clean-up plans with their words."""
-
 from enum import StrEnum
 
 from django.db import models

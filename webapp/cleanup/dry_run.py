@@ -10,16 +10,16 @@ from itertools import groupby
 from ingest.storage.buckets import Bucket
 from ingest.storage.tree import Stat, TreeError
 from webapp.cleanup.outcomes import FileOutcome
-from webapp.cleanup.places import Files, Places, Planned, TreeFiles
+from webapp.cleanup.places import Places, Planned, TreeFiles
 from webapp.cleanup.plan_reader import PlanReader
 
 
-def dry_run(reader: PlanReader, files: Files | None = None) -> dict[str, int]:
+def dry_run(reader: PlanReader) -> dict[str, int]:
     """Number of files by expected outcome, and the bytes of those that are as planned.
 
     Raises ``PlanDamaged``.
     """
-    files = files or TreeFiles.of(reader.manifest)
+    files = TreeFiles.of(reader.manifest)
     places = Places(reader.manifest, reader.name)
     counts: Counter[str] = Counter()
     for chunk in reader.chunks():
@@ -41,7 +41,7 @@ def dry_run(reader: PlanReader, files: Files | None = None) -> dict[str, int]:
     return {str(word): counts[word] for word in words}
 
 
-def _looks(files: Files, of_root: Sequence[Planned]) -> list[str]:
+def _looks(files: TreeFiles, of_root: Sequence[Planned]) -> list[str]:
     bucket = Bucket.of(of_root[0].source)
     if bucket is None:
         return [_looks_alone(files, file) for file in of_root]
@@ -53,7 +53,7 @@ def _looks(files: Files, of_root: Sequence[Planned]) -> list[str]:
     return [_word(file, found.get(key)) for file, key in zip(of_root, keys, strict=True)]
 
 
-def _looks_alone(files: Files, file: Planned) -> str:
+def _looks_alone(files: TreeFiles, file: Planned) -> str:
     try:
         if files.is_behind_link(file.base, file.source):
             return FileOutcome.LINKED

@@ -1,5 +1,3 @@
-"""The due work of clean-up plans, as long as one has something to do."""
-
 from django.utils import timezone
 
 from webapp.cleanup import execution, orders

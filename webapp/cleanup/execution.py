@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
 
+from django.conf import settings
 from django.utils import timezone
 
 from webapp.cleanup import planning
@@ -163,7 +164,7 @@ def _run(plan: CleanupPlan, lease: Lease, record: RunRecord, verb: str) -> Run:
     return Run(
         reader,
         TreeFiles.of(reader.manifest),
-        RateLimit(plan.files_per_s),
+        RateLimit(settings.WEIR.cleanup_files_per_s),
         timezone.now,
         hold,
         done,

@@ -1,5 +1,3 @@
-"""Filters of clean-up plans."""
-
 from webapp.cleanup.choices import PlanState
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.keysets import NEWEST_ROWS_FIRST

@@ -42,7 +42,6 @@ class FreshAudits:
 
 
 def fresh_of(row: StorageAudit, roots: list[str]) -> FreshAudit:
-    """The result of a loaded audit for these roots."""
     _, withheld = sort_roots(row, roots)
     manifest = loading.read_manifest(row)
     if row.as_of is None:

@@ -1,5 +1,3 @@
-"""Settles interrupted chunks: where their files are shows what was done to them."""
-
 from collections.abc import Sequence
 
 from webapp.cleanup.journal import APPLY, Journal, Row

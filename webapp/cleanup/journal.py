@@ -89,7 +89,6 @@ class Journal:
 
     @cached_property
     def _follows(self) -> str | None:
-        """Hash of the effect that was written last before this journal was opened."""
         done = self.done()
         return self._digest(min(done) if self._verb == UNDO else max(done)) if done else None
 
@@ -273,5 +272,4 @@ def _bytes(lines: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def _lines(content: bytes) -> list[dict[str, Any]]:
-    """Lines without the seal."""
     return [json.loads(line) for line in without_seal(content).splitlines()]

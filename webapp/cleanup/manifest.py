@@ -47,16 +47,12 @@ class PlannedRoot:
 
 @dataclass(frozen=True)
 class WithheldRoot:
-    """A requested root that is not cleaned."""
-
     uri: str
     reasons: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class QuotedStatement:
-    """An attestation that a job is dead, which justifies files of the plan."""
-
     subject: str
     stated_by: str
     stated_at: str
@@ -76,8 +72,6 @@ class SearchedAudit:
 
 @dataclass(frozen=True)
 class PlanManifest:
-    """What a person needs for approval, and what an apply must obey."""
-
     created_at: str
     created_by: str
     expires_at: str

@@ -9,7 +9,6 @@ from django.db import models
 from webapp.cleanup.choices import PlanState
 from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import fleet_wide
-from webapp.storage.models import URI_LENGTH
 
 AT_WORK = (PlanState.BUILDING, PlanState.APPLYING, PlanState.UNDOING, PlanState.PURGING)
 """States in which something is to be done until another one is reached."""
@@ -73,7 +72,6 @@ class CleanupPlan(models.Model):
     approved_through = models.CharField(
         max_length=200, blank=True, help_text="page, or the token that was used"
     )
-    files_per_s = models.FloatField(help_text="at most so many files are touched a second")
     grace_s = models.PositiveBigIntegerField(help_text="from the end of applying to the purge")
     ordered_name = models.CharField(
         max_length=200, blank=True, help_text="who asked for what is being done now"
@@ -107,22 +105,3 @@ class CleanupPlan(models.Model):
         """Files and bytes by outcome; ``chunks`` and ``chunks_done`` say how far it is."""
         progress: dict[str, Any] = self.progress.get(verb, {})
         return progress
-
-
-@fleet_wide()
-class CleanupPart(models.Model):
-    plan = models.ForeignKey(CleanupPlan, on_delete=models.CASCADE, related_name="parts")
-    number = models.PositiveIntegerField()
-    name = models.CharField(max_length=100)
-    rows = models.PositiveIntegerField()
-    bytes = models.BigIntegerField(help_text="of the files it names")
-    sha256 = models.CharField(max_length=64)
-    first_path = models.CharField(max_length=URI_LENGTH)
-    last_path = models.CharField(max_length=URI_LENGTH)
-
-    class Meta:
-        ordering = ["plan", "number"]
-        constraints = [models.UniqueConstraint(fields=["plan", "number"], name="cleanup_part_key")]
-
-    def __str__(self) -> str:
-        return f"{self.name} of {self.plan_id}"

@@ -35,7 +35,6 @@ def key_of(plan: CleanupPlan) -> str:
 
 
 def may_approve(user: Any) -> bool:
-    """Administrators, and users with the permission to approve clean-up plans."""
     role = role_of(user)
     return role is not None and (
         role >= Role.ADMIN or bool(user.has_perm("cleanup.approve_cleanupplan"))
@@ -145,7 +144,6 @@ ORDERS = tuple(_ORDERS)
 
 
 def wake(plan: CleanupPlan, at: datetime) -> None:
-    """Makes the plan's work due at the next tick."""
     DueWork.objects.make_due(key_of(plan), RETRY_S, at)
 
 

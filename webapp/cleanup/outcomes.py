@@ -1,5 +1,3 @@
-"""What became of one file of a plan: one word in the journal, one sentence on the page."""
-
 from enum import StrEnum
 
 from webapp.lib.translations import gettext_lazy as _

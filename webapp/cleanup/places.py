@@ -5,7 +5,7 @@ journal.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ingest.storage import tree
 from ingest.storage.roots import Root
@@ -16,37 +16,12 @@ from webapp.cleanup.manifest import PlanManifest
 from webapp.cleanup.quarantine import folder_of
 
 
-class Files(Protocol):
-    """File access of a clean-up: :mod:`ingest.storage.tree` plus links and empty folders."""
-
-    def stat(self, path: str) -> Stat | None:
-        """``None`` if nothing is there.
-
-        Raises ``TreeError`` for what is no file, or cannot be known.
-        """
-
-    def is_behind_link(self, base: str, path: str) -> bool:
-        """Whether the file, or a directory between ``base`` and it, is a link."""
-
-    def move(self, source: str, target: str, expected: Stat) -> None:
-        """The target is complete before the source is deleted.
-
-        Raises ``Occupied``, ``Gone``, ``Changed``, ``TreeError``.
-        """
-
-    def delete(self, path: str, expected: Stat) -> None:
-        """Raises ``Gone``, ``Changed``, ``TreeError``."""
-
-    def remove_empty(self, folder: str) -> None:
-        """Removes a folder and its subfolders as far as they hold no file."""
-
-
 class TreeFiles:
-    """``roots``: where planned files are read, and their quarantines; links below these are not
+    """File access of a clean-up: :mod:`ingest.storage.tree` plus links and empty folders.
+
+    ``roots``: where planned files are read, and their quarantines; links below these are not
     followed.
     """
-
-    _roots: Sequence[str] = ()
 
     def __init__(self, roots: Iterable[str] = ()) -> None:
         self._roots = sorted({root.rstrip("/") for root in roots}, key=len, reverse=True)
@@ -57,22 +32,32 @@ class TreeFiles:
         return cls(place for place in places if place)
 
     def stat(self, path: str) -> Stat | None:
+        """``None`` if nothing is there. Raises ``TreeError`` for what is no file, or cannot be
+        known.
+        """
         try:
             return tree.stat(path, self._root_of(path))
         except tree.Gone:
             return None
 
     def is_behind_link(self, base: str, path: str) -> bool:
-        """Object stores have no links, and those of HDFS are not in use."""
+        """Whether the file, or a directory between ``base`` and it, is a link. Object stores have
+        none, and those of HDFS are not in use.
+        """
         if "://" in path:
             return False
         steps = Path(path).relative_to(base).parts
         return any(Path(base, *steps[: number + 1]).is_symlink() for number in range(len(steps)))
 
     def move(self, source: str, target: str, expected: Stat) -> None:
+        """The target is complete before the source is deleted.
+
+        Raises ``Occupied``, ``Gone``, ``Changed``, ``TreeError``.
+        """
         tree.move(source, target, expected, (self._root_of(source), self._root_of(target)))
 
     def delete(self, path: str, expected: Stat) -> None:
+        """Raises ``Gone``, ``Changed``, ``TreeError``."""
         tree.delete(path, expected, self._root_of(path))
 
     def remove_empty(self, folder: str) -> None:
@@ -128,11 +113,9 @@ class Places:
 
     @property
     def folders(self) -> list[str]:
-        """Folders in quarantine, one for each root whose files are moved."""
         return list(self._folders.values())
 
     def read_at(self, path: str) -> str:
-        """The address at which a canonical path below a root is read."""
         root = next(root for root in self._roots.values() if is_below(path, root.uri))
         return Root(root.uri, root.read_at).readable(path)
 

@@ -101,12 +101,6 @@ class PlanReader:
                     part < self.manifest.metadata_parts,
                 )
 
-    def chunk_rows(self) -> Iterator[int]:
-        """Number of files of each chunk."""
-        for part in self.manifest.parts:
-            for place in range(part.chunks):
-                yield min(CHUNK_ROWS, part.rows - place * CHUNK_ROWS)
-
     def page(self, chunk: int) -> list[dict[str, Any]]:
         """Files of one chunk for display, unverified, without reading the whole part.
 

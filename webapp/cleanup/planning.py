@@ -28,12 +28,11 @@ from webapp.cleanup.manifest import (
     WithheldRoot,
     instant_text,
 )
-from webapp.cleanup.models import CleanupPart, CleanupPlan
+from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.plan_builder import PlanRequest, Say, build
 from webapp.cleanup.ways import way_in_place
 from webapp.storage.auditing import loading
 from webapp.storage.models import (
-    URI_LENGTH,
     AuditDoubt,
     RootFigures,
     StorageAudit,
@@ -66,7 +65,6 @@ def request_plan(
         created_by=user,
         created_name=name[:200],
         expires_at=at + timedelta(hours=settings.WEIR.plan_expires_h),
-        files_per_s=settings.WEIR.cleanup_files_per_s,
         grace_s=settings.WEIR.quarantine_h * 3600,
     )
 
@@ -278,18 +276,6 @@ def _note(plan: CleanupPlan, name: str, manifest: PlanManifest, lease: Lease) ->
         "chunks": manifest.chunks,
     }
     with lease.writing():
-        CleanupPart.objects.filter(plan=plan).delete()
-        for number, part in enumerate(manifest.parts):
-            CleanupPart.objects.create(
-                plan=plan,
-                number=number,
-                name=part.name,
-                rows=part.rows,
-                bytes=part.bytes,
-                sha256=part.sha256,
-                first_path=part.first_path[:URI_LENGTH],
-                last_path=part.last_path[:URI_LENGTH],
-            )
         plan.name, plan.files, plan.bytes, plan.summary = (
             name,
             manifest.total_files,

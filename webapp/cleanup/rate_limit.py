@@ -22,7 +22,6 @@ class RateLimit:
         return max(min(most, int(1 / self._step_s)), 1) if self._step_s else most
 
     def step(self, files: int = 1) -> None:
-        """Waits until the next files may be touched."""
         wait = self._next - self._clock()
         if wait > 0:
             self._sleep(wait)

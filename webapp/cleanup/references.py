@@ -66,7 +66,6 @@ class Storage:
         return None if None in answers or not answers else False
 
     def _places(self, path: str) -> Iterator[tuple[str, str | None]]:
-        """Places with the root that each belongs to."""
         within = [root for root in self.roots if is_below(path, root.uri)]
         yield from ((root.readable(path), root.reading) for root in within)
         if path.startswith("file:"):

@@ -1,5 +1,3 @@
-"""Jobs restored from planned checkpoints, as clusters report them during a clean-up."""
-
 from collections.abc import Hashable, Set
 
 from ingest.storage.layout import METADATA_NAME

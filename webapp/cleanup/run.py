@@ -14,7 +14,7 @@ from webapp.cleanup.errors import Halted
 from webapp.cleanup.journal import Journal, Row, tally
 from webapp.cleanup.manifest import instant_text
 from webapp.cleanup.outcomes import FileOutcome
-from webapp.cleanup.places import Files, Places, Planned
+from webapp.cleanup.places import Places, Planned, TreeFiles
 from webapp.cleanup.plan_reader import Chunk, PlanReader
 from webapp.cleanup.rate_limit import RateLimit
 
@@ -32,7 +32,7 @@ class Run:
     """
 
     reader: PlanReader
-    files: Files
+    files: TreeFiles
     pace: RateLimit
     at: Callable[[], datetime]
     hold: Callable[[], None] = lambda: None
@@ -97,8 +97,6 @@ class Run:
         return self.row(file, FileOutcome.FAILED, f"{type(error).__name__}: {error}"[:500])
 
     def each(self, files: Sequence[Planned], act: Callable[[Planned], Row]) -> list[Row]:
-        """Applies the action to each file, in parallel if the storage is remote."""
-
         def tried(file: Planned) -> Row:
             try:
                 return act(file)

@@ -1,5 +1,3 @@
-"""Addresses of clean-up plans."""
-
 from django.urls import path, re_path
 
 from webapp.accounts.guards import fleet_wide_only

@@ -1,10 +1,10 @@
-"""Pages of clean-up plans: the list, one plan with proof and journal, and its orders."""
-
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, fields
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -27,17 +27,16 @@ from webapp.cleanup.journal import APPLY, PURGE, UNDO, VERBS, Journal, Row
 from webapp.cleanup.manifest import PlanManifest
 from webapp.cleanup.models import AT_WORK, CleanupPlan
 from webapp.cleanup.outcomes import SENTENCES, WITHHELD, FileOutcome
-from webapp.cleanup.paging import Slice, files_page, journal_page
 from webapp.cleanup.plan_reader import reader_of
-from webapp.lib.badges import Badge
 from webapp.lib.exports import export_response
 from webapp.lib.keysets import page
 from webapp.lib.refusals import ActionRefused, refusal_as_message
 from webapp.lib.row_numbers import row_number
 from webapp.storage.models import StorageAudit
-from webapp.storage.replication_factor import factors_by_uri
 
 PLANS_A_PAGE = 25
+FILES_SHOWN = 50
+"""Of a plan and of its journal; their downloads have all."""
 
 
 @require_GET
@@ -214,7 +213,7 @@ def _orders(
             "First everything is audited again. Files that may still be removed are moved to "
             "quarantine, at most %(files_per_s)s a second; what changed is skipped."
         )
-        pace = f"{shown_plan.files_per_s:,.0f}"
+        pace = f"{settings.WEIR.cleanup_files_per_s:,.0f}"
         yield (
             "apply",
             "primary",
@@ -251,52 +250,39 @@ def _contents(request: HttpRequest, shown_plan: CleanupPlan) -> dict[str, Any]:
     if not shown_plan.name:
         return {}
     reader = reader_of(shown_plan)
+    journals = [known for known in VERBS if shown_plan.done(known)]
+    verb = request.GET.get("verb", "")
+    verb = verb if verb in journals else (journals[-1] if journals else "")
     try:
-        files = files_page(reader, request.GET.get("files", ""))
-        verb = request.GET.get("verb", "")
-        journals = [known for known in VERBS if shown_plan.done(known)]
-        verb = verb if verb in journals else (journals[-1] if journals else "")
-        journal_slice = (
-            journal_page(
-                Journal(reader.folder, shown_plan.name, verb), request.GET.get("journal", "")
-            )
-            if verb
-            else None
-        )
+        manifest = reader.manifest
+        files = reader.page(0)[:FILES_SHOWN] if manifest.chunks else []
+        journal = list(islice(_journal_rows(shown_plan, verb), FILES_SHOWN)) if verb else []
     except (CleanupError, OSError) as error:
         return {"damaged": str(error)}
     return {
-        "manifest": reader.manifest,
-        "replicated": factors_by_uri(root.uri for root in reader.manifest.roots),
+        "manifest": manifest,
         "searched": [
             (audit, datetime.fromisoformat(audit.as_of) if audit.as_of else None)
-            for audit in reader.manifest.audits
+            for audit in manifest.audits
         ],
-        "files": files,
-        "file_rows": [(row, _short(row["path"], reader.manifest), _why(row)) for row in files.rows],
+        "file_rows": [(row, _short(row["path"], manifest), _why(row)) for row in files],
         "withheld": [
             (count, WITHHELD.get(reason, reason))
-            for reason, count in reader.manifest.withheld_files.items()
+            for reason, count in manifest.withheld_files.items()
         ],
-        "journal": journal_slice,
-        "journal_rows": _journal_lines(journal_slice, reader.manifest) if journal_slice else [],
+        "journal_rows": [
+            (
+                row,
+                _short(row["path"], manifest),
+                outcome_badge(row["outcome"]),
+                SENTENCES.get(row["outcome"], ""),
+            )
+            for row in journal
+        ],
         "verb": verb,
         "journals": journals,
+        "files_shown": FILES_SHOWN,
     }
-
-
-def _journal_lines(
-    journal_slice: Slice, manifest: PlanManifest
-) -> list[tuple[dict[str, Any], str, Badge, str]]:
-    return [
-        (
-            row,
-            _short(row["path"], manifest),
-            outcome_badge(row["outcome"]),
-            SENTENCES.get(row["outcome"], ""),
-        )
-        for row in journal_slice.rows
-    ]
 
 
 def _short(path: str, manifest: PlanManifest) -> str:

@@ -15,8 +15,6 @@ from webapp.cleanup.run import Run
 
 
 class Taking(Protocol):
-    """Handles the files of one root."""
-
     def look(self, files: Sequence[Planned]) -> tuple[list[Planned], list[Row]]:
         """Files that may be taken, with what to journal before; rows for the others."""
 
@@ -36,7 +34,6 @@ class Taking(Protocol):
 
 
 def by_way(run: Run, files: Sequence[Planned]) -> Iterator[tuple[Taking, list[Planned]]]:
-    """Groups files by root, in their order."""
     for _, own in groupby(files, key=lambda file: file.root):
         of_root = list(own)
         yield _way(run, of_root[0]), of_root

@@ -231,13 +231,6 @@ class Environment:
     alert_group_wait_s: int = _read(number, "WEIR_ALERT_GROUP_WAIT_S", 10, 0, 3600)
     alert_group_interval_s: int = _read(number, "WEIR_ALERT_GROUP_INTERVAL_S", 300, 0, _DAY_S)
     alert_repeat_s: int = _read(number, "WEIR_ALERT_REPEAT_S", 4 * 3600, 60, 30 * _DAY_S)
-    weekly_digest: str = _read(
-        text,
-        "WEIR_WEEKLY_DIGEST",
-        "mon 06:00",
-        "a weekday and a time in UTC such as 'mon 06:00', or off",
-        check.is_weekly,
-    )
     webhook_allow_http: bool = _read(flag, "WEIR_WEBHOOK_ALLOW_HTTP", False)
     webhook_allowed_networks: list[str] = _read(
         words,

@@ -222,7 +222,6 @@ SPECTACULAR_SETTINGS = {
         "HostEventKindEnum": "spark_jobs.serving.HOST_EVENT_KINDS",
         "IncidentStateEnum": "webapp.incidents.choices.IncidentState",
         "SeverityEnum": "webapp.findings.choices.Severity",
-        "ReportKindEnum": "webapp.reports.choices.ReportKind",
         "ReportStateEnum": "webapp.reports.choices.ReportState",
     },
 }

@@ -1,5 +1,3 @@
-"""Figures of evidence for people: the value in its unit, and its threshold."""
-
 import math
 import operator
 import re

@@ -21,7 +21,7 @@ from spark_jobs.diagnosis.rule import DEFAULT_HOLD_S
 from webapp.findings import marks, named_hosts
 from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
 from webapp.findings.episodes import FindingEpisode, Span, closed_at, episodes
-from webapp.findings.models import Finding, FindingOccurrence, JobJudgement, WithdrawnFinding
+from webapp.findings.models import Finding, FindingOccurrence, JobJudgement
 from webapp.findings.occurrences import Changed, Identity, Job
 from webapp.findings.settling import TEXTS
 from webapp.fleet.attempts import ids_by_first_attempt
@@ -137,11 +137,9 @@ def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int
                 hold,
                 lives[identity[:2]],
             )
-        rows, withdrawn = _write(
+        written += _write(
             identity, touched, finding_episodes, hold, lives[identity[:2]], is_last=not far
         )
-        _withdraw(withdrawn, now)
-        written += len(rows) + len(withdrawn)
     return written
 
 
@@ -225,10 +223,8 @@ def _write(
     life: Life,
     *,
     is_last: bool,
-) -> tuple[list[Finding], list[Finding]]:
-    """Update the rows of ``before`` to ``found``; returns these, and the rows that are no longer
-    used.
-    """
+) -> int:
+    """Update the rows of ``before`` to the episodes; returns how many changed or went."""
     occurrences = FindingOccurrence.objects.in_bulk(
         [
             episode.newest.occurrence_id
@@ -277,23 +273,4 @@ def _write(
     for row in sorted(rows, key=lambda row: row.state == FindingState.OPEN):
         marks.save(row, known.get(row.pk))
     named_hosts.note(rows)
-    return rows, free
-
-
-def _withdraw(gone: Sequence[Finding], now: datetime) -> None:
-    WithdrawnFinding.objects.bulk_create(
-        [
-            WithdrawnFinding(
-                number=finding.pk,
-                cluster=finding.cluster,
-                job_id=finding.job_id,
-                rule=finding.rule,
-                subject_id=finding.subject_id,
-                title=finding.title,
-                first_seen=finding.first_seen,
-                withdrawn_at=now,
-            )
-            for finding in gone
-        ],
-        ignore_conflicts=True,
-    )
+    return len(rows) + len(free)

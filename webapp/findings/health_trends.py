@@ -1,5 +1,3 @@
-"""Health of a page's jobs over time, from their findings and judged times."""
-
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime

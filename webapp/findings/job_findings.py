@@ -1,5 +1,3 @@
-"""The findings of one job in a time range, for its page and its graph."""
-
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime

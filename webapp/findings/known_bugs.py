@@ -1,5 +1,3 @@
-"""Known bugs of Flink that explain findings, by the job's facts."""
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,7 +53,6 @@ class BugBeside:
 
     @property
     def sentence(self) -> Message:
-        """What the bug means for the finding, and what is unknown."""
         said = {"version": self.flink_version, "issue": self.bug.issue, "effect": self.bug.effect}
         if self.shown == "shows":
             return message(

@@ -1,5 +1,3 @@
-"""The part of loading a run that makes findings of its occurrences."""
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -16,8 +16,6 @@ _UNMARKED = [
 
 @dataclass(frozen=True)
 class FindingMark:
-    """The fields of a finding that alerting uses."""
-
     state: str
     first_seen: datetime
     severity: str

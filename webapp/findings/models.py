@@ -1,5 +1,3 @@
-"""Findings, and the occurrences from Spark that they are made of."""
-
 from typing import Any, ClassVar, Self
 
 from django.conf import settings
@@ -90,7 +88,6 @@ class FindingQuerySet(models.QuerySet["Finding"]):
         return self.filter(of_jobs([job_id], cluster))
 
     def worst_first(self) -> Self:
-        """By severity, then newest."""
         return self.order_by(*WORST_FIRST)
 
 
@@ -184,31 +181,7 @@ class Finding(models.Model):
 
 
 @scoped()
-class WithdrawnFinding(models.Model):
-    """A finding that was withdrawn: the complete minute did not confirm it, or it was merged with
-    another. Links to it may exist.
-    """
-
-    number = models.BigIntegerField(primary_key=True)
-    cluster = models.CharField(max_length=100)
-    job_id = models.CharField(max_length=64, blank=True)
-    rule = models.CharField(max_length=64)
-    subject_id = models.CharField(max_length=300)
-    title = MessageField()
-    first_seen = models.DateTimeField()
-    withdrawn_at = models.DateTimeField()
-
-    class Meta:
-        indexes = [models.Index(fields=["withdrawn_at"], name="withdrawn_age")]
-
-    def __str__(self) -> str:
-        return f"{self.rule}: {self.title}, taken back"
-
-
-@scoped()
 class FindingHost(models.Model):
-    """A host that a finding names."""
-
     finding = models.ForeignKey(Finding, on_delete=models.CASCADE, related_name="named_hosts")
     cluster = models.CharField(max_length=100)
     host = models.CharField(max_length=300)

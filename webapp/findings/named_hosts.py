@@ -1,5 +1,3 @@
-"""The hosts that findings name, as rows for the hosts' pages."""
-
 from collections.abc import Iterable
 
 from spark_jobs.diagnosis.finding_hosts import hosts_of

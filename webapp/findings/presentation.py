@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from spark_jobs.diagnosis.registry import all_rules
-from spark_jobs.diagnosis.rule import Rule
 from webapp.findings.badges import CONFIDENCE_WORDS, severity_badge, state_badge
 from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
 from webapp.findings.figures import Figure, figures
 from webapp.findings.known_bugs import BugBeside, bugs_beside
-from webapp.findings.models import Finding, WithdrawnFinding
+from webapp.findings.models import Finding
 from webapp.lib.badges import Badge
 
 
@@ -114,11 +113,6 @@ def relations(related: Any) -> list[Relation]:
         for row in related or ()
         if isinstance(row, Mapping) and row.get("subject")
     ]
-
-
-def rule_of(finding: Finding | WithdrawnFinding) -> Rule | None:
-    """The rule; ``None`` if a later version of Weir removed it."""
-    return all_rules().get(finding.rule)
 
 
 def _path(path: Any) -> tuple[str, ...]:

@@ -34,7 +34,6 @@ def runbook(rule_id: str) -> list[tuple[str, list[Block]]]:
 
 
 def messages(source: str) -> Iterator[str]:
-    """The texts of a runbook to translate."""
     for _, texts in _blocks(source):
         yield from texts
 

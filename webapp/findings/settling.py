@@ -2,7 +2,7 @@
 copies, NameNodes and objectives.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -30,6 +30,13 @@ ROWS_AT_ONCE = 500
 
 Identity = tuple[str, str, str, str]
 """cluster, job id, rule, subject id; the first two empty if the subject is a root."""
+
+
+def by_identity(findings: Iterable[Finding]) -> dict[Identity, Finding]:
+    return {
+        (finding.cluster, finding.job_id, finding.rule, finding.subject_id): finding
+        for finding in findings
+    }
 
 
 def settle(

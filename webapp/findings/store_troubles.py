@@ -65,7 +65,6 @@ class StoreTrouble:
 
     @property
     def jobs(self) -> frozenset[Job]:
-        """Each by its first attempt."""
         return frozenset((finding.cluster, finding.first_attempt_id) for finding in self.findings)
 
     @property

@@ -1,5 +1,3 @@
-"""Names of thresholds on pages: the words of their keys."""
-
 from django.utils.translation import pgettext
 
 from spark_jobs.diagnosis.findings import Threshold

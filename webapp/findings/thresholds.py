@@ -1,5 +1,3 @@
-"""A rule's thresholds as a table of its page: default, bounds and overrides."""
-
 from collections import defaultdict
 from dataclasses import dataclass
 

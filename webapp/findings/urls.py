@@ -8,7 +8,6 @@ MENU = MenuEntry("Findings", "findings", of=("finding", "rule"))
 urlpatterns = [
     path("findings/", findings.findings, name="findings"),
     path("findings/<int:pk>/", findings.finding, name="finding"),
-    path("findings/<int:pk>/chart", findings.chart, name="finding-chart"),
     path("rules/", rules.rules, name="rules"),
     path("rules/<name:rule_id>/", rules.rule, name="rule"),
 ]

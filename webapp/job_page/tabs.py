@@ -24,7 +24,6 @@ from webapp.lib.translations import gettext_lazy as _
 from webapp.pressure.graph import blame, drawn
 from webapp.pressure.hours import newest_windows
 from webapp.storage import newest_audits
-from webapp.storage.replication_factor import NONE, factors_by_uri
 
 CHECKPOINTS_A_PAGE = 20
 EVENTS_A_PAGE = 9
@@ -90,11 +89,7 @@ def _pressure(shown: Shown) -> dict[str, Any]:
 
 def _state(shown: Shown) -> dict[str, Any]:
     job = shown.view.job
-    rows: list[Any] = newest_audits.of_job(job.cluster, job.job_id)
-    factors = factors_by_uri(row.root for row in rows)
-    for row in rows:
-        row.replicated = factors.get(row.root, NONE)
-    return {"storage": rows}
+    return {"storage": newest_audits.of_job(job.cluster, job.job_id)}
 
 
 def _runtime(shown: Shown) -> dict[str, Any]:

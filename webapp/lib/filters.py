@@ -86,17 +86,6 @@ def pairs(mapping: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 @register.filter
-def times_factor(value: float | None, factor: float | None) -> int | None:
-    """Bytes multiplied by the replication factor; None if either is unknown."""
-    # Templates pass "" for a missing name.
-    return (
-        None
-        if not isinstance(value, int | float) or not isinstance(factor, int | float)
-        else round(value * factor)
-    )
-
-
-@register.filter
 def counted(value: Any) -> str:
     """A count of a run, or several by name ("12 merged, 3 removed") without zeros."""
     if isinstance(value, Mapping):

@@ -23,7 +23,7 @@ from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery
 from webapp.findings.choices import FindingState
 from webapp.findings.folding import OCCURRENCES_KEPT
-from webapp.findings.models import Finding, FindingOccurrence, JobJudgement, WithdrawnFinding
+from webapp.findings.models import Finding, FindingOccurrence, JobJudgement
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobException, JobStart, LogEvent
 from webapp.hosts import days, loads
@@ -89,7 +89,6 @@ RULES = (
     Rule(SkippedInput, "observed_at", routine),
     Rule(FindingOccurrence, "window_start", lambda: OCCURRENCES_KEPT),
     Rule(Finding, "last_seen", notable, ~Q(state=FindingState.OPEN)),
-    Rule(WithdrawnFinding, "withdrawn_at", routine),
     Rule(JobJudgement, "as_of", notable),
     Rule(Incident, "last_seen", notable, ~Q(state=IncidentState.OPEN)),
     Rule(Alert, "resolved_at", notable, Q(state=AlertState.RESOLVED)),

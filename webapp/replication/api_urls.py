@@ -1,5 +1,3 @@
-"""Address of a copy below /api/v1/."""
-
 from django.urls import path
 
 from webapp.replication.api.views import ReplicationView

@@ -1,5 +1,3 @@
-"""The due work of copies: there while one is asked for."""
-
 from datetime import timedelta
 
 from webapp.replication import execution, work_keys

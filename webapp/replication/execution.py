@@ -11,15 +11,13 @@ from django.utils import timezone
 from spark_jobs.replication.request import COMPLETE, Request, Result, result_of
 from webapp.checkpoints.models import CheckpointFact
 from webapp.replication import findings
-from webapp.replication.models import Replica, ReplicaRound
+from webapp.replication.models import Replica
 from webapp.replication.registration import earlier, places_of
 from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import StorageRoot
 from webapp.work import spark_job
 from webapp.work.lease import Lease
 from webapp.work.runs import RunRecord, describe
-
-ROUNDS_KEPT = 1_000
 
 
 def is_wanted(pk: int) -> bool:
@@ -90,37 +88,15 @@ def keep(row: Replica, result: Result, now: datetime) -> None:
     """
     columns: dict[str, Any] = {"trouble": "", "tried_at": now}
     if result.checkpoint_id is not None:
-        triggered_at = _triggered_at(row, result)
-        number: dict[str, Any] = {"replica": row, "number": result.round}
-        of_copy = {
+        completed = datetime.fromisoformat(result.completed_at) if result.completed_at else now
+        columns |= {
             "checkpoint_id": result.checkpoint_id,
-            "triggered_at": triggered_at,
+            "triggered_at": _triggered_at(row, result),
+            "completed_at": completed,
+            "location": result.location,
             "files": result.files,
             "bytes": result.bytes,
         }
-        done = {
-            "completed_at": datetime.fromisoformat(result.completed_at)
-            if result.completed_at
-            else now
-        }
-        counts = {
-            "copied_files": result.copied_files,
-            "copied_bytes": result.copied_bytes,
-            "deleted_files": result.deleted_files,
-        }
-        fields = {
-            "plan": result.plan,
-            **of_copy,
-            **done,
-            **counts,
-            "overtaken": list(result.overtaken),
-        }
-        if result.state == COMPLETE:
-            ReplicaRound.objects.update_or_create(**number, defaults=fields)
-        else:
-            ReplicaRound.objects.get_or_create(**number, defaults=fields)
-        columns |= of_copy | done | {"location": result.location}
-        ReplicaRound.objects.filter(replica=row, number__lte=result.round - ROUNDS_KEPT).delete()
     Replica.objects.filter(pk=row.pk).update(**columns)
 
 

@@ -12,7 +12,7 @@ from spark_jobs.fold.rule_evaluation import Settings
 from webapp.findings import marks
 from webapp.findings.models import Finding
 from webapp.findings.overrides import as_plain
-from webapp.findings.settling import Identity, settle
+from webapp.findings.settling import Identity, by_identity, settle
 from webapp.findings.signals import findings_changed
 from webapp.fleet.models import JobCurrent
 from webapp.lib.instants import epoch_ms
@@ -28,19 +28,10 @@ def judge(replica: Replica, guard: WriteGuard, now: datetime) -> None:
     for finding in registry.diagnose(sample, limits).findings:
         identity = (replica.cluster, replica.job_id, finding.rule, finding.subject_id)
         new[identity] = finding_to_plain(finding) | {"job_name": sample.job_name}
-    settle(
-        new,
-        {
-            (finding.cluster, finding.job_id, finding.rule, finding.subject_id): finding
-            for finding in _open(replica)
-        },
-        guard,
-        now,
-    )
+    settle(new, by_identity(_open(replica)), guard, now)
 
 
 def close(replica: Replica, now: datetime) -> None:
-    """Close the findings of a copy that is no longer updated."""
     with transaction.atomic():
         marks.close([finding.pk for finding in _open(replica)], now)
     findings_changed.send(sender=None)

@@ -1,11 +1,9 @@
-"""Copies of jobs' checkpoints, and their rounds. Contents and plans are recorded in the copies
-themselves.
-"""
+"""Copies of jobs' checkpoints. Contents and plans are recorded in the copies themselves."""
 
 from django.db import models
 
 from webapp.lib.messages.fields import MessageField
-from webapp.lib.scoped_rows import scoped, scoped_as
+from webapp.lib.scoped_rows import scoped
 from webapp.storage.models import URI_LENGTH
 
 
@@ -49,36 +47,3 @@ class Replica(models.Model):
 
     def __str__(self) -> str:
         return f"copy of {self.job_id} at {self.destination}"
-
-
-@scoped_as("replication.Replica", by="replica")
-class ReplicaRound(models.Model):
-    """One complete copy. ``plan``: SHA-256 of its plan."""
-
-    replica = models.ForeignKey(Replica, on_delete=models.CASCADE, related_name="rounds")
-    number = models.PositiveIntegerField()
-    plan = models.CharField(max_length=64)
-    checkpoint_id = models.BigIntegerField()
-    triggered_at = models.DateTimeField(null=True)
-    completed_at = models.DateTimeField()
-    files = models.BigIntegerField()
-    bytes = models.BigIntegerField()
-    copied_files = models.BigIntegerField()
-    copied_bytes = models.BigIntegerField()
-    deleted_files = models.BigIntegerField()
-    overtaken = models.JSONField(default=list, help_text="checkpoints that it overtook")
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["replica", "number"], name="replica_round_key")
-        ]
-        indexes = [models.Index(fields=["replica", "completed_at"], name="replica_rounds")]
-        ordering = ["replica", "-number"]
-
-    def __str__(self) -> str:
-        return f"round {self.number} of {self.replica_id}"
-
-    @property
-    def kept_files(self) -> int:
-        """Files that the copy already had, except its ``_metadata``."""
-        return self.files - 1 - self.copied_files

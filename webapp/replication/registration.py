@@ -1,5 +1,3 @@
-"""Requests of copies of a job's checkpoints, and their checks."""
-
 import uuid
 from collections.abc import Iterable
 from datetime import datetime
@@ -124,13 +122,6 @@ def register(
     row.every_s, row.enabled = every_s, True
     row.save(update_fields=["every_s", "enabled", "asker_clusters"])
     return row
-
-
-def set_interval(replica: Replica, every_s: int) -> None:
-    """Raises :class:`InputRefused`."""
-    _refuse_interval(every_s)
-    replica.every_s = every_s
-    replica.save(update_fields=["every_s"])
 
 
 def _refuse_interval(every_s: int) -> None:

@@ -1,5 +1,3 @@
-"""Addresses of the copy of a job's checkpoints."""
-
 from django.urls import path
 
 from webapp.replication import views
@@ -14,10 +12,5 @@ urlpatterns = [
     path("jobs/<name:cluster>/<name:job_id>/replication/ask", views.ask, name="replication-ask"),
     path(
         "jobs/<name:cluster>/<name:job_id>/replication/order", views.order, name="replication-order"
-    ),
-    path(
-        "jobs/<name:cluster>/<name:job_id>/charts/replication",
-        views.chart,
-        name="job-chart-replication",
     ),
 ]

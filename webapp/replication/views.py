@@ -1,7 +1,5 @@
-"""The page of the copy of a job's checkpoints."""
-
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -9,16 +7,11 @@ from django.views.decorators.http import require_GET, require_POST
 
 from webapp.accounts.guards import operators_only
 from webapp.accounts.roles import may_operate
-from webapp.charts.answers import answer
-from webapp.charts.replication import lag_over_time
 from webapp.fleet.job_lookup import look_up
-from webapp.lib import shown_zone
 from webapp.lib.refusals import refusal_as_message
 from webapp.replication import orders
 from webapp.replication.job_replication import job_replication
 from webapp.replication.registration import DEFAULT_EVERY_S, LEAST_EVERY_S, MOST_EVERY_S
-
-ROUNDS_IN_TABLE = 30
 
 
 @require_GET
@@ -31,33 +24,9 @@ def tables(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     return render(request, "replication/_tables.html", _context(request, cluster, job_id))
 
 
-@require_GET
-def chart(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
-    view = look_up(request, cluster, job_id)
-    replication = job_replication(view.job, view.now)
-    points = replication.sawtooth() if replication else []
-    if not points:
-        return JsonResponse(
-            {
-                "figure": None,
-                "empty": {
-                    "title": gettext("No copy yet"),
-                    "text": gettext("Its lag is drawn once one is complete."),
-                },
-            }
-        )
-    note_form = gettext(
-        "Grows by one second per second, and falls when a newer copy is complete; instants "
-        "are %(zone)s."
-    )
-    note = note_form % {"zone": shown_zone.label()}
-    return JsonResponse(answer(lag_over_time(points), note))
-
-
 @operators_only
 @require_POST
 def ask(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
-    """Request a copy at another place, kept up to date from now on."""
     view = look_up(request, cluster, job_id)
     destination = request.POST.get("destination", "").strip()
     every_s = request.POST.get("every_s", "")
@@ -81,7 +50,6 @@ def ask(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
 @operators_only
 @require_POST
 def order(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
-    """Run a round now, or stop or resume the copy."""
     view = look_up(request, cluster, job_id)
     replication = job_replication(view.job, view.now)
     if replication is None:
@@ -98,13 +66,10 @@ def order(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
 
 def _context(request: HttpRequest, cluster: str, job_id: str) -> dict[str, object]:
     view = look_up(request, cluster, job_id)
-    replication = job_replication(view.job, view.now)
-    rounds = replication.rounds[:ROUNDS_IN_TABLE] if replication else []
     return {
         "view": view,
         "job": view.job,
-        "found": replication,
-        "rounds": rounds,
+        "found": job_replication(view.job, view.now),
         "range_query": view.range_query,
         "operates": may_operate(request.user),
         "every_s": (DEFAULT_EVERY_S, LEAST_EVERY_S, MOST_EVERY_S),

@@ -1,5 +1,3 @@
-"""Reports over the API: request one, see its progress, download it."""
-
 from typing import Any
 
 from django.http import HttpResponse
@@ -13,13 +11,10 @@ from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from webapp.alerting.models import Alert
-from webapp.incidents.models import Incident
 from webapp.lib.api.errors import CONFLICT
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.api.parsing import BoundedList
 from webapp.reports import orders, report_scope
-from webapp.reports.choices import ReportKind
 from webapp.reports.filters import ReportFilters
 from webapp.reports.models import IncidentReport
 from webapp.reports.renderers.files import FORMS
@@ -33,13 +28,12 @@ FORM = OpenApiParameter(
 
 
 class ReportSerializer(serializers.ModelSerializer[IncidentReport]):
-    """The request and its progress; the content is in its files."""
+    """The request and its state; the content is in its files."""
 
     class Meta:
         model = IncidentReport
         fields = (
             "uid",
-            "kind",
             "title",
             "jobs",
             "start",
@@ -47,13 +41,18 @@ class ReportSerializer(serializers.ModelSerializer[IncidentReport]):
             "from_alert",
             "author_name",
             "state",
-            "progress",
-            "step",
             "error",
             "tone",
             "asked_at",
             "made_at",
         )
+
+
+def _optional_text(**options: Any) -> serializers.RegexField:
+    return serializers.RegexField(
+        _TEXT,
+        **{"required": False, "allow_blank": True, "max_length": 64, "default": "", **options},
+    )
 
 
 class JobChoice(serializers.Serializer[Any]):
@@ -62,43 +61,18 @@ class JobChoice(serializers.Serializer[Any]):
 
 
 class ReportRequest(serializers.Serializer[Any]):
-    """Jobs and a range, or an alert or an incident; for a digest a range alone.
+    """Jobs and a range, or an alert or an incident.
 
     Instants as ISO 8601, or relative as in now-6h.
     """
 
-    kind = serializers.ChoiceField(choices=ReportKind.choices, default=ReportKind.INCIDENT)
     jobs = BoundedList(child=JobChoice(), required=False, max_length=MOST_JOBS, default=list)
-    alert = serializers.RegexField(
-        _TEXT,
-        required=False,
-        allow_blank=True,
-        max_length=64,
-        default="",
-        help_text="uid of an alert",
-    )
-    incident = serializers.RegexField(
-        _TEXT,
-        required=False,
-        allow_blank=True,
-        max_length=64,
-        default="",
-        help_text="uid of an incident: all of its jobs",
-    )
-    title = serializers.RegexField(
-        _TEXT, required=False, allow_blank=True, max_length=200, default=""
-    )
+    alert = _optional_text(help_text="uid of an alert")
+    incident = _optional_text(help_text="uid of an incident: all of its jobs")
 
     def get_fields(self) -> dict[str, Any]:
         # "from" is a word of Python.
-        instant: dict[str, Any] = {
-            "required": False,
-            "allow_blank": True,
-            "max_length": 64,
-            "default": "",
-        }
-        ends = {name: serializers.RegexField(_TEXT, **instant) for name in ("from", "to")}
-        return {**super().get_fields(), **ends}
+        return {**super().get_fields(), "from": _optional_text(), "to": _optional_text()}
 
 
 class WhateverTheyAccept(BaseContentNegotiation):
@@ -171,29 +145,15 @@ class ReportViews(ListView):
 
 
 def _request(entered: dict[str, Any], request: Request) -> IncidentReport:
-    now, name = timezone.now(), request.user.get_username()
-    if entered["kind"] == ReportKind.DIGEST:
-        start, end = report_scope.span(entered["from"] or "now-7d", entered["to"], now)
-        return orders.request_digest(start, end, user=request.user, name=name, at=now)
-    if entered["incident"]:
-        scope = report_scope.scope_of_incident(
-            get_object_or_404(Incident, uid=entered["incident"]), now
-        )
-    elif entered["alert"]:
-        scope = report_scope.scope_of_alert(get_object_or_404(Alert, uid=entered["alert"]), now)
-    else:
-        scope = report_scope.scope(
-            [JobKey(job["cluster"], job["job_id"]) for job in entered["jobs"]],
-            entered["from"],
-            entered["to"],
-            now,
-        )
+    now = timezone.now()
+    jobs = [JobKey(job["cluster"], job["job_id"]) for job in entered["jobs"]]
+    scope = report_scope.scope_from(entered["incident"], entered["alert"], now)
+    scope = scope or report_scope.scope(jobs, entered["from"], entered["to"], now)
     return orders.request_report(
         scope,
         user=request.user,
-        name=name,
+        name=request.user.get_username(),
         at=now,
-        title=entered["title"],
         from_alert=entered["incident"] or entered["alert"],
     )
 

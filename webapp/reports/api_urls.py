@@ -1,5 +1,3 @@
-"""Addresses of reports below /api/v1/."""
-
 from webapp.lib.api.routes import Routes
 from webapp.reports.api import ReportViews
 

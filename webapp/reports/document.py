@@ -29,7 +29,6 @@ class Part:
 class Report:
     """``pages``: verdict, cause, cost, next steps and time line, on two printed pages."""
 
-    kind: str
     uid: str
     title: str
     made_at: datetime

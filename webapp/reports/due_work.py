@@ -1,8 +1,4 @@
-"""The due work of reports: requested ones, and the weekly digest."""
-
-from django.utils import timezone
-
-from webapp.reports import weekly_digest, work_keys
+from webapp.reports import work_keys
 from webapp.work.keys import number_of
 from webapp.work.lease import Lease
 from webapp.work.registry import ClaimedWork, Work, register
@@ -29,11 +25,5 @@ register(
         every=work_keys.intervals_s,
         has_work=_has_work,
         do=_make,
-    ),
-    Work(
-        work_keys.DIGEST,
-        work_keys.TASK,
-        every=lambda: {work_keys.DIGEST: work_keys.LOOK_S},
-        look=lambda _lease: weekly_digest.request_where_due(timezone.now()),
     ),
 )

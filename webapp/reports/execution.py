@@ -10,9 +10,9 @@ from webapp.analyses.presentation import plain
 from webapp.lib import scopes
 from webapp.lib.scopes import EVERYTHING, OfClusters
 from webapp.reports import orders
-from webapp.reports.choices import ReportKind, ReportState
+from webapp.reports.choices import ReportState
 from webapp.reports.document import Report
-from webapp.reports.gathering import digest, incident
+from webapp.reports.gathering import incident
 from webapp.reports.models import AT_WORK, IncidentReport
 from webapp.reports.renderers import files
 from webapp.reports.report_scope import BadScope
@@ -23,7 +23,6 @@ logger = logging.getLogger(__name__)
 
 MOST_ATTEMPTS = 4
 """Then it is given up: what failed this often fails again."""
-WEIR_ITSELF = "Weir"
 
 
 def has_work(pk: int) -> bool:
@@ -55,23 +54,14 @@ def carry_out(pk: int, lease: Lease, record: RunRecord) -> None:
 def _begin(report: IncidentReport, lease: Lease) -> int:
     with lease.writing():
         waiting = IncidentReport.objects.filter(pk=report.pk, state__in=AT_WORK)
-        waiting.update(
-            state=ReportState.RUNNING, attempts=report.attempts + 1, progress=1, step="begun"
-        )
+        waiting.update(state=ReportState.RUNNING, attempts=report.attempts + 1)
     return report.attempts + 1
 
 
 def _make(report: IncidentReport, lease: Lease, record: RunRecord) -> None:
-    def progress(done: int, words: str) -> None:
-        record.say(message("{done:number} %: {words:text}", done=done, words=words))
-        with lease.writing():
-            IncidentReport.objects.filter(pk=report.pk, state=ReportState.RUNNING).update(
-                progress=done, step=words
-            )
-
     now = timezone.now()
     with translation.override(files.ENGLISH):  # a document is translated when it is drawn
-        document = _gather(report, now, progress)
+        document = _gather(report, now)
     record.counts["parts"] = len(document.appendix)
     with lease.writing():
         IncidentReport.objects.filter(pk=report.pk, state=ReportState.RUNNING).update(
@@ -79,39 +69,25 @@ def _make(report: IncidentReport, lease: Lease, record: RunRecord) -> None:
             title=document.title,
             tone=document.pages.verdict.tone,
             document=plain(document),
-            progress=100,
-            step="",
             error="",
             made_at=now,
         )
 
 
-def _gather(report: IncidentReport, now: datetime, progress: incident.Progress) -> Report:
-    by = report.author_name or WEIR_ITSELF
-    if report.kind == ReportKind.DIGEST:
-        return digest.gather(
-            report.start, report.end, uid=report.uid, made_at=now, made_by=by, progress=progress
-        )
+def _gather(report: IncidentReport, now: datetime) -> Report:
     scope = orders.scope_of(report)
-
-    def seen_by_all(done: int, words: str) -> None:
-        with scopes.everything():  # its progress is recorded in rows of the pipeline
-            progress(done, words)
-
     with scopes.within(OfClusters([report.cluster]) if report.cluster else EVERYTHING):
         return incident.gather(
             scope,
             uid=report.uid,
             made_at=now,
-            made_by=by,
-            title=report.title,
+            made_by=report.author_name,
             from_alert=report.from_alert,
-            progress=seen_by_all,
         )
 
 
 def _give_up(report: IncidentReport, lease: Lease, why: str) -> None:
     with lease.writing():
         IncidentReport.objects.filter(pk=report.pk, state__in=AT_WORK).update(
-            state=ReportState.FAILED, error=why, step=""
+            state=ReportState.FAILED, error=why
         )

@@ -1,5 +1,3 @@
-"""Reports: request, progress, and result."""
-
 from typing import ClassVar, Self
 
 from django.conf import settings
@@ -8,7 +6,7 @@ from django.db import models
 from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import scoped
 from webapp.lib.uids import new_uid
-from webapp.reports.choices import ReportKind, ReportState
+from webapp.reports.choices import ReportState
 
 
 def new_report_uid() -> str:
@@ -34,12 +32,11 @@ class IncidentReport(models.Model):
     """
 
     uid = models.CharField(max_length=40, unique=True, default=new_report_uid, editable=False)
-    kind = models.CharField(max_length=16, choices=ReportKind.choices, default=ReportKind.INCIDENT)
     title = MessageField(blank=True)
     jobs = models.JSONField(
         default=list,
         blank=True,
-        help_text="chosen ones: [cluster, job id], 50 at most; empty for a digest",
+        help_text="chosen ones: [cluster, job id], 50 at most",
     )
     cluster = models.CharField(
         max_length=100,
@@ -61,8 +58,6 @@ class IncidentReport(models.Model):
     )
     author_name = models.CharField(max_length=200, blank=True, help_text="their name at that time")
     state = models.CharField(max_length=16, choices=ReportState.choices, default=ReportState.QUEUED)
-    progress = models.PositiveSmallIntegerField(default=0, help_text="0 … 100")
-    step = models.CharField(max_length=200, blank=True, help_text="what is being done, in words")
     attempts = models.PositiveSmallIntegerField(default=0)
     error = MessageField(blank=True)
     tone = models.CharField(
@@ -71,12 +66,6 @@ class IncidentReport(models.Model):
         help_text="crit, warn, ok or unknown: the verdict of its first screen",
     )
     document = MessagesField(null=True, blank=True)
-    digest_of = models.DateTimeField(
-        null=True,
-        blank=True,
-        unique=True,
-        help_text="end of the week that an automatic digest covers",
-    )
     asked_at = models.DateTimeField()
     made_at = models.DateTimeField(null=True, blank=True)
 
@@ -84,10 +73,7 @@ class IncidentReport(models.Model):
 
     class Meta:
         ordering = ["-id"]
-        indexes = [
-            models.Index(fields=["state", "-id"], name="report_of_state"),
-            models.Index(fields=["kind", "-id"], name="report_of_kind"),
-        ]
+        indexes = [models.Index(fields=["state", "-id"], name="report_of_state")]
 
     def __str__(self) -> str:
         return self.title or self.uid

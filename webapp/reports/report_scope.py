@@ -1,16 +1,15 @@
-"""The scope of a requested report: jobs, a range, or an alert."""
-
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.db.models import Max, Min, Q, QuerySet
 from django.http import QueryDict
+from django.shortcuts import get_object_or_404
 
 from ingest.messages import message
 from webapp.alerting.models import Alert
 from webapp.findings.models import Finding
-from webapp.fleet.attempts import has_id_like, lived_in, of_jobs, other_attempts
+from webapp.fleet.attempts import lived_in, of_jobs, other_attempts
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.job_lookup import whole_life
 from webapp.fleet.models import Cluster, JobCurrent
@@ -27,8 +26,6 @@ SHORTEST = timedelta(seconds=10)
 
 @dataclass(frozen=True)
 class JobKey:
-    """One job of a cluster."""
-
     cluster: str
     job_id: str
 
@@ -117,18 +114,18 @@ def check_span(start: datetime, end: datetime) -> None:
 BEFORE, AFTER = timedelta(minutes=15), timedelta(minutes=5)
 """Around an alert: what led to it came before."""
 SHORT_LIFE = timedelta(hours=6)
-MOST_FOUND = 30
+MOST_SHOWN = 30
+_LARGE = ("graph", "configuration", "checkpoint_config")
 
 
 @dataclass(frozen=True)
 class RequestedScope:
-    """What the form shows: ``chosen`` and ``found`` jobs, and the range as texts."""
+    """What the form shows: ``chosen`` jobs, the ``worst`` others, and the range as texts."""
 
     chosen: tuple[JobCurrent, ...]
-    found: tuple[JobCurrent, ...]
+    worst: tuple[JobCurrent, ...]
     from_text: str
     to_text: str
-    search: str
 
     @property
     def from_shown(self) -> str:
@@ -139,16 +136,13 @@ class RequestedScope:
         return timeranges.as_shown(self.to_text)
 
 
-def read(parameters: QueryDict, at: datetime) -> RequestedScope:
-    """The form's content, from the current input."""
+def read(parameters: QueryDict) -> RequestedScope:
     keys = keys_of(parameters.getlist("job"))
     chosen = _jobs(keys)
-    search = parameters.get("q", "").replace("\x00", "").strip()[:200]
-    jobs = _find_jobs(search, keys) if search or not chosen else []
     from_text, to_text = parameters.get("from", "").strip(), parameters.get("to", "").strip()
     if chosen and not from_text:
         from_text, to_text = proposed(chosen)
-    return RequestedScope(tuple(chosen), tuple(jobs), from_text, to_text, search)
+    return RequestedScope(tuple(chosen), tuple(_worst_jobs(keys)), from_text, to_text)
 
 
 def proposed(jobs: Sequence[JobCurrent]) -> tuple[str, str]:
@@ -212,17 +206,11 @@ def scope_of_alert(alert: Alert, at: datetime) -> ReportScope:
     )
     if job is not None and (job.is_over or alert.recorded):
         life = whole_life(job, job.last_seen_at or job.as_of)
-        # The whole life of a short-lived job; never more than its life.
-        start = (
-            life.from_time
-            if life.to_time - life.from_time <= SHORT_LIFE
-            else max(start, life.from_time)
-        )
-        end = (
-            life.to_time
-            if life.to_time - life.from_time <= SHORT_LIFE
-            else min(max(end, start + AFTER), life.to_time)
-        )
+        if life.to_time - life.from_time <= SHORT_LIFE:
+            start, end = life.from_time, life.to_time
+        else:
+            start = max(start, life.from_time)
+            end = min(max(end, start + AFTER), life.to_time)
     return checked(jobs, start, min(end, start + LONGEST))
 
 
@@ -251,6 +239,15 @@ def scope_of_incident(incident: Incident, at: datetime) -> ReportScope:
     return checked(jobs or _worst_of(incident.cluster), max(began, end - LONGEST), end)
 
 
+def scope_from(incident: str, alert: str, at: datetime) -> ReportScope | None:
+    """By the uid of an incident or an alert; None if neither is given. Raises :class:`BadScope` and
+    ``Http404``.
+    """
+    if incident:
+        return scope_of_incident(get_object_or_404(Incident, uid=incident), at)
+    return scope_of_alert(get_object_or_404(Alert, uid=alert), at) if alert else None
+
+
 def _worst_of(cluster: str) -> list[JobKey]:
     rows = (
         JobCurrent.objects.newest_attempts()
@@ -262,25 +259,14 @@ def _worst_of(cluster: str) -> list[JobKey]:
 
 
 def _jobs(keys: Sequence[JobKey]) -> list[JobCurrent]:
-    known = {
-        JobKey(row.cluster, row.job_id): row
-        for row in rows_of(keys).defer("graph", "configuration", "checkpoint_config")
-    }
+    known = {JobKey(row.cluster, row.job_id): row for row in rows_of(keys).defer(*_LARGE)}
     return [known[key] for key in dict.fromkeys(keys) if key in known][:MOST_JOBS]
 
 
-def _find_jobs(search: str, keys: Sequence[JobKey]) -> list[JobCurrent]:
-    newest = JobCurrent.objects.newest_attempts()
-    rows = newest.defer("graph", "configuration", "checkpoint_config").order_by(
-        "-trouble", "-last_seen_at", "id"
-    )
-    if search:
-        rows = rows.filter(
-            Q(name__icontains=search) | has_id_like(search.lower()) | Q(cluster=search)
-        )
-    return [
-        row for row in rows[: MOST_FOUND + len(keys)] if JobKey(row.cluster, row.job_id) not in keys
-    ][:MOST_FOUND]
+def _worst_jobs(chosen: Sequence[JobKey]) -> list[JobCurrent]:
+    newest = JobCurrent.objects.newest_attempts().defer(*_LARGE)
+    rows = newest.order_by("-trouble", "-last_seen_at", "id")[: MOST_SHOWN + len(chosen)]
+    return [row for row in rows if JobKey(row.cluster, row.job_id) not in chosen][:MOST_SHOWN]
 
 
 def _is_past(job: JobCurrent) -> bool:

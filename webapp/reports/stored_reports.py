@@ -1,5 +1,3 @@
-"""The stored document of a report, and files made from it."""
-
 from ingest.messages import message
 from webapp.reports import document_json
 from webapp.reports.choices import ReportState

@@ -1,6 +1,5 @@
 from django.urls import path, re_path
 
-from webapp.accounts.guards import whole_fleet_only
 from webapp.lib.menu import MenuEntry
 from webapp.reports import views
 
@@ -11,10 +10,8 @@ MENU = MenuEntry("Reports", "reports", of=("report",))
 urlpatterns = [
     path("reports/", views.reports, name="reports"),
     path("reports/new/", views.new, name="reports-new"),
-    path("reports/digest/", whole_fleet_only(views.digest), name="reports-digest"),
     re_path(rf"^reports/{UID}/$", views.report, name="report"),
     re_path(rf"^reports/{UID}/progress$", views.progress, name="report-progress"),
-    re_path(rf"^reports/{UID}/again$", views.again, name="report-again"),
     re_path(rf"^reports/{UID}/delete$", views.delete, name="report-delete"),
     re_path(rf"^reports/{UID}/open$", views.opened, name="report-open"),
     re_path(

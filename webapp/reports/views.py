@@ -1,6 +1,3 @@
-"""Pages of reports: list, request, progress, content, downloads."""
-
-from datetime import datetime, timedelta
 from typing import Any
 
 from csp.decorators import csp_exempt
@@ -13,21 +10,18 @@ from django.utils.translation import get_language_from_request, gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from webapp.accounts.guards import operators_only
-from webapp.alerting.models import Alert
-from webapp.incidents.models import Incident
 from webapp.lib.badges import UNKNOWN, Badge
 from webapp.lib.keysets import page
 from webapp.lib.messages.rendering import localised
 from webapp.lib.refusals import ActionRefused
 from webapp.lib.timeranges import absolute
 from webapp.reports import orders, report_scope
-from webapp.reports.choices import ReportKind, ReportState
+from webapp.reports.choices import ReportState
 from webapp.reports.filters import ReportFilters
 from webapp.reports.models import IncidentReport
 from webapp.reports.renderers.files import FORMS
 from webapp.reports.renderers.html import context as context_of
 from webapp.reports.renderers.html import verdict
-from webapp.reports.report_scope import ReportScope
 from webapp.reports.stored_reports import Gone, content, document_of
 
 REPORT_BADGES: dict[str, Badge] = {
@@ -43,7 +37,6 @@ def report_badge(state: str) -> Badge:
 
 
 REPORTS_A_PAGE = 25
-WEEK = timedelta(days=7)
 SANDBOX = "sandbox allow-scripts allow-popups allow-modals"
 """The file is shown as if it came from nowhere: its scripts see no cookie and no page of ours."""
 
@@ -56,8 +49,6 @@ def reports(request: HttpRequest) -> HttpResponse:
         "page": shown,
         "rows": [(row, report_badge(row.state), verdict(row.tone)) for row in shown.rows],
         "filters": filters,
-        "kind": filters.values.get("kind"),
-        "kinds": ReportKind.choices,
     }
     return render(request, "reports/reports.html", context)
 
@@ -67,7 +58,6 @@ def new(request: HttpRequest) -> HttpResponse:
     """The request form; by POST the request, for the jobs and the range in it, or for the alert or
     incident in the address.
     """
-    now = timezone.now()
     if request.method == "POST":
         try:
             report = _ordered(request)
@@ -75,27 +65,8 @@ def new(request: HttpRequest) -> HttpResponse:
             messages.error(request, str(error))
         else:
             return redirect("report", report.uid)
-    asked = report_scope.read(
-        absolute(request.POST) if request.method == "POST" else request.GET, now
-    )
-    return render(
-        request, "reports/new.html", {"asked": asked, "title": request.POST.get("title", "")[:200]}
-    )
-
-
-@operators_only
-@require_POST
-def digest(request: HttpRequest) -> HttpResponse:
-    """Request a digest of the last seven days."""
-    now = timezone.now()
-    try:
-        report = orders.request_digest(
-            now - WEEK, now, user=request.user, name=request.user.get_username(), at=now
-        )
-    except ActionRefused as error:
-        messages.error(request, str(error))
-        return redirect("reports")
-    return redirect("report", report.uid)
+    entered = absolute(request.POST) if request.method == "POST" else request.GET
+    return render(request, "reports/new.html", {"asked": report_scope.read(entered)})
 
 
 @require_GET
@@ -117,17 +88,6 @@ def progress(request: HttpRequest, uid: str) -> HttpResponse:
     if incident_report.state in (ReportState.DONE, ReportState.FAILED):
         response["HX-Refresh"] = "true"
     return response
-
-
-@operators_only
-@require_POST
-def again(request: HttpRequest, uid: str) -> HttpResponse:
-    if not orders.again(_report(uid), timezone.now()):
-        messages.error(
-            request,
-            gettext("Only a report that was not made can be made again; request a new one."),
-        )
-    return redirect("report", uid)
 
 
 @operators_only
@@ -165,29 +125,24 @@ def download(request: HttpRequest, uid: str, form: str) -> HttpResponseBase:
     )
     patch_vary_headers(response, ("Cookie", "Accept-Language"))
     began, letters = f"{incident_report.start:%Y%m%d-%H%M}", incident_report.uid[4:12]
-    name = f"weir-{incident_report.kind}-{began}-{letters}.{form}"
+    name = f"weir-incident-{began}-{letters}.{form}"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 
 
 def _ordered(request: HttpRequest) -> IncidentReport:
-    now = timezone.now()
-    scope, uid = _asked_of(request, now)
-    title, name = request.POST.get("title", "")[:200], request.user.get_username()
-    return orders.request_report(
-        scope, user=request.user, name=name, at=now, title=title, from_alert=uid
-    )
-
-
-def _asked_of(request: HttpRequest, now: datetime) -> tuple[ReportScope, str]:
-    """The scope and uid of the incident or alert in the address, else the scope in the form. Raises
-    :class:`BadScope`.
+    """Of the incident or alert in the address, else of the jobs in the form. Raises
+    :class:`ActionRefused` and :class:`BadScope`.
     """
-    if uid := _uid(request, "incident"):
-        return report_scope.scope_of_incident(get_object_or_404(Incident, uid=uid), now), uid
-    if uid := _uid(request, "alert"):
-        return report_scope.scope_of_alert(get_object_or_404(Alert, uid=uid), now), uid
-    return report_scope.scope_of(absolute(request.POST), now), ""
+    now, incident, alert = timezone.now(), _uid(request, "incident"), _uid(request, "alert")
+    scope = report_scope.scope_from(incident, alert, now)
+    return orders.request_report(
+        scope or report_scope.scope_of(absolute(request.POST), now),
+        user=request.user,
+        name=request.user.get_username(),
+        at=now,
+        from_alert=incident or alert,
+    )
 
 
 def _uid(request: HttpRequest, name: str) -> str:

@@ -1,5 +1,3 @@
-"""The due work of reports: its keys, its task, and the hint that starts it at once."""
-
 from datetime import datetime
 
 from django.db import transaction
@@ -10,11 +8,9 @@ from webapp.work.hints import Task, hint
 from webapp.work.models import DueWork
 
 TASK = Task("pipeline.make_report", schedule.DEFAULT, 600)
-PREFIX, DIGEST = "reports/", "reports/digest"
-"""``PREFIX`` and a report's number: while it is unfinished. ``DIGEST`` checks whether a week is
-over.
-"""
-RETRY_S, LOOK_S = 60, 900
+PREFIX = "reports/"
+"""With a report's number."""
+RETRY_S = 60
 
 
 def key_of(pk: int) -> str:

@@ -161,11 +161,11 @@ def _storage() -> Iterator[Figure]:
         "When the listing of the newest audit began.",
         [({"root": row.root}, row.as_of.timestamp()) for row in roots],
     )
-    every_h = StorageRoot.objects.audited().values_list("uri", "audit_every_h")
+    uris = StorageRoot.objects.audited().values_list("uri", flat=True)
     yield (
         "weir_storage_audit_interval_seconds",
         "Audit interval of each registered root that is not paused.",
-        [({"root": uri}, 3600.0 * (own or settings.WEIR.storage_audit_h)) for uri, own in every_h],
+        [({"root": uri}, 3600.0 * settings.WEIR.storage_audit_h) for uri in uris],
     )
 
 

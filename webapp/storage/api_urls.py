@@ -1,5 +1,3 @@
-"""Addresses of storage below /api/v1/."""
-
 from django.urls import path
 
 from webapp.lib.api.routes import Routes

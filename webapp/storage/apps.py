@@ -1,5 +1,3 @@
-"""Withdraws attestations of removed clusters."""
-
 from typing import Any
 
 from django.apps import AppConfig

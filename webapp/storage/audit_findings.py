@@ -18,7 +18,7 @@ from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSa
 from spark_jobs.fold.rule_evaluation import Settings
 from webapp.findings.models import Finding
 from webapp.findings.overrides import as_plain
-from webapp.findings.settling import Identity, settle
+from webapp.findings.settling import Identity, by_identity, settle
 from webapp.storage.models import RootFigures, StorageAudit, StorageRoot
 from webapp.storage.newest_audits import loaded_figures
 from webapp.storage.samples import job_samples, root_samples
@@ -58,7 +58,7 @@ def judge(audit: StorageAudit, guard: WriteGuard, say: Callable[[str], None]) ->
         for row in RootFigures.objects.filter(audit=audit).order_by("root")
         if not _is_outdated(row)
     ]
-    standing = _standing({row.root for row in roots})
+    standing = by_identity(_open_findings({row.root for row in roots}))
     new: dict[Identity, dict[str, Any]] = {}
     for sample, limits in _with_limits(audit, roots):
         for finding in registry.diagnose(sample, limits).findings:
@@ -86,14 +86,10 @@ def _is_outdated(row: RootFigures) -> bool:
     return loaded_figures().filter(root=row.root, as_of__gt=row.as_of).exists()
 
 
-def _standing(roots: set[str]) -> dict[Identity, Finding]:
+def _open_findings(roots: set[str]) -> list[Finding]:
     rules = [*registry.rules_for(StorageRootSample), *registry.rules_for(StorageJobSample)]
-    standing = Finding.objects.open().filter(rule__in=rules).order_by("id")
-    return {
-        (finding.cluster, finding.job_id, finding.rule, finding.subject_id): finding
-        for finding in standing
-        if finding.data.get("root") in roots
-    }
+    rows = Finding.objects.open().filter(rule__in=rules).order_by("id")
+    return [finding for finding in rows if finding.data.get("root") in roots]
 
 
 def _with_limits(

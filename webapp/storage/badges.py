@@ -1,5 +1,3 @@
-"""Badges of storage states."""
-
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -8,7 +6,7 @@ from webapp.fleet.pipeline_status.status import recent_status
 from webapp.lib.badges import Badge, as_far_as_known
 from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.choices import AuditState
-from webapp.storage.models import RootFigures, StorageRoot
+from webapp.storage.models import RootFigures
 
 CLEANABLE = Badge(_("can be cleaned"), "●", "ok")
 NOT_CLEANABLE = Badge(_("not cleanable"), "◆", "warn")
@@ -36,20 +34,18 @@ workers.
 """
 
 
-def is_known(root: StorageRoot | None, figures: RootFigures, now: datetime) -> bool:
+def is_known(figures: RootFigures, now: datetime) -> bool:
     """Whether Weir runs and the root was audited within three audit intervals."""
-    return recent_status().is_present and not is_late(root, figures, now)
+    return recent_status().is_present and not is_late(figures, now)
 
 
-def is_late(root: StorageRoot | None, figures: RootFigures, now: datetime) -> bool:
-    every_h = (root.audit_every_h if root else None) or settings.WEIR.storage_audit_h
-    # In hours: an entered time span can exceed the range of instants.
-    return (now - figures.as_of) / timedelta(hours=1) > MISSED_AUDITS * every_h
+def is_late(figures: RootFigures, now: datetime) -> bool:
+    return now - figures.as_of > MISSED_AUDITS * timedelta(hours=settings.WEIR.storage_audit_h)
 
 
-def root_badge(root: StorageRoot | None, figures: RootFigures | None, now: datetime) -> Badge:
+def root_badge(figures: RootFigures | None, now: datetime) -> Badge:
     if figures is None:
         return NOT_AUDITED
     return as_far_as_known(
-        CLEANABLE if figures.cleanable else NOT_CLEANABLE, is_known(root, figures, now)
+        CLEANABLE if figures.cleanable else NOT_CLEANABLE, is_known(figures, now)
     )

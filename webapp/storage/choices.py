@@ -1,5 +1,3 @@
-"""Stored values of the storage pages with their words."""
-
 from django.db import models
 
 from webapp.lib.translations import gettext_lazy as _

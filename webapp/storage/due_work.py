@@ -1,5 +1,3 @@
-"""The due work of storage: audits, and judging NameNodes."""
-
 from datetime import timedelta
 
 from webapp.config import schedule

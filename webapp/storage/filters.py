@@ -1,5 +1,3 @@
-"""Filters of roots, audits and their rows."""
-
 from typing import Any
 
 from django.db.models import QuerySet
@@ -45,8 +43,6 @@ class OfRoot(OfAudit):
 
 
 class Sized(OfRoot):
-    """The largest first."""
-
     order = (KeysetColumn("bytes", descending=True), KeysetColumn("id", descending=True))
 
 

@@ -19,8 +19,6 @@ class StorageRootForm(forms.ModelForm):
             "read_at",
             "clusters",
             "enabled",
-            "audit_every_h",
-            "replication",
             "quarantine_uri",
         )
         labels = {
@@ -29,18 +27,11 @@ class StorageRootForm(forms.ModelForm):
             "read_at": _("Read at"),
             "clusters": _("Clusters"),
             "enabled": _("Audit it"),
-            "audit_every_h": _("Hours between audits"),
-            "replication": _("Replication factor"),
             "quarantine_uri": _("Quarantine"),
         }
         help_texts = {
             "enabled": "",  # its label says it
             "uri": _("state.checkpoints.dir, such as s3://bucket/flink or hdfs://ns/flink"),
-            "audit_every_h": _("hours between two audits; empty for the setting"),
-            "replication": _(
-                "copies that HDFS stores of each block; empty: from Flink's configuration, "
-                "otherwise unknown"
-            ),
             "read_at": _(
                 "Where Weir reads the same files, if elsewhere: another mount or endpoint."
             ),

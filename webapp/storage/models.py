@@ -3,10 +3,8 @@
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from django.conf import settings
-from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils import timezone
-from django.utils.translation import gettext
 
 from ingest.storage.instants import CLOCK_SKEW
 from webapp.lib.messages.fields import MessageField, MessagesField
@@ -49,28 +47,6 @@ class VerdictCounts(models.Model):
         abstract = True
 
 
-class Amplified(models.Model):
-    """Merged files: bytes on disk, and referenced bytes."""
-
-    segmented_files = models.BigIntegerField()
-    segmented_file_bytes = models.BigIntegerField()
-    live_segment_bytes = models.BigIntegerField()
-
-    class Meta:
-        abstract = True
-
-    @property
-    def amplification(self) -> float | None:
-        """Bytes on disk per referenced byte; ``None`` without merged files."""
-        return (
-            self.segmented_file_bytes / self.live_segment_bytes if self.live_segment_bytes else None
-        )
-
-
-MOST_REPLICATION = 512
-"""``dfs.replication.max`` of HDFS."""
-
-
 class StorageRootQuerySet(models.QuerySet["StorageRoot"]):
     def audited(self) -> Self:
         return self.filter(enabled=True)
@@ -99,17 +75,6 @@ class StorageRoot(models.Model):
         help_text="that write to it or read from it",
     )
     enabled = models.BooleanField(default=True, help_text=_("audited on schedule"))
-    audit_every_h = models.PositiveIntegerField(
-        null=True, blank=True, help_text="hours between two audits; empty for the setting"
-    )
-    replication = models.PositiveSmallIntegerField(
-        null=True,
-        blank=True,
-        help_text=(
-            "copies that HDFS stores of each block; empty: from Flink's configuration, "
-            "otherwise unknown"
-        ),
-    )
     quarantine_uri = models.CharField(
         max_length=1000, blank=True, help_text="where a clean-up moves files; outside all roots"
     )
@@ -133,19 +98,6 @@ class StorageRoot(models.Model):
 
     def __str__(self) -> str:
         return self.uri
-
-    def clean(self) -> None:
-        if self.audit_every_h == 0:
-            raise ValidationError(
-                {"audit_every_h": gettext("Give at least one hour, or nothing for the setting.")}
-            )
-        if self.replication is not None and not 1 <= self.replication <= MOST_REPLICATION:
-            raise ValidationError(
-                {
-                    "replication": gettext("Give 1 to %(most_replication)s copies, or nothing.")
-                    % {"most_replication": MOST_REPLICATION}
-                }
-            )
 
     @property
     def place(self) -> "Root":
@@ -173,7 +125,6 @@ class StorageAuditQuerySet(models.QuerySet["StorageAudit"]):
         )
 
     def newest(self) -> "StorageAudit | None":
-        """The loaded audit whose listing began last."""
         return self.loaded().order_by("-as_of", "-id").first()
 
 
@@ -233,7 +184,7 @@ class StorageAudit(models.Model):
 
 
 @scoped_as("storage.StorageRoot", by="root", key="uri")
-class RootFigures(OfAudit, VerdictCounts, Amplified):
+class RootFigures(OfAudit, VerdictCounts):
     """Serving table ``storage_root``: one root in one audit.
 
     Stored for years, one a day, as the root's history.
@@ -270,7 +221,6 @@ class VerdictFigures(OfAudit):
     kind = models.CharField(max_length=64)
     files = models.BigIntegerField()
     bytes = models.BigIntegerField()
-    raw_bytes = models.BigIntegerField(null=True)
 
     class Meta:
         constraints = [
@@ -308,7 +258,7 @@ class AuditDoubt(OfAudit):
 
 
 @scoped()
-class JobStorage(OfAudit, VerdictCounts, Amplified):
+class JobStorage(OfAudit, VerdictCounts):
     """Serving table ``storage_job``: one job's directory.
 
     ``cluster`` is empty unless it alone is known to write there.
@@ -322,7 +272,9 @@ class JobStorage(OfAudit, VerdictCounts, Amplified):
     terminal = models.BooleanField(null=True)
     files = models.BigIntegerField()
     bytes = models.BigIntegerField()
-    raw_bytes = models.BigIntegerField(null=True)
+    segmented_files = models.BigIntegerField()
+    segmented_file_bytes = models.BigIntegerField()
+    live_segment_bytes = models.BigIntegerField()
     small_files = models.BigIntegerField()
     foreign_files = models.BigIntegerField()
     foreign_bytes = models.BigIntegerField()
@@ -386,7 +338,7 @@ class ChainLink(OfAudit):
 
 
 @scoped()
-class CheckpointStorage(OfAudit, Amplified):
+class CheckpointStorage(OfAudit):
     """Serving table ``storage_checkpoint``: one checkpoint whose ``_metadata`` was read."""
 
     metadata_path = models.CharField(max_length=URI_LENGTH)
@@ -399,9 +351,6 @@ class CheckpointStorage(OfAudit, Amplified):
     modified = models.DateTimeField(null=True)
     files = models.BigIntegerField()
     bytes = models.BigIntegerField()
-    inline_bytes = models.BigIntegerField()
-    own_files = models.BigIntegerField()
-    own_bytes = models.BigIntegerField()
     foreign_files = models.BigIntegerField()
     foreign_bytes = models.BigIntegerField()
     missing_files = models.BigIntegerField()
@@ -410,18 +359,7 @@ class CheckpointStorage(OfAudit, Amplified):
     relocatable = models.BooleanField()
     resolvable = models.BooleanField(null=True)
     previous_path = models.TextField(null=True)
-    shared_files = models.BigIntegerField(null=True)
-    shared_bytes = models.BigIntegerField(null=True)
-    shared_segments = models.BigIntegerField(null=True)
-    shared_segment_bytes = models.BigIntegerField(null=True)
     new_files = models.BigIntegerField(null=True)
-    new_bytes = models.BigIntegerField(null=True)
-    new_segments = models.BigIntegerField(null=True)
-    new_segment_bytes = models.BigIntegerField(null=True)
-    dropped_files = models.BigIntegerField(null=True)
-    dropped_bytes = models.BigIntegerField(null=True)
-    dropped_segments = models.BigIntegerField(null=True)
-    dropped_segment_bytes = models.BigIntegerField(null=True)
     verdict = models.CharField(max_length=32)
     successor_job_id = models.CharField(max_length=64, null=True)
 
@@ -502,7 +440,6 @@ class OperatorStateSize(OfAudit):
 
 class StorageStatementQuerySet(models.QuerySet["StorageStatement"]):
     def counting(self) -> Self:
-        """Statements neither taken back nor contradicted."""
         return self.filter(ended_at=None)
 
 

@@ -14,7 +14,7 @@ from spark_jobs.diagnosis.plain import finding_to_plain
 from spark_jobs.fold.rule_evaluation import Settings
 from webapp.findings.models import Finding
 from webapp.findings.overrides import as_plain
-from webapp.findings.settling import Identity, settle
+from webapp.findings.settling import Identity, by_identity, settle
 from webapp.storage.namenodes import declared_on, readings_of, samples_of
 from webapp.work.lease import WriteGuard
 from webapp.work.runs import RunRecord
@@ -45,12 +45,8 @@ def judge(guard: WriteGuard, now: datetime) -> dict[str, int]:
             new[cluster, "", finding.rule, finding.subject_id] = finding_to_plain(finding) | {
                 "job_name": None
             }
-    standing = {
-        (finding.cluster, "", finding.rule, finding.subject_id): finding
-        for finding in open_findings()
-        if finding.cluster not in silent
-    }
-    closed = settle(new, standing, guard, now)
+    answered = (finding for finding in open_findings() if finding.cluster not in silent)
+    closed = settle(new, by_identity(answered), guard, now)
     return {
         "namenodes": len(declared),
         "silent": len(silent),

@@ -96,7 +96,6 @@ def namenodes_in(start: datetime, seconds: int) -> NameNodes:
 
 
 def declared_on() -> list[str]:
-    """Names of clusters with a declared NameNode."""
     return sorted(Cluster.objects.exclude(namenode_jmx_url="").values_list("name", flat=True))
 
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 
 from ingest.storage.instants import CLOCK_SKEW
 from webapp.storage.choices import AuditState
-from webapp.storage.models import JobStorage, RootFigures
+from webapp.storage.models import URI_LENGTH, CheckpointStorage, JobStorage, RootFigures
 
 MOST_ROOTS = 5
 
@@ -56,6 +56,14 @@ def of_job(cluster: str, job_id: str) -> list[JobStorage]:
         cluster=cluster, job_id=job_id, audit__in=latest_audits()
     ).select_related("audit")
     return list(rows.order_by("-bytes", "-id")[:MOST_ROOTS])
+
+
+def latest_checkpoint(metadata_path: str) -> CheckpointStorage | None:
+    """Its row of the newest audit, with that audit; None if no audit has seen it."""
+    rows = CheckpointStorage.objects.filter(
+        audit__in=latest_audits(), metadata_path=metadata_path[:URI_LENGTH]
+    )
+    return rows.select_related("audit").order_by("-id").first()
 
 
 def latest_audits() -> "QuerySet[Any]":

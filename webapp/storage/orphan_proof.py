@@ -12,7 +12,6 @@ from django.core.management.base import CommandError
 from ingest.uris import canonical
 from spark_jobs.storage_words import RECENT
 from webapp.config.preparation import REFUSED
-from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import RootFigures, StorageAudit, VerdictFigures
 from webapp.storage.newest_audits import latest_of
@@ -44,9 +43,7 @@ class Unreferenced:
     awaits_job: bool
 
 
-def unreferenced(
-    audit: StorageAudit, rows: Iterable[VerdictFigures], audit_every_h: int | None = None
-) -> Unreferenced | None:
+def unreferenced(audit: StorageAudit, rows: Iterable[VerdictFigures]) -> Unreferenced | None:
     """Of one root, from its figures by reason; None without such files."""
     recent = [row for row in rows if row.verdict == RECENT]
     if not recent or audit.as_of is None:
@@ -57,53 +54,13 @@ def unreferenced(
         # A file may have been written, or first seen, at the time of the audit.
         times.append(audit.as_of + timedelta(hours=audit.age_guard_h))
     if "first_audit" in reasons:
-        times.append(audit.as_of + timedelta(hours=audit_every_h or settings.WEIR.storage_audit_h))
+        times.append(audit.as_of + timedelta(hours=settings.WEIR.storage_audit_h))
     return Unreferenced(
         sum(row.files for row in recent),
         sum(row.bytes for row in recent),
         max(times, default=None),
         bool(reasons & BY_JOB),
     )
-
-
-@dataclass(frozen=True)
-class ProvableStep:
-    """``files`` and ``bytes`` provable by ``at``, with those of earlier steps, if nothing changes;
-    ``at`` is None for files that wait for the next checkpoint of their job.
-    """
-
-    at: datetime | None
-    files: int
-    bytes: int
-    shortened_by: str
-
-
-_SECOND_AUDIT = _("A second audit, after a checkpoint of the job: manage.py audit_storage")
-_INVENTORY = _(
-    "An inventory of an earlier date: what it lists with the same size and time has been there "
-    "since then. manage.py audit_storage ROOT --listing FILE --as-of INSTANT"
-)
-_CHECKPOINT = _("A completed checkpoint of the job.")
-
-
-def forecast(
-    audit: StorageAudit, rows: Iterable[VerdictFigures], audit_every_h: int | None = None
-) -> list[ProvableStep]:
-    """Steps of one root, from its figures by reason, soonest first."""
-    recent = [row for row in rows if row.verdict == RECENT]
-    steps = []
-    files = size = 0
-    for reasons, shortened_by in (
-        (frozenset({"first_audit"}), _SECOND_AUDIT),
-        (BY_GUARD, _INVENTORY),
-        (BY_JOB, _CHECKPOINT),
-    ):
-        own = [row for row in recent if row.reason in reasons]
-        found = unreferenced(audit, own, audit_every_h)
-        if found is not None:
-            files, size = files + found.files, size + found.bytes
-            steps.append(ProvableStep(found.provable_from, files, size, shortened_by))
-    return steps
 
 
 def together(of_roots: Iterable[Unreferenced]) -> Unreferenced | None:

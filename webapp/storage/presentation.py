@@ -182,38 +182,23 @@ def point(row: Any, at: Any) -> StoragePoint:
     )
 
 
-@dataclass(frozen=True)
-class VerdictReason:
-    """One line of the breakdown; only orphans have a ``kind``."""
-
-    verdict: str
-    reason: str
-    words: str
-    kind: str
-    kind_words: str
-    files: int
-    bytes: int
-
-
-def reasons(rows: Sequence[VerdictFigures]) -> list[VerdictReason]:
-    """In the order of verdicts, most bytes first."""
+def reasons(rows: Sequence[VerdictFigures]) -> list[tuple[VerdictFigures, str, str]]:
+    """Each row with the words of its reason and, of an orphan, of its kind; in the order of
+    verdicts, most bytes first.
+    """
     order = {name: place for place, name in enumerate(VERDICTS)}
-    verdict_reasons = [
-        VerdictReason(
-            row.verdict,
-            row.reason,
-            REASONS.get(row.verdict, {}).get(row.reason, row.reason.replace("_", " ")),
-            row.kind,
-            KINDS.get(row.kind, row.kind.replace("_", " ")),
-            row.files,
-            row.bytes,
-        )
-        for row in rows
-    ]
-    return sorted(
-        verdict_reasons,
+    ordered = sorted(
+        rows,
         key=lambda row: (order.get(row.verdict, len(order)), -row.bytes, row.reason, row.kind),
     )
+    return [
+        (
+            row,
+            REASONS.get(row.verdict, {}).get(row.reason, row.reason.replace("_", " ")),
+            KINDS.get(row.kind, row.kind.replace("_", " ")),
+        )
+        for row in ordered
+    ]
 
 
 def why_not_cleanable(codes: Sequence[str], withheld: str) -> list[str]:
@@ -228,9 +213,7 @@ def why_not_cleanable(codes: Sequence[str], withheld: str) -> list[str]:
 
 @dataclass(frozen=True)
 class ShownDoubt:
-    """``actions``: what somebody can do about it; ``statements``: addresses of forms for statements
-    that end it → their names.
-    """
+    """``actions``: what somebody can do; ``statements`` end it."""
 
     row: AuditDoubt
     means: str

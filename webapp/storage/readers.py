@@ -1,5 +1,3 @@
-"""The known readers of a root, shown before an attestation that these are all."""
-
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -1,5 +1,3 @@
-"""Checks and saves roots that are added by command or by page."""
-
 from collections.abc import Iterable
 
 from django.core.exceptions import ValidationError

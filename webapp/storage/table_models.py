@@ -1,5 +1,3 @@
-"""Maps tables of an audit to models."""
-
 from django.db import models
 
 from webapp.storage.models import (

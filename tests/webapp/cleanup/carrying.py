@@ -55,6 +55,9 @@ class DyingFiles(TreeFiles):
     in_between: bool = False
     done: int = 0
 
+    def __post_init__(self) -> None:
+        super().__init__()
+
     def move(self, source: str, target: str, expected: Stat) -> None:
         if self.in_between and self.done == self.after:
             Path(target).parent.mkdir(parents=True, exist_ok=True)

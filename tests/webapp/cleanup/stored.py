@@ -21,9 +21,8 @@ from webapp.work.perform import perform
 COUNTED = ("live", "retained_waste", "orphan", "recent", "kept", "missing")
 NO_FIGURES = {
     **{f"{verdict}_{unit}": 0 for verdict in COUNTED for unit in ("files", "bytes")},
-    **dict.fromkeys(
-        ("segmented_files", "segmented_file_bytes", "live_segment_bytes", "unlisted", "doubts"), 0
-    ),
+    "unlisted": 0,
+    "doubts": 0,
 }
 
 

@@ -95,20 +95,6 @@ def test_apply_and_undo_show_what_became_of_the_files(
     )
 
 
-def test_an_operator_sets_how_many_files_are_touched_in_a_second(
-    run: Run, plan: CleanupPlan, orphan: Path
-) -> None:
-    approve(plan)
-    for rate in ("0", "100001"):
-        code, said = code_of(
-            run, "apply_cleanup", plan.short_name, "--apply", "--files-per-s", rate
-        )
-        assert code == 2 and "from 1 to 100000" in said and orphan.exists()
-    run("apply_cleanup", plan.short_name, "--apply", "--files-per-s", "3000")
-    plan.refresh_from_db()
-    assert plan.files_per_s == 3000 and not orphan.exists()
-
-
 def test_what_is_done_is_not_done_again_and_is_no_error(
     run: Run, plan: CleanupPlan, orphan: Path
 ) -> None:

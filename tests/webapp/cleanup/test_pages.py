@@ -3,6 +3,8 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from django.contrib.messages import get_messages
@@ -16,6 +18,8 @@ from tests.webapp.cleanup.worlds import World
 from webapp.cleanup import orders
 from webapp.cleanup.choices import PlanState
 from webapp.cleanup.models import CleanupPlan
+from webapp.cleanup.paging import files_page
+from webapp.cleanup.plan_reader import reader_of
 from webapp.storage.models import RootFigures
 
 
@@ -181,21 +185,26 @@ def test_files_and_journal_are_downloads(admin: Client, plan: CleanupPlan, orpha
     assert journal[0]["outcome"] == "quarantined"
 
 
-def test_files_are_paged_chunk_by_chunk(viewer: Client, audited: World, tmp_path: Path) -> None:
+def test_the_page_shows_the_first_files_and_the_api_all_chunk_by_chunk(
+    viewer: Client, audited: World, tmp_path: Path
+) -> None:
     for _ in range(230):
         audited.file(audited.job(1) / "shared", size=1)
     stored.StorageAudit.objects.all().delete()
     stored.audit_of(audited, tmp_path / "more")
     plan = stored.made(audited)
-    seen, asked = [], ""
-    while True:
-        answer = viewer.get(address(plan), {"files": asked})
-        seen += [row["path"] for row in answer.context["files"].rows]
-        asked = answer.context["files"].next
-        if not asked:
-            break
-    assert len(seen) == len(set(seen)) == 231
-    assert viewer.get(address(plan), {"files": "9999.x"}).status_code == 200
+    assert len(viewer.get(address(plan)).context["file_rows"]) == 50
+    page = files_page(reader_of(plan), "9999.x")
+    assert len({row["path"] for row in page.rows}) == 231 and (page.next, page.previous) == ("", "")
+
+
+def test_chunks_follow_each_other() -> None:
+    reader: Any = SimpleNamespace(
+        manifest=SimpleNamespace(chunks=3), page=lambda chunk: [{"path": chunk}]
+    )
+    pages = [files_page(reader, asked) for asked in ("", "1", "2", "3")]
+    assert [page.rows[0]["path"] for page in pages] == [0, 1, 2, 0]
+    assert [(page.previous, page.next) for page in pages[:3]] == [("", "1"), ("0", "2"), ("1", "")]
 
 
 def person_of(client: Client):

@@ -47,6 +47,7 @@ class _Late(TreeFiles):
     """Something happens as soon as a file was moved."""
 
     def __init__(self, then: Callable[[], object]) -> None:
+        super().__init__()
         self._then: Callable[[], object] | None = then
 
     def move(self, source: str, target: str, expected: Stat) -> None:

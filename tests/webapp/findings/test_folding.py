@@ -15,7 +15,7 @@ from tests.attacks.scale import examples
 from tests.webapp.pipeline.runs import job, row
 from webapp.findings.job_judgements import forget_unseen
 from webapp.findings.loading import FindingLoad
-from webapp.findings.models import Finding, FindingOccurrence, JobJudgement, WithdrawnFinding
+from webapp.findings.models import Finding, FindingOccurrence, JobJudgement
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.pipeline.table_models import SERVED
@@ -331,22 +331,6 @@ class AnyOrder(TestCase):
         for number, subjects in sorted((first | second).items()):
             load([judgement(number, number)], [occurrence(number, subject) for subject in subjects])
         assert after == found()
-
-
-def test_what_was_taken_back_is_remembered_under_its_number() -> None:
-    load([judgement(0, 0)], [occurrence(0)])
-    number = Finding.objects.get().pk
-    load([judgement(0, 0)])
-    gone = WithdrawnFinding.objects.get()
-    assert (gone.number, gone.cluster, gone.job_id, gone.rule, gone.subject_id) == (
-        number,
-        "c",
-        JOB,
-        RULE,
-        "v",
-    )
-    load([judgement(0, 0)], [occurrence(0)])
-    assert Finding.objects.get().pk != number
 
 
 def test_what_ended_a_job_for_good_stays_open_when_the_job_has_ended() -> None:

@@ -19,7 +19,7 @@ from tests.webapp.findings.test_folding import (
 from tests.webapp.pipeline.runs import job
 from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert
-from webapp.findings.models import Finding, WithdrawnFinding
+from webapp.findings.models import Finding
 from webapp.fleet.attempts import attempt_ids
 from webapp.fleet.models import JobCurrent
 
@@ -137,7 +137,6 @@ def test_an_attempt_that_was_taken_for_a_job_of_its_own_brings_its_findings_alon
     assert len(found()) == 2
     load([], jobs=[attempt(FIRST, -60, 6, end=3)])
     assert found() == [("v", 3, 4, "open", None, "in window 3")]
-    assert Finding.objects.count() + WithdrawnFinding.objects.count() == 2
 
 
 def test_the_first_attempt_stays_the_first_when_its_row_is_forgotten() -> None:

@@ -215,7 +215,6 @@ def test_removing_the_demo_leaves_what_is_not_of_it(home, operator):
     plan = {
         "created_at": timezone.now(),
         "expires_at": timezone.now(),
-        "files_per_s": 1,
         "grace_s": 1,
     }
     CleanupPlan.objects.create(folder=str(home / "plans" / "mine"), roots=["s3://mine"], **plan)

@@ -23,7 +23,7 @@ WRONG = (
     ("findings", "findings", "cluster", "a\x00", "without NUL"),
     ("alerts", "alerts", "acknowledged", "perhaps", "true or false"),
     ("alerts", "alerts", "state", "x", "firing"),
-    ("reports", "reports", "kind", "x", "digest"),
+    ("reports", "reports", "state", "x", "queued"),
     ("cleanup-plans", "cleanup-plans", "state", "x", "approved"),
 )
 

@@ -8,8 +8,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from spark_jobs.diagnosis.registry import all_rules
-from tests.webapp.builders import annotation, cluster, finding, job, occurrences
-from webapp.findings.models import Finding, ThresholdOverride, WithdrawnFinding
+from tests.webapp.builders import cluster, finding, job, occurrences
+from webapp.findings.models import Finding, ThresholdOverride
 
 pytestmark = pytest.mark.django_db
 LIST_QUERIES, PAGE_QUERIES = 14, 16
@@ -131,40 +131,11 @@ def test_it_shows_the_way_to_the_origin_and_its_runbook(viewer, now):
     assert "Look here first" in page
 
 
-def test_what_was_found_at_the_same_time_is_beside_it(viewer, now):
-    of = job(at=now)
-    one = finding(of, at=now)
-    finding(of, "checkpoint.expired", now, title="9 checkpoints expired", subject_id="j")
-    finding(
-        of,
-        "checkpoint.expired",
-        now - timedelta(days=2),
-        title="long ago",
-        subject_id="k",
-        state="closed",
-    )
-    page = page_of(viewer, one)
-    assert "9 checkpoints expired" in page
-    assert "long ago" not in page
-
-
 def test_the_query_count_of_a_finding_is_constant(viewer, now, django_assert_max_num_queries):
     one = finding(job(at=now), at=now)
     occurrences(one)
     with django_assert_max_num_queries(PAGE_QUERIES):
         page_of(viewer, one)
-
-
-def test_its_figure_is_drawn_over_time_with_its_threshold_and_what_happened(viewer, now):
-    of = job(at=now)
-    one = finding(of, at=now)
-    occurrences(one)
-    annotation(of, "restart", now - timedelta(minutes=5), "restart 1")
-    figure = viewer.get(reverse("finding-chart", args=(one.pk,))).json()["figure"]
-    assert figure["data"][0]["y"] == [0.96] * 12
-    texts = [label["text"] for label in figure["layout"]["annotations"]]
-    assert "threshold 80 %" in texts
-    assert any("restart 1" in text for text in texts)
 
 
 @pytest.mark.parametrize(
@@ -178,9 +149,8 @@ def test_its_figure_is_drawn_over_time_with_its_threshold_and_what_happened(view
         [{}],
     ],
 )
-def test_evidence_without_a_figure_says_so_instead_of_a_chart(viewer, now, evidence):
+def test_evidence_without_a_figure_has_a_page(viewer, now, evidence):
     one = finding(job(at=now), at=now, evidence=evidence or [])
-    assert viewer.get(reverse("finding-chart", args=(one.pk,))).json()["empty"]
     assert viewer.get(reverse("finding", args=(one.pk,))).status_code == 200
 
 
@@ -232,7 +202,6 @@ def test_a_finding_about_a_cluster_needs_no_job(viewer, now):
         "/findings/99999/",
         "/findings/99999999999999999999999/",
         "/rules/no.such/",
-        "/findings/99999/chart",
     ],
 )
 def test_what_is_not_there_is_not_found(viewer, now, path):
@@ -272,16 +241,10 @@ def test_pages_are_for_people_who_are_signed_in(client, now):
         assert client.get(path).url.startswith("/sign-in/"), path
 
 
-def test_a_link_to_what_was_taken_back_leads_to_what_is_known_by_now(viewer, now):
-    of = job(at=now)
-    known = finding(of, at=now, title="what is known")
-    same = {name: getattr(known, name) for name in ("cluster", "job_id", "rule", "subject_id")}
-    gone = WithdrawnFinding.objects.create(
-        number=known.pk + 1000, title="too early", first_seen=now, withdrawn_at=now, **same
-    )
-    page = page_of(viewer, gone)
-    assert "too early" in page and "taken back" in page
-    assert f'href="/findings/{known.pk}/">what is known</a>' in page
+def test_a_link_to_a_finding_that_is_gone_says_why(viewer, now):
+    answer = viewer.get("/findings/4711/")
+    assert answer.status_code == 404
+    assert "did not confirm it" in answer.content.decode()
 
 
 def test_a_log_line_is_read_across_the_table_not_in_the_column_of_figures(viewer, now):

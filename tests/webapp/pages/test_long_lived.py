@@ -56,17 +56,10 @@ def test_a_finding_has_its_page_however_long_it_lasts(viewer, now, days):
     assert beside.context["time_range"].from_time <= now <= beside.context["time_range"].to_time
 
 
-@pytest.mark.parametrize("days", [0, 91, 730])
-def test_the_figure_of_a_finding_is_drawn_however_long_it_lasts(viewer, now, days):
-    found = finding(job(at=now), at=now, lasted=timedelta(days=days))
-    assert viewer.get(reverse("finding-chart", args=(found.pk,))).status_code == 200
-
-
 @pytest.mark.parametrize("at", [FIRST_DAY, LAST_DAY])
-@pytest.mark.parametrize("name", ["finding", "finding-chart"])
-def test_a_finding_of_the_first_or_last_day_there_is_has_its_page(viewer, now, at, name):
+def test_a_finding_of_the_first_or_last_day_there_is_has_its_page(viewer, now, at):
     found = finding(job(at=now), at=at, lasted=timedelta())
-    assert viewer.get(reverse(name, args=(found.pk,))).status_code == 200
+    assert viewer.get(reverse("finding", args=(found.pk,))).status_code == 200
 
 
 @pytest.mark.parametrize("days", [0, 91, 730])

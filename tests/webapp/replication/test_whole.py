@@ -20,7 +20,7 @@ from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.models import Finding
 from webapp.fleet.models import JobCurrent
 from webapp.replication.job_replication import job_replication
-from webapp.replication.models import Replica, ReplicaRound
+from webapp.replication.models import Replica
 from webapp.storage.models import StorageRoot
 from webapp.work.models import DueWork
 from webapp.work.registry import Ended, work_of
@@ -93,24 +93,14 @@ def test_a_copy_is_made_shown_and_brought_up_to_date(
     checkpoint(world, job, age_s=5)
     told = run()
     assert f"Checkpoint {world.newest} is at file:{world.copy}" in told
-    newest, oldest = ReplicaRound.objects.all()
-    assert (oldest.copied_files, newest.kept_files + newest.copied_files) == (
-        first["files"] - 1,
-        newest.files - 1,
-    )
-    assert 0 < newest.copied_files < newest.files - 1 and newest.triggered_at
+    replica = Replica.objects.get()
+    assert replica.checkpoint_id == world.newest and replica.triggered_at
 
     client.force_login(builders.person())
     page = client.get(f"/jobs/prod-eu/{JOB}/replication/").content.decode()
-    assert f"file:{world.copy}" in page and newest.plan in page and "would be lost" in page
+    assert f"file:{world.copy}" in page and "would be lost" in page
     answer = client.get(f"/api/v1/jobs/prod-eu/{JOB}/replication/").json()
-    assert [one["checkpoint_id"] for one in answer["rounds"]] == [
-        newest.checkpoint_id,
-        oldest.checkpoint_id,
-    ]
-    chart = client.get(f"/jobs/prod-eu/{JOB}/charts/replication").json()
-    lags = chart["figure"]["data"][0]["y"]
-    assert len(lags) == 4 and lags[0] >= 60 and lags[1] > lags[0] and lags[2] < lags[1]
+    assert answer["checkpoint_id"] == world.newest
 
 
 def test_how_often_workers_look_stays_as_it_was_set(world: World, job: JobCurrent) -> None:
@@ -121,7 +111,7 @@ def test_how_often_workers_look_stays_as_it_was_set(world: World, job: JobCurren
     assert refused(str(world.copy), "--every", "14")[0] == 2
     run(str(world.copy))
     assert interval() == (300, 300)
-    assert "every 1 min." in run("--every", "60") and interval() == (60, 60)
+    assert "every 1 min." in run(str(world.copy), "--every", "60") and interval() == (60, 60)
     run(str(world.copy))
     assert interval() == (60, 60)
     assert refused("--every", "0")[0] == 2 and refused("--show", "--every", "90")[0] == 2

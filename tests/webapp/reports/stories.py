@@ -7,7 +7,6 @@ from tests.webapp.builders import (
     annotation,
     cluster,
     declined,
-    event,
     exception,
     expired,
     fact,
@@ -105,13 +104,10 @@ def expiring(
         cause="3 of 11 subtasks had not acknowledged.",
         next_step=("Find out why slow-enrich is slow."),
     )
-    event(
+    exception(
         of,
-        "late_message",
         T0 - timedelta(minutes=8),
-        "Received late message, password=hunter2-canary",
-        level="WARN",
-        host="flink-tm-1",
+        stacktrace="java.io.IOException: refused, password=hunter2-canary",
     )
     return of
 

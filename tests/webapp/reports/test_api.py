@@ -57,11 +57,6 @@ def test_a_report_is_made_from_an_alert(writer, of):
     assert writer.post(LIST, {"alert": alert.uid}, format="json").json()["from_alert"] == alert.uid
 
 
-def test_a_digest_needs_no_jobs(writer):
-    answer = writer.post(LIST, {"kind": "digest"}, format="json")
-    assert (answer.status_code, answer.json()["kind"]) == (202, "digest")
-
-
 @pytest.mark.parametrize(
     ("changed", "code"),
     [
@@ -69,7 +64,6 @@ def test_a_digest_needs_no_jobs(writer):
         ({"from": "gestern"}, 400),
         ({"from": "now-60d", "to": "now"}, 400),
         ({"alert": "alr_nope"}, 404),
-        ({"title": "\x00"}, 400),
     ],
 )
 def test_what_makes_no_sense_is_refused(writer, of, changed, code):

@@ -48,7 +48,7 @@ def hostile(db) -> Report:
     of = expiring(HOSTILE)
     event(of, "tm_heartbeat_timeout", T0, HOSTILE, level="ERROR", host=HOSTILE, vertex_name=HOSTILE)
     exception(of, T0, HOSTILE[:300], task=HOSTILE, stacktrace=HOSTILE, host=HOSTILE)
-    return told(of, title="")
+    return told(of)
 
 
 def test_a_report_survives_its_way_through_json(hostile):
@@ -173,15 +173,15 @@ def test_markdown_has_the_pages_first(document):
         "Why",
         "What it cost",
         "What to do",
-        "Time line",
         "What is not known",
+        "Time line",
     ]
 
 
-def test_no_form_holds_a_secret_of_a_log_line(document):
+def test_no_form_holds_a_secret_of_an_exception(document):
     for form in (html.render(document), markdown.render(document), document_json.to_json(document)):
         assert "hunter2-canary" not in form
-        assert "Received late message, password=" in form
+        assert "refused, password=" in form
 
 
 def test_a_job_without_anything_has_a_report_too(db):

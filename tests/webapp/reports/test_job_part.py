@@ -1,6 +1,4 @@
-"""What Weir works out of one job beside its rows is in the appendix: analyses with trouble,
-threads of the time, files that restores lacked.
-"""
+"""Analyses of a job are in the appendix: those with trouble, and threads of the time."""
 
 from datetime import timedelta
 
@@ -8,10 +6,9 @@ import pytest
 
 from spark_jobs.serving import JOB_CURRENT
 from tests.first_cycles import CLUSTER, served
-from tests.played import FOLDER, of_rule
+from tests.played import FOLDER
 from tests.webapp.builders import T0, cluster, fact, finding, job
-from tests.webapp.cleanup.missing_files.conftest import lost_file, played_audits  # noqa: F401
-from tests.webapp.reports.stories import UID, gather, part, parts, rows, scope, told
+from tests.webapp.reports.stories import UID, gather, lines, part, parts, rows, scope, told
 from webapp.fleet.models import JobCurrent
 from webapp.profiles.job_threads import job_threads
 from webapp.profiles.models import ThreadDump
@@ -54,24 +51,6 @@ def test_a_report_of_many_jobs_leaves_analyses_out_and_says_so(monkeypatch):
         "timeline",
         "finding",
         "job",
-        "sources",
     }
     left_out = "Analyses of jobs are left out of reports of more than 0 jobs."
-    assert any(getattr(one, "reason", "") == left_out for one in part(report, "sources").blocks)
-
-
-def test_a_file_that_a_restore_lacked_is_reported_with_what_may_have_deleted_it(
-    lost_file,  # noqa: F811
-):
-    lost_file("2.3.0")
-    of = JobCurrent.objects.get(terminal=False)
-    at = of.last_seen_at
-    cluster("lab", at=at)
-    *_, newest = of_rule("2.3.0/lost-file", "restore.missing_file")
-    finding(of, "restore.missing_file", at, data=newest["data"], first_seen=at, last_seen=at)
-    of_time = scope(of, start=at - timedelta(hours=1), end=at + timedelta(seconds=1))
-    report = gather(of_time, uid=UID, made_at=at, made_by="olga")
-    row, *_ = rows(part(report, "job-"), "missing-files")
-    assert row["path"] == f"file:{newest['data']['files'][0]['path']}"
-    assert (row["cause"], row["verdict"]) == ("A rule that deletes by age", "likely")
-    assert row["snapshots"] == 2
+    assert left_out in lines(report.pages, "What is not known")

@@ -89,11 +89,11 @@ def test_failed_checkpoints_and_their_bytes_are_counted_without_those_of_a_cance
     failed = [one for one in known if one["outcome"] in FAILED_OUTCOMES]
     sizes = [one["checkpointed_bytes"] for one in failed]
     wasted = sum(size or 0 for size in sizes)
-    first, own = facts(made.pages), facts(part(made, "job-"))
-    assert first["checkpoints_failed"] == sum(not one["is_savepoint"] for one in failed)
-    assert (own["wasted_bytes"] or 0) == wasted
+    failed_checkpoints = sum(not one["is_savepoint"] for one in failed)
+    assert facts(made.pages)["checkpoints_failed"] == failed_checkpoints
     cost = [line for line in lines(made.pages, "What it cost") if "uploaded for" in line]
-    assert [line.split(" were ")[0] for line in cost] == ([bytes_text(wasted)] if wasted else [])
+    expected = [f"At least {bytes_text(wasted)} were uploaded for checkpoints that failed."]
+    assert cost == (expected if wasted else [])
     if recording == "1.20.5/F":
         assert any(one["outcome"] == "aborted" and one["checkpointed_bytes"] for one in known)
 
@@ -104,9 +104,7 @@ def test_no_two_figures_of_a_report_have_one_title(
 ) -> None:
     made = report(of(recording))
     both = set(titles(made.pages)) & set(titles(part(made, "job-")))
-    assert both <= {"Longest without recovery point", "Restarts"}
-    first, own = facts(made.pages), facts(part(made, "job-"))
-    assert (first["longest_gap_ms"], first["restarts"]) == (own["longest_gap_ms"], own["restarts"])
+    assert both == set()
 
 
 def test_checkpoints_without_a_failure_prove_no_more_than_their_number_does(

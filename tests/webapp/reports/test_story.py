@@ -37,7 +37,7 @@ def _cluster(db: None) -> None:
 
 
 def unknown(report) -> list[str]:
-    return [one.reason for one in part(report, "sources").blocks if one.kind == "not_known"]
+    return list(lines(report.pages, "What is not known"))
 
 
 def titles(report, kind: str) -> list[str]:
@@ -106,7 +106,7 @@ def test_restarts_are_counted_by_all_marks_of_the_time():
     for number in range(300):
         annotation(of, "restart", T0 - timedelta(seconds=5 * number), "restart")
     report = told(of)
-    assert facts(report.pages)["restarts"] == facts(part(report, "job-"))["restarts"] == 302
+    assert facts(report.pages)["restarts"] == 302
     moments = table(part(report, "timeline"), "moments")
     assert (len(moments.rows), moments.total) == (250, 301)
 
@@ -138,28 +138,16 @@ def test_the_cost_of_outages_is_their_downtime_and_what_was_processed_again():
     annotation(of, "restart", second, "restart", subject="", detail=least)
     annotation(of, "restore", second + timedelta(seconds=2), "restored", subject="7")
     report = told(of)
-    one, other = rows(part(report, "job-"), "outages")
-    assert (one["downtime_ms"], one["restarts"], one["restored"], one["reprocessed_ms"]) == (
-        2_500,
-        2,
-        6,
-        60_000,
-    )
-    assert (one["detect_ms"], one["wait_ms"], one["redeploy_ms"]) == (26, 1_500, 300)
-    assert (other["downtime_ms"], other["at_least_ms"], other["restored"]) == (None, 2_000, 7)
     cost = lines(report.pages, COST)
     assert cost[:3] == (
-        "Down for 2.5 s in 1 outage: 04:04:00 UTC 2.5 s.",
+        "Down for 2.5 s in 1 outage.",
         "For 1 restart it is not known when all tasks ran again, at least 2.0 s in all.",
         (
             "Processed again: the records of 3 min 20 s; the restored checkpoints were up to 2 min "
             "20 s old."
         ),
     )
-    assert any(
-        line.startswith("5.0 MB were uploaded for checkpoints that failed") and "of 1 more" in line
-        for line in cost
-    )
+    assert "At least 5.0 MB were uploaded for checkpoints that failed." in cost
 
 
 def test_the_time_before_the_first_checkpoint_of_a_job_counts():
@@ -197,7 +185,7 @@ def test_the_worst_of_several_jobs_comes_first_and_each_has_a_line():
     assert len(lines(report.pages, HAPPENED)) == 2
 
 
-def test_alerts_and_who_acknowledged_them_are_part_of_the_report():
+def test_who_acknowledged_an_alert_is_part_of_the_time_line():
     of = expiring()
     evaluate(T0)
     alert = Alert.objects.get(rule="pressure.root")
@@ -209,9 +197,6 @@ def test_alerts_and_who_acknowledged_them_are_part_of_the_report():
         acknowledge_comment="On it.",
     )
     report = told(of)
-    alerts = {row["rule"]: row for row in rows(part(report, "alerts"), "alerts")}
-    assert alerts.keys() == {"pressure.root", "checkpoint.expired"}
-    assert alerts["pressure.root"]["acknowledged_by"] == "vera"
     acknowledged = [
         row for row in rows(part(report, "timeline"), "moments") if row["detail"] == "On it."
     ]
@@ -244,8 +229,11 @@ def test_ranges_older_than_single_checkpoints_are_kept_are_counted_by_the_hour()
     expired(of, 1, old)
     asked = scope(of, start=old - timedelta(minutes=30), end=old + timedelta(minutes=30))
     report = gather(asked, uid="rep_x", made_at=T0, made_by="olga")
-    of_job = facts(part(report, "job-"))
-    assert (of_job["completed"], of_job["expired"], of_job["longest_gap_ms"]) == (58, 2, None)
+    assert lines(report.pages, HAPPENED) == (
+        "2 of 60 checkpoints failed (by whole hours, savepoints included): 2 expired, "
+        "58 completed.",
+    )
+    assert facts(report.pages)["longest_gap_ms"] is None
     assert any("no longer kept" in line for line in unknown(report))
 
 
@@ -272,15 +260,6 @@ def test_of_many_findings_the_worst_of_every_job_is_reported_and_what_is_left_ou
     found = parts(report, "finding-")
     assert (len(found), found[-1].document.verdict.sentence) == (120, "uneven")
     assert "11 less severe findings are left out." in unknown(report)
-
-
-def test_log_lines_of_a_kind_are_shown_twice_and_counted():
-    of = job(at=T0)
-    for number in range(9):
-        at = T0 - timedelta(seconds=number)
-        event(of, "tm_heartbeat_timeout", at, f"line {number}", level="WARN")
-    logs = rows(part(told(of), "job-"), "logs")
-    assert [row["count"] for row in logs] == [9, 9]
 
 
 def test_the_queries_of_a_job_do_not_grow_with_its_rows(django_assert_max_num_queries):
@@ -318,5 +297,4 @@ def test_a_savepoint_is_a_line_of_its_own_and_no_failure_of_a_checkpoint():
     fact(of, 1, T0 - timedelta(minutes=3), **values)
     report = told(of)
     assert facts(report.pages)["checkpoints_failed"] == 0
-    assert facts(part(report, "job-"))["savepoints"] == 1
     assert titles(report, "savepoint") == ["Savepoint 1 failed"]

@@ -1,6 +1,6 @@
 """Rows of audits for tests: each builder takes what the test is about and fills in the rest."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from datetime import datetime
 from pathlib import Path
@@ -28,6 +28,7 @@ from webapp.storage.models import (
     StorageStatement,
     VerdictFigures,
 )
+from webapp.storage.table_models import AUDIT_MODELS
 
 ROOT = "s3://bucket/checkpoints"
 JOB, OTHER_JOB = "a" * 32, "b" * 32
@@ -53,7 +54,6 @@ def audit(audit_id: str = "storage-1", *, as_of: datetime = T0, **fields: Any) -
 def root_figures(of: StorageAudit, uri: str = ROOT, **fields: Any) -> RootFigures:
     row = {
         **COUNTS,
-        **MERGED,
         "as_of": of.as_of,
         "files": 10,
         "bytes": 1_000_000,
@@ -106,15 +106,11 @@ def checkpoint_storage(
     of: StorageAudit, checkpoint_id: int = 7, job_id: str = JOB, uri: str = ROOT, **fields: Any
 ) -> CheckpointStorage:
     row = {
-        **MERGED,
         "metadata_path": f"{uri}/{job_id}/chk-{checkpoint_id}/_metadata",
         "checkpoint_id": checkpoint_id,
         "is_savepoint": False,
         "files": 4,
         "bytes": 400_000,
-        "inline_bytes": 0,
-        "own_files": 4,
-        "own_bytes": 400_000,
         "foreign_files": 0,
         "foreign_bytes": 0,
         "missing_files": 0,
@@ -237,6 +233,16 @@ def file_row(path: str, audit_id: str = "storage-1", **fields: Any) -> dict[str,
         "job_id": JOB,
     }
     return row | fields
+
+
+def take_up(rows: Callable[[str], Iterable[Mapping[str, Any]]]) -> None:
+    """The rows of each of Spark's tables, of which the models have some columns."""
+    for table, model in AUDIT_MODELS.items():
+        names = {field.attname for field in model._meta.concrete_fields}
+        model._default_manager.bulk_create(
+            model(**{name: value for name, value in row.items() if name in names})
+            for row in rows(table)
+        )
 
 
 def write_run(run_dir: Path, audit_id: str, tables: dict[str, list[list[dict[str, Any]]]]) -> str:

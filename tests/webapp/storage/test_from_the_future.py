@@ -63,7 +63,6 @@ def test_a_plan_asked_for_of_one_is_not_made(ahead, lease):
         roots=[ROOT],
         created_at=now,
         expires_at=now + timedelta(days=1),
-        files_per_s=1,
         grace_s=1,
     )
     with pytest.raises(PlanRefused, match="yet to come"):

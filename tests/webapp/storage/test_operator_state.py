@@ -22,13 +22,12 @@ from tests import played_trees
 from tests.played import FOLDER
 from tests.spark_jobs.storage.audits import Auditor
 from tests.webapp.builders import job
-from tests.webapp.storage.builders import audit
+from tests.webapp.storage.builders import audit, take_up
 from webapp.analyses.document import Inputs
 from webapp.analyses.registry import all_analyses
 from webapp.fleet.models import JobCurrent
 from webapp.storage.models import OperatorStateSize
 from webapp.storage.operator_growth import operator_trends
-from webapp.storage.table_models import AUDIT_MODELS
 
 pytestmark = pytest.mark.django_db
 GROWING = ("1.20.5/growing-union", "2.3.0/growing-union")
@@ -56,10 +55,12 @@ def recounted(played):
 
 def taken_up(audited, as_of, uri, weir, tmp_path):
     audit("run-1", as_of=as_of, roots=[uri])
-    for table, model in AUDIT_MODELS.items():
-        for row in audited.rows(table, "run-1"):
-            documents = {name: json.loads(row[name]) for name in row.keys() & {"states"}}
-            model.objects.create(**row | documents)
+    take_up(
+        lambda table: [
+            row | {name: json.loads(row[name]) for name in row.keys() & {"states"}}
+            for row in audited.rows(table, "run-1")
+        ]
+    )
     weir(lake_root=str(tmp_path / "audits" / "lake"))
 
 

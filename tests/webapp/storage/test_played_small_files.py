@@ -9,10 +9,9 @@ import pytest
 from tests import played_trees
 from tests.played_calls import calls_by_checkpoint
 from tests.webapp.builders import job
-from tests.webapp.storage.builders import audit
+from tests.webapp.storage.builders import audit, take_up
 from webapp.findings.models import Finding
 from webapp.storage import audit_findings
-from webapp.storage.table_models import AUDIT_MODELS
 
 pytestmark = pytest.mark.django_db
 VERSIONS = ("1.20.5", "2.3.0")
@@ -31,9 +30,7 @@ def judged(played, lease, weir, tmp_path, **fields):
         played, tmp_path, [("final", as_of)], [told | {"terminal": False, "seen": True}]
     )
     of = audit("run-1", as_of=as_of, roots=[played_trees.root_uri(played)])
-    for table, model in AUDIT_MODELS.items():
-        for row in audited.rows(table, "run-1"):
-            model.objects.create(**row)
+    take_up(lambda table: audited.rows(table, "run-1"))
     job(at=as_of, **told | {"flink_version": played.split("/")[0]} | fields)
     weir(lake_root=str(tmp_path / "audits" / "lake"))
     audit_findings.judge(of, lease, lambda _line: None)

@@ -10,10 +10,9 @@ import pytest
 
 from spark_jobs.audit_tables import AUDIT_TABLES
 from spark_jobs.diagnosis.registry import all_rules
-from tests.webapp.storage.builders import audit
+from tests.webapp.storage.builders import audit, take_up
 from webapp.findings.models import Finding
 from webapp.storage import audit_findings
-from webapp.storage.table_models import AUDIT_MODELS
 
 pytestmark = pytest.mark.django_db
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
@@ -26,16 +25,16 @@ def found(lease):
         tables = json.loads(gzip.decompress((AUDITS / f"1.20.5-{name}.json.gz").read_bytes()))
         as_of = datetime.fromisoformat(tables["storage_root"][0]["as_of"])
         of = audit(name, as_of=as_of, roots=[row["root"] for row in tables["storage_root"]])
-        for table, model in AUDIT_MODELS.items():
-            kinds = {column.name: column.kind for column in AUDIT_TABLES[table].columns}
-            for row in tables[table]:
-                model.objects.create(
-                    **{field: _value(kinds[field], value) for field, value in row.items()}
-                )
+        take_up(lambda table: [_plain(table, row) for row in tables[table]])
         audit_findings.judge(of, lease, lambda _line: None)
         return list(Finding.objects.order_by("rule", "job_id"))
 
     return judged
+
+
+def _plain(table, row):
+    columns = AUDIT_TABLES[table].by_name
+    return {name: _value(columns[name].kind, value) for name, value in row.items()}
 
 
 def _value(kind, value):

@@ -25,11 +25,10 @@ def test_nothing_is_due_before_there_is_a_root():
     assert not any(key.startswith("storage/") for key in registry.intervals_s())
 
 
-def test_all_roots_are_audited_as_often_as_the_most_impatient_wants():
+def test_all_roots_are_audited_together_as_often_as_the_setting_says():
     root("s3://a")
+    root("s3://b")
     assert registry.intervals_s()[work_keys.AUDIT] == 6 * 3600
-    root("s3://b", audit_every_h=2)
-    assert registry.intervals_s()[work_keys.AUDIT] == 2 * 3600
     assert registry.work_of(work_keys.AUDIT).task.queue == "storage"
 
 

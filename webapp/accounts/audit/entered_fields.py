@@ -13,7 +13,6 @@ SHOWN = frozenset(
     (
         "all",
         "apply",
-        "audit_every_h",
         "below",
         "cluster",
         "clusters",
@@ -52,7 +51,6 @@ SHOWN = frozenset(
         "plan",
         "purge",
         "remove",
-        "replication",
         "role",
         "root",
         "roots",

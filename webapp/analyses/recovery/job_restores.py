@@ -20,7 +20,7 @@ from webapp.checkpoints.outages import outages
 from webapp.fleet.models import JobCurrent, JobStart
 from webapp.lib.outage import Outage
 from webapp.storage.operator_growth import operator_trends
-from webapp.storage.xray import xray_cache
+from webapp.storage.xray import xray_reader
 from webapp.storage.xray.contents import Xray
 from webapp.storage.xray.location import NotLocated, located
 
@@ -292,7 +292,7 @@ def _xray(fact: CheckpointFact, unknown: list[str]) -> Xray | None:
         )
         return None
     try:
-        return xray_cache.xray(located(fact.external_path))
+        return xray_reader.xray(located(fact.external_path))
     except FileNotFoundError:
         unknown.append(
             message(
@@ -315,8 +315,7 @@ def _choice(
     kind: str, fact: CheckpointFact, xray: Xray | None, observed: Sequence[ObservedRestore]
 ) -> Choice:
     size = xray.state_bytes if xray else fact.state_bytes
-    operators = xray.operators if xray else ()
-    largest = [subtask.state_bytes for operator in operators for subtask in operator.largest[:1]]
+    largest = [operator.largest_bytes for operator in xray.operators] if xray else []
     return Choice(
         kind=kind,
         checkpoint_id=fact.checkpoint_id,

@@ -92,10 +92,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "files_per_s",
-                    models.FloatField(help_text="at most so many files are touched a second"),
-                ),
-                (
                     "grace_s",
                     models.PositiveBigIntegerField(
                         help_text="from the end of applying to the purge"
@@ -153,41 +149,8 @@ class Migration(migrations.Migration):
                 "permissions": [("approve_cleanupplan", "Can approve clean-up plans")],
             },
         ),
-        migrations.CreateModel(
-            name="CleanupPart",
-            fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("number", models.PositiveIntegerField()),
-                ("name", models.CharField(max_length=100)),
-                ("rows", models.PositiveIntegerField()),
-                ("bytes", models.BigIntegerField(help_text="of the files it names")),
-                ("sha256", models.CharField(max_length=64)),
-                ("first_path", models.CharField(max_length=1000)),
-                ("last_path", models.CharField(max_length=1000)),
-                (
-                    "plan",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="parts",
-                        to="cleanup.cleanupplan",
-                    ),
-                ),
-            ],
-            options={
-                "ordering": ["plan", "number"],
-            },
-        ),
         migrations.AddIndex(
             model_name="cleanupplan",
             index=models.Index(fields=["state", "purge_at"], name="cleanup_plan_due"),
-        ),
-        migrations.AddConstraint(
-            model_name="cleanuppart",
-            constraint=models.UniqueConstraint(fields=("plan", "number"), name="cleanup_part_key"),
         ),
     ]

@@ -1,5 +1,3 @@
-"""Possible causes of a missing checkpoint file that fit the known facts."""
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -129,7 +127,6 @@ class Circumstances:
 
 
 def causes(known: Circumstances) -> tuple[Cause, ...]:
-    """Causes that fit, best supported first."""
     ranks = list(VERDICTS)
     return tuple(sorted(_causes(known), key=lambda cause: ranks.index(cause.verdict)))
 

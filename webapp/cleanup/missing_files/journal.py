@@ -1,5 +1,3 @@
-"""What clean-up plans did to one file, by their journals."""
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,5 +1,3 @@
-"""The triage of one file from its path, audits, journals and jobs."""
-
 import logging
 from collections import Counter
 from collections.abc import Iterable, Sequence

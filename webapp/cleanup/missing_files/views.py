@@ -1,5 +1,3 @@
-"""The triage of one missing file, or the form that asks which."""
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET

@@ -1,5 +1,3 @@
-"""Findings over the API."""
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

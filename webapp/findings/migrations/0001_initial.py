@@ -202,22 +202,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name="WithdrawnFinding",
-            fields=[
-                ("number", models.BigIntegerField(primary_key=True, serialize=False)),
-                ("cluster", models.CharField(max_length=100)),
-                ("job_id", models.CharField(blank=True, max_length=64)),
-                ("rule", models.CharField(max_length=64)),
-                ("subject_id", models.CharField(max_length=300)),
-                ("title", webapp.lib.messages.fields.MessageField()),
-                ("first_seen", models.DateTimeField()),
-                ("withdrawn_at", models.DateTimeField()),
-            ],
-            options={
-                "indexes": [models.Index(fields=["withdrawn_at"], name="withdrawn_age")],
-            },
-        ),
-        migrations.CreateModel(
             name="FindingHost",
             fields=[
                 (

@@ -1,5 +1,3 @@
-"""Pages of rules: what each looks for, its thresholds with their reasons, its runbook."""
-
 from itertools import groupby
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Copies of checkpoints over the API."""
-
 from typing import Any
 
 from django.http import Http404
@@ -13,25 +11,6 @@ from rest_framework.views import APIView
 from webapp.fleet.job_lookup import job_or_404
 from webapp.lib.api.lists import ERRORS, NOT_FOUND
 from webapp.replication.job_replication import JobReplication, job_replication
-from webapp.replication.models import ReplicaRound
-
-
-class RoundSerializer(serializers.ModelSerializer[ReplicaRound]):
-    class Meta:
-        model = ReplicaRound
-        fields = (
-            "number",
-            "plan",
-            "checkpoint_id",
-            "triggered_at",
-            "completed_at",
-            "files",
-            "bytes",
-            "copied_files",
-            "copied_bytes",
-            "deleted_files",
-            "overtaken",
-        )
 
 
 class ReplicationSerializer(serializers.Serializer[JobReplication]):
@@ -63,7 +42,6 @@ class ReplicationSerializer(serializers.Serializer[JobReplication]):
     at = serializers.DateTimeField(help_text="as of when that is")
     files = serializers.IntegerField(source="replica.files", allow_null=True)
     bytes = serializers.IntegerField(source="replica.bytes", allow_null=True)
-    rounds = RoundSerializer(many=True, help_text="complete copies, the newest 200")
 
 
 def as_document(replication: JobReplication) -> dict[str, Any]:

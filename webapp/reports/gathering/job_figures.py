@@ -9,7 +9,6 @@ from typing import Any
 from django.db.models import Count, Max, Min, Q, Sum
 from django.db.models.functions import Coalesce
 
-from ingest.messages import Message, message
 from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES, UNSETTLED_OUTCOMES
 from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
@@ -22,30 +21,34 @@ from webapp.reports import texts
 from webapp.reports.report_scope import ReportScope
 
 MOST_COMPLETED = 20_000
-"""Among which the longest time without one is looked for: two weeks at one a minute."""
-MOST_EXCEPTIONS, TRACE_LINES = 8, 25
+"""Checkpoints searched for the longest gap: two weeks at one a minute."""
+MOST_EXCEPTIONS = 8
 _MS = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """``gap``: the longest time without a new recovery point, None if unknown or there was none;
+    """Settled checkpoints of the range.
+
+    ``gap``: the longest time without a new recovery point, None if unknown or there was none.
     ``gap_is_first``: it is from the job's start to its first one. ``wasted_bytes``: uploaded by
-    failed checkpoints; unknown for ``wasted_unknown`` of them. ``by_hours``: single checkpoints are
-    no longer stored, so counts are of whole hours.
+    failed checkpoints, as far as known. ``by_hours``: single checkpoints are no longer stored, so
+    counts are of whole hours and include savepoints.
     """
 
-    settled: int = 0
-    completed: int = 0
-    failed: int = 0
     by_outcome: Mapping[str, int] = field(default_factory=dict)
-    savepoints: int = 0
     gap: tuple[datetime, datetime] | None = None
     gap_is_first: bool = False
-    uploaded_bytes: int | None = None
     wasted_bytes: int | None = None
-    wasted_unknown: int = 0
     by_hours: bool = False
+
+    @property
+    def settled(self) -> int:
+        return sum(self.by_outcome.values())
+
+    @property
+    def failed(self) -> int:
+        return sum(self.by_outcome.get(outcome, 0) for outcome in FAILED_OUTCOMES)
 
     @property
     def longest_gap_ms(self) -> float | None:
@@ -92,6 +95,7 @@ def job_figures(
     """About ten queries."""
     own = {"cluster": job.cluster, "job_id": job.job_id}
     facts = facts_of.of_job(job.cluster, job.job_id, scope.start, scope.end)
+    is_stored = is_recording or scope.start >= now - routine()
     marks = JobAnnotation.objects.filter(**own, at__range=(scope.start, scope.end)).aggregate(
         restarts=Sum(RESTARTS_OF_MARK, filter=Q(kind="restart")),
         first=Min("at", filter=Q(kind__in=("restart", "failure"))),
@@ -109,9 +113,7 @@ def job_figures(
         job=job,
         name=texts.name(job.name, job.job_id),
         is_recording=is_recording,
-        checkpoints=_checkpoints(job, scope, facts)
-        if is_recording or scope.start >= now - routine()
-        else _by_hours(job, scope),
+        checkpoints=_checkpoints(job, scope, facts) if is_stored else _by_hours(job, scope),
         restarts=max(marks["restarts"] or 0, (job.restarts or 0) if lived_within else 0),
         outages=outages(job, scope.start, scope.end),
         thrown=_thrown(JobException.objects.filter(**own, ts__range=(scope.start, scope.end))),
@@ -121,26 +123,16 @@ def job_figures(
 
 def _checkpoints(job: JobCurrent, scope: ReportScope, facts: Any) -> Checkpoints:
     counts = facts_of.outcome_counts(facts)
-    settled = [outcome for outcome in OUTCOMES if outcome not in UNSETTLED_OUTCOMES]
     # An aborted checkpoint is no loss: its job was cancelled, stopped or finished.
-    lost = Q(outcome__in=FAILED_OUTCOMES)
-    sums = facts.aggregate(
-        uploaded=Sum("checkpointed_bytes", filter=Q(outcome="completed")),
-        wasted=Sum("checkpointed_bytes", filter=lost),
-        unknown=Count("id", filter=lost & Q(checkpointed_bytes=None)),
-    )
+    wasted = facts.filter(outcome__in=FAILED_OUTCOMES).aggregate(sum=Sum("checkpointed_bytes"))
     gap, is_first = _longest_gap(job, scope, facts.filter(facts_of.OWN))
     return Checkpoints(
-        settled=counts["total"],
-        completed=counts["completed"],
-        failed=counts["bad"],
-        by_outcome=_failures_first({outcome: counts[outcome] for outcome in settled}),
-        savepoints=counts["savepoints"],
+        by_outcome=_failures_first(
+            {name: counts[name] for name in OUTCOMES if name not in UNSETTLED_OUTCOMES}
+        ),
         gap=gap,
         gap_is_first=is_first,
-        uploaded_bytes=sums["uploaded"],
-        wasted_bytes=sums["wasted"],
-        wasted_unknown=sums["unknown"],
+        wasted_bytes=wasted["sum"],
     )
 
 
@@ -175,29 +167,17 @@ def _longest_gap(
 
 
 def _by_hours(job: JobCurrent, scope: ReportScope) -> Checkpoints:
-    first = scope.start.replace(minute=0, second=0, microsecond=0)
     names = ("completed", "declined", "expired", "failed", "subsumed", "aborted")
     sums = CheckpointRollup.objects.filter(
         cluster=job.cluster,
         job_id=job.job_id,
         period="hour",
-        period_start__gte=first,
+        period_start__gte=scope.start.replace(minute=0, second=0, microsecond=0),
         period_start__lt=scope.end,
-    ).aggregate(savepoints=Sum("savepoint_count"), **{name: Sum(f"{name}_count") for name in names})
-    counts = {name: sums[name] or 0 for name in names}
+    ).aggregate(**{name: Sum(f"{name}_count") for name in names})
     return Checkpoints(
-        settled=sum(counts.values()),
-        completed=counts["completed"],
-        failed=sum(counts[outcome] for outcome in FAILED_OUTCOMES),
-        by_outcome=_failures_first(counts),
-        savepoints=sums["savepoints"] or 0,
-        by_hours=True,
+        by_outcome=_failures_first({name: sums[name] or 0 for name in names}), by_hours=True
     )
-
-
-def outcome_words(outcome: str) -> Message:
-    """Beside the sum of all that failed."""
-    return message("failed for another reason") if outcome == "failed" else Message(outcome, {})
 
 
 def _failures_first(counts: Mapping[str, int]) -> dict[str, int]:
@@ -213,6 +193,6 @@ def _thrown(exceptions: Any) -> tuple[Thrown, ...]:
     often = sorted(counted, key=lambda row: (row["root"] is None, -row["count"]))[:MOST_EXCEPTIONS]
     thrown = []
     for row in often:
-        of_name = exceptions.filter(exception_name=row["exception_name"], ts=row["newest"])
-        thrown.append(Thrown(of_name.order_by("-id").first(), row["count"]))
+        same_name = exceptions.filter(exception_name=row["exception_name"], ts=row["newest"])
+        thrown.append(Thrown(same_name.order_by("-id").first(), row["count"]))
     return tuple(thrown)

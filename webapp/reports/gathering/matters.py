@@ -27,16 +27,12 @@ from webapp.reports import texts
 from webapp.reports.document import Part
 from webapp.reports.report_scope import ReportScope
 
-MOST_ROWS = 2_000
-MOST_REPORTED = 120
-MOST_FIGURES = 12
+MOST_ROWS, MOST_REPORTED, MOST_FIGURES = 2_000, 120, 12
 _TONES: dict[str, Tone] = {Severity.CRITICAL: "crit", Severity.WARNING: "warn"}
 
 
-def gathered(scope: ReportScope) -> tuple[list[PresentedFinding], int]:
-    """Findings of the jobs and of their clusters, the worst first, and how many were left out. One
-    query.
-    """
+def in_scope(scope: ReportScope) -> tuple[list[PresentedFinding], int]:
+    """Findings of the jobs and of their clusters, as :func:`reported`. One query."""
     findings = Finding.objects.filter(
         scope.rows, first_seen__lte=scope.end, last_seen__gte=scope.start
     )
@@ -44,13 +40,11 @@ def gathered(scope: ReportScope) -> tuple[list[PresentedFinding], int]:
 
 
 def reported(findings: Collection[Finding]) -> tuple[list[PresentedFinding], int]:
-    """Matters, the worst first, of two equal ones the one that explains the other; and how many
-    were left out.
-    """
-    of_job: dict[tuple[str, str], list[Finding]] = {}
+    """Matters, the worst first and causes before their symptoms; and how many were left out."""
+    by_job: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
-        of_job.setdefault((finding.cluster, finding.job_id), []).append(finding)
-    shown = [matter for rows in of_job.values() for matter in matters(rows)]
+        by_job.setdefault((finding.cluster, finding.job_id), []).append(finding)
+    shown = [matter for rows in by_job.values() for matter in matters(rows)]
     shown.sort(
         key=lambda presented: (
             -presented.finding.severity_rank,
@@ -58,10 +52,11 @@ def reported(findings: Collection[Finding]) -> tuple[list[PresentedFinding], int
             presented.finding.first_seen,
         )
     )
-    return with_known_bugs(_fairly(shown)), max(len(shown) - MOST_REPORTED, 0)
+    return with_known_bugs(_worst_of_each_job(shown)), max(len(shown) - MOST_REPORTED, 0)
 
 
-def _fairly(shown: Sequence[PresentedFinding]) -> list[PresentedFinding]:
+def _worst_of_each_job(shown: Sequence[PresentedFinding]) -> list[PresentedFinding]:
+    """``MOST_REPORTED`` at most, in the given order, so that no job is crowded out."""
     counts: Counter[tuple[str, str]] = Counter()
     places = []
     for number, presented in enumerate(shown):
@@ -92,19 +87,21 @@ def part(presented: PresentedFinding) -> Part:
 def _blocks(presented: PresentedFinding) -> Iterator[Block]:
     row, name = presented.finding, message("Job")
     yield Note(row.cause)
-    facts = [
-        Fact("rule", message("Rule"), row.rule, "mono"),
-        Fact("job", name if row.job_id else message("Cluster"), job_name(presented) or row.cluster),
-        Fact("confidence", message("Confidence"), row.confidence),
-        Fact("first_seen", message("First seen"), row.first_seen, "instant"),
-        Fact("last_seen", message("Last seen"), row.last_seen, "instant"),
-        Fact("is_open", message("Still open"), presented.is_open, "flag"),
-        Fact("episodes", message("Episodes"), presented.episodes, "count"),
-    ]
-    if len(presented.longest_way) > 1:
-        way = " → ".join(map(texts.name, presented.longest_way[:30]))
-        facts.append(Fact("way", message("Way of the back-pressure"), way))
-    yield Facts(tuple(facts))
+    yield Facts(
+        (
+            Fact("rule", message("Rule"), row.rule, "mono"),
+            Fact(
+                "job",
+                name if row.job_id else message("Cluster"),
+                job_name(presented) or row.cluster,
+            ),
+            Fact("confidence", message("Confidence"), row.confidence),
+            Fact("first_seen", message("First seen"), row.first_seen, "instant"),
+            Fact("last_seen", message("Last seen"), row.last_seen, "instant"),
+            Fact("is_open", message("Still open"), presented.is_open, "flag"),
+            Fact("episodes", message("Episodes"), presented.episodes, "count"),
+        )
+    )
     if presented.figures:
         yield Table(
             f"evidence-{row.pk}",

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ingest.job_states import NOT_LISTED
-from ingest.messages import join_messages, message, plural
-from webapp.alerting.models import Alert
+from ingest.messages import Message, join_messages, message, plural
 from webapp.analyses.document import (
     Advice,
     Block,
@@ -18,6 +17,7 @@ from webapp.analyses.document import (
     Document,
     Fact,
     Facts,
+    NotKnown,
     Table,
     Tone,
     Verdict,
@@ -25,7 +25,8 @@ from webapp.analyses.document import (
 from webapp.findings.presentation import PresentedFinding
 from webapp.lib.instants import instant_text, span_text
 from webapp.lib.quantities import bytes_text, count_text, duration_text, percent_text
-from webapp.reports.gathering.job_figures import JobFigures, outcome_words
+from webapp.reports.document import Part
+from webapp.reports.gathering.job_figures import JobFigures
 from webapp.reports.gathering.matters import job_name, job_of
 from webapp.reports.moments import Moment, most_important
 from webapp.reports.report_scope import ReportScope
@@ -39,7 +40,6 @@ _LONG_GAPS = 2.5
 """Intervals without a completed checkpoint that are worth a sentence: one may always be late."""
 _FIRST_MS = 60_000
 """A job that starts has to deploy and restore before its first checkpoint."""
-MOST_OUTAGES = 5
 _ENDED = {
     "CANCELED": message("was canceled"),
     "FINISHED": "finished",
@@ -56,7 +56,6 @@ class Incident:
     scope: ReportScope
     jobs: Sequence[JobFigures]
     notable: Sequence[PresentedFinding]
-    alerts: Sequence[Alert]
     moments: Sequence[Moment]
     unknowns: Sequence[str]
 
@@ -64,7 +63,7 @@ class Incident:
     def has_several(self) -> bool:
         return len(self.jobs) > 1
 
-    def of(self, job: JobFigures) -> list[PresentedFinding]:
+    def findings_of(self, job: JobFigures) -> list[PresentedFinding]:
         return [presented for presented in self.notable if job_of(presented) == job.key]
 
 
@@ -74,27 +73,32 @@ def pages(incident: Incident) -> Document:
 
 def _blocks(incident: Incident) -> Iterator[Block]:
     yield Facts(tuple(_facts(incident)))
+    nothing = message("Nothing that belongs in this report.")
     for title, lines in (
         (message("What happened"), _event_sentences(incident)),
         (message("Why"), _causes(incident)),
         (message("What it cost"), _costs(incident)),
         (message("What to do"), _actions(incident)),
+        (message("What is not known"), incident.unknowns[:MOST_LINES] or (nothing,)),
     ):
-        yield Advice(tuple(map(_short, lines)), title)
+        yield Advice(tuple(map(_shorten, lines)), title)
     if incident.jobs:
         about = message(
             "duration by phase of the slowest subtask; ● completed ✕ failed ◆ savepoint"
         )
         name = incident.jobs[0].name
         yield Chart("checkpoints", message("Checkpoints of {name:name}", name=name), subtitle=about)
-    most = most_important(incident.moments, MOST_MOMENTS)
-    of_jobs = ("job_name",) if incident.has_several else ()
-    shown = timeline(most, "at", "until", "title", "detail", *of_jobs)
-    yield replace(shown, total=len(incident.moments))
-    yield Advice(
-        tuple(map(_short, incident.unknowns[:MOST_LINES]))
-        or (message("Nothing that belongs in this report."),),
-        message("What is not known"),
+    shown = most_important(incident.moments, MOST_MOMENTS)
+    job_column = ("job_name",) if incident.has_several else ()
+    table = timeline(shown, "at", "until", "title", "detail", *job_column)
+    yield replace(table, total=len(incident.moments))
+
+
+def all_unknowns(unknowns: Sequence[str]) -> Part:
+    count = plural(len(unknowns), "{count:count} gap", "{count:count} gaps")
+    blocks = tuple(map(NotKnown, unknowns))
+    return Part(
+        "unknown", message("What is not known"), Document(Verdict("unknown", count), blocks)
     )
 
 
@@ -140,16 +144,11 @@ def worst_first(
     jobs: Sequence[JobFigures], notable: Sequence[PresentedFinding]
 ) -> list[JobFigures]:
     def badness(job: JobFigures) -> tuple[bool, int, int, int, int]:
-        own = [
+        ranks = [
             presented.finding.severity_rank for presented in notable if job_of(presented) == job.key
         ]
-        return (
-            job.has_failed,
-            max(own, default=0),
-            job.restarts,
-            job.checkpoints.failed,
-            len(own),
-        )
+        worst = max(ranks, default=0)
+        return job.has_failed, worst, job.restarts, job.checkpoints.failed, len(ranks)
 
     return sorted(jobs, key=badness, reverse=True)
 
@@ -173,13 +172,12 @@ def _tone(incident: Incident) -> Tone:
 
 def _headline(incident: Incident) -> str:
     jobs, notable = incident.jobs, incident.notable
-    # A job that was submitted again is one job.
-    lines = {job.key: (job.key[0], job.job.first_attempt_id or job.key[1]) for job in jobs}
-    named = {job_of(presented) for presented in notable if presented.finding.job_id}
-    troubled = {lines.get(key, key) for key in named}
-    count = len(set(lines.values()))
-    worst = _symptom((incident.of(jobs[0]) if jobs else []) or notable)
-    if worst is not None:
+    if worst := _symptom((incident.findings_of(jobs[0]) if jobs else []) or notable):
+        # A job that was submitted again is one job.
+        line_of = {job.key: (job.key[0], job.job.first_attempt_id or job.key[1]) for job in jobs}
+        named = {job_of(presented) for presented in notable if presented.finding.job_id}
+        troubled = {line_of.get(key, key) for key in named}
+        count = len(set(line_of.values()))
         if count > 1 and troubled:
             return message(
                 "{troubled:number} of {stories:number} jobs in trouble, {name:name} worst",
@@ -187,11 +185,8 @@ def _headline(incident: Incident) -> str:
                 stories=count,
                 name=jobs[0].name,
             )
-        row = worst.finding
-        same = [presented for presented in notable if presented.finding.rule == row.rule]
-        alike = sum(presented.finding.job_id == row.job_id for presented in same) - 1
-        more = message(", and {alike:number} more like it", alike=alike) if alike else ""
-        return join_messages((row.title, more))
+        title: str = worst.finding.title
+        return title
     if failed := sum(job.checkpoints.failed for job in jobs):
         return message(
             "{failed:name} checkpoints failed; no rule found more than that",
@@ -207,15 +202,13 @@ def _headline(incident: Incident) -> str:
 
 
 def _facts(incident: Incident) -> Iterator[Fact]:
-    jobs, alerts = incident.jobs, incident.alerts
+    jobs = incident.jobs
     settled = sum(job.checkpoints.settled for job in jobs)
     failed = sum(job.checkpoints.failed for job in jobs)
     gaps = [job for job in jobs if job.checkpoints.gap]
     longest = max(gaps, key=lambda job: job.checkpoints.longest_gap_ms or 0, default=None)
     outages = [outage for job in jobs for outage in job.outages]
     down_ms = sum(outage.downtime_ms or outage.at_least_ms or 0 for outage in outages)
-    critical = sum(presented.severity.tone == "crit" for presented in incident.notable)
-    acknowledged = sum(alert.acknowledged_at is not None for alert in alerts)
     yield Fact("when", message("When"), _when(incident))
     yield Fact(
         "checkpoints_failed",
@@ -237,39 +230,17 @@ def _facts(incident: Incident) -> Iterator[Fact]:
         "ms",
         message("due every {interval_ms:name}", interval_ms=duration_text(longest.interval_ms))
         if longest and longest.interval_ms
-        else message("or from the start to the first")
-        if longest
-        else message("not known"),
+        else "",
     )
     down = message("down for {down_ms:name}", down_ms=duration_text(down_ms)) if down_ms else ""
     yield Fact("restarts", message("Restarts"), sum(job.restarts for job in jobs), "count", down)
-    yield Fact(
-        "findings",
-        message("Findings"),
-        len(incident.notable),
-        "count",
-        message(
-            "{critical:number} critical, {notable:number} warning",
-            critical=critical,
-            notable=len(incident.notable) - critical,
-        ),
-    )
-    yield Fact(
-        "alerts",
-        message("Alerts"),
-        len(alerts),
-        "count",
-        message("{acknowledged:number} acknowledged", acknowledged=acknowledged)
-        if alerts
-        else message("none fired"),
-    )
 
 
 def _when(incident: Incident) -> str:
     signs = [at for job in incident.jobs for at in job.signs]
-    found = [presented.finding for presented in incident.notable]
-    began = min((*signs, *(row.first_seen for row in found)), default=None)
-    ended = max((*signs, *(row.last_seen for row in found)), default=None)
+    rows = [presented.finding for presented in incident.notable]
+    began = min((*signs, *(row.first_seen for row in rows)), default=None)
+    ended = max((*signs, *(row.last_seen for row in rows)), default=None)
     if began is None or ended is None:
         between = _range(incident.scope.start, incident.scope.end)
         return message("Looked at: {range:name}.", range=between)
@@ -297,14 +268,13 @@ def _range(start: datetime, end: datetime) -> str:
 
 def _event_sentences(incident: Incident) -> Iterator[str]:
     for job in incident.jobs[:MOST_LINES]:
-        sentences = list(_sentences(job, brief=incident.has_several))
+        sentences = list(_sentences(job))
         if incident.has_several:
-            worst = _symptom(incident.of(job))
-            of_worst = [message("{title:text}.", title=worst.finding.title)] if worst else []
+            worst = _symptom(incident.findings_of(job))
+            if worst:
+                sentences.insert(0, message("{title:text}.", title=worst.finding.title))
             yield message(
-                "{name:name}: {found:message}",
-                name=job.name,
-                found=join_messages((*of_worst, *sentences), " "),
+                "{name:name}: {found:message}", name=job.name, found=join_messages(sentences, " ")
             )
         else:
             yield from sentences
@@ -312,37 +282,31 @@ def _event_sentences(incident: Incident) -> Iterator[str]:
         yield message("And {stories:number} more jobs, below.", stories=more)
 
 
-def _sentences(job: JobFigures, *, brief: bool) -> Iterator[str]:
-    found, row = job.checkpoints, job.job
-    hours = message(" (by whole hours, savepoints included)") if found.by_hours else ""
-    if found.settled and found.completed == found.settled:
+def _sentences(job: JobFigures) -> Iterator[str]:
+    checkpoints, row = job.checkpoints, job.job
+    settled = count_text(checkpoints.settled)
+    hours = message(" (by whole hours, savepoints included)") if checkpoints.by_hours else ""
+    if checkpoints.settled and checkpoints.by_outcome.keys() == {"completed"}:
         yield message(
-            "All {settled:name} checkpoints completed{hours:message}.",
-            settled=count_text(found.settled),
-            hours=hours,
+            "All {settled:name} checkpoints completed{hours:message}.", settled=settled, hours=hours
         )
-    elif found.settled:
+    elif checkpoints.settled:
         counted = (
-            message("{count:count} {outcome:name}", count=count, outcome=outcome_words(outcome))
-            for outcome, count in found.by_outcome.items()
+            message("{count:count} {outcome:name}", count=count, outcome=_outcome_words(outcome))
+            for outcome, count in checkpoints.by_outcome.items()
         )
         parts = join_messages(counted, ", ")
         yield message(
             "{failed:name} of {settled:name} checkpoints failed{hours:message}{words:message}.",
-            failed=count_text(found.failed),
-            settled=count_text(found.settled),
+            failed=count_text(checkpoints.failed),
+            settled=settled,
             hours=hours,
-            words="" if brief else message(": {parts:message}", parts=parts),
-        )
-    elif job.interval_ms is None:
-        yield message(
-            "No checkpoint was due: periodic checkpoints are off, or the cluster has not "
-            "reported any."
+            words=message(": {parts:message}", parts=parts),
         )
     else:
         yield message("No checkpoint ended in this time.")
     if job.restarts:
-        thrown = next((failure.newest for failure in job.thrown), None)
+        thrown = next((thrown.newest for thrown in job.thrown), None)
         by = (
             message(
                 "; thrown: {name:name} in {task:name}",
@@ -355,12 +319,17 @@ def _sentences(job: JobFigures, *, brief: bool) -> Iterator[str]:
         yield message(
             "The job restarted {times:text}{by:message}.", times=_times(job.restarts), by=by
         )
-    if row.end_time and row.state in _ENDED and (not brief or job.has_failed):
+    if row.end_time and row.state in _ENDED:
         yield message(
             "The job {ended:text} at {ended_at:name}.",
             ended=_ENDED[row.state],
             ended_at=instant_text(row.end_time),
         )
+
+
+def _outcome_words(outcome: str) -> Message:
+    """Beside the sum of all that failed."""
+    return message("failed for another reason") if outcome == "failed" else Message(outcome, {})
 
 
 def _causes(incident: Incident) -> Iterator[str]:
@@ -375,8 +344,8 @@ def _causes(incident: Incident) -> Iterator[str]:
     if not incident.notable:
         if any(job.checkpoints.failed or job.restarts for job in incident.jobs):
             yield message(
-                "Not known: no rule named a cause. The time line, exceptions and log excerpts are "
-                "all there is."
+                "Not known: no rule named a cause. Look at the time line, the exceptions and the "
+                "log of the job."
             )
         else:
             yield message("None found: no rule fired on these jobs in this time.")
@@ -394,20 +363,11 @@ def _actions(incident: Incident) -> list[str]:
         step = presented.finding.next_step
         lead = _name_job(incident, presented, presented.rule_title)
         steps.setdefault(step, join_messages((lead, ". ", step)))
-    if steps:
-        return list(steps.values())[:MOST_ACTIONS]
-    if any(job.thrown for job in incident.jobs):
-        return [
-            message(
-                "Start with the exceptions in the appendix: they say what was thrown, where and "
-                "how often."
-            )
-        ]
-    return [message("There is nothing to act on.")]
+    return list(steps.values())[:MOST_ACTIONS] or [message("There is nothing to act on.")]
 
 
 def _first_of_each(incident: Incident) -> list[PresentedFinding]:
-    """The first finding of each rule, since others are similar; with several jobs, the first of
+    """The first finding of each rule: others are similar; with several jobs, the first of
     each job.
     """
     first: dict[tuple[str, ...], PresentedFinding] = {}
@@ -418,71 +378,40 @@ def _first_of_each(incident: Incident) -> list[PresentedFinding]:
 
 
 def _costs(incident: Incident) -> list[str]:
+    """With several jobs, the first cost of each."""
     lines: list[str] = []
     for job in incident.jobs[:MOST_LINES]:
-        costs = list(_cost(job, incident.of(job)))
-        lines += (
-            [
+        costs = list(_cost(job, incident.findings_of(job)))
+        if incident.has_several:
+            costs = [
                 message("{name:name}: {found:message}", name=job.name, found=cost)
                 for cost in costs[:1]
             ]
-            if incident.has_several
-            else costs
-        )
+        lines += costs
     return lines or [message("None: no checkpoint failed and no job restarted.")]
 
 
 def _cost(job: JobFigures, notable: Sequence[PresentedFinding]) -> Iterator[str]:
     yield from _downtime(job)
-    found, interval_ms = job.checkpoints, job.interval_ms
-    gap_ms = found.longest_gap_ms
-    due = (
-        message(" (one is due every {interval_ms:name})", interval_ms=duration_text(interval_ms))
-        if interval_ms
-        else ""
-    )
-    begins_well = found.gap_is_first and not found.failed and not job.restarts
-    least_ms = max(_LONG_GAPS * (interval_ms or 0), _FIRST_MS if begins_well else 0)
-    is_long = gap_ms is not None and gap_ms > least_ms
-    if is_long and found.gap:
+    checkpoints, gap_ms = job.checkpoints, job.checkpoints.longest_gap_ms
+    begins_well = checkpoints.gap_is_first and not checkpoints.failed and not job.restarts
+    least_ms = max(_LONG_GAPS * (job.interval_ms or 0), _FIRST_MS if begins_well else 0)
+    if checkpoints.gap and gap_ms is not None and gap_ms > least_ms:
         yield message(
-            "No checkpoint completed for {gap_ms:name}, {range:name}{due:message}; a failure "
-            "at its end would have replayed all of it.",
+            "No checkpoint completed for {gap_ms:name}, {range:name}; a failure at its end would "
+            "have replayed all of it.",
             gap_ms=duration_text(gap_ms),
-            range=_range(*found.gap),
-            due=due,
+            range=_range(*checkpoints.gap),
         )
-    if found.failed:
-        longest = (
-            message(
-                "; the longest time without a new one was {gap_ms:name}{due:message}",
-                gap_ms=duration_text(gap_ms),
-                due=due,
-            )
-            if gap_ms is not None and not is_long
-            else ""
-        )
-        lost = plural(found.failed, "{count:count} recovery point", "{count:count} recovery points")
-        yield message("{failed:message} lost{longest:message}.", failed=lost, longest=longest)
-    if found.wasted_bytes:
-        unknown = (
-            message(
-                "; of {wasted_unknown:number} more it is not known",
-                wasted_unknown=found.wasted_unknown,
-            )
-            if found.wasted_unknown
-            else ""
-        )
+    if lost := checkpoints.failed:
+        points = plural(lost, "{count:count} recovery point", "{count:count} recovery points")
+        yield message("{failed:message} lost.", failed=points)
+    if checkpoints.wasted_bytes:
         yield message(
-            "{wasted_bytes:name} were uploaded for checkpoints that failed{unknown:message}.",
-            wasted_bytes=bytes_text(found.wasted_bytes),
-            unknown=unknown,
+            "At least {wasted_bytes:name} were uploaded for checkpoints that failed.",
+            wasted_bytes=bytes_text(checkpoints.wasted_bytes),
         )
-    rows = [presented.finding for presented in notable]
-    excesses = [row.data.get("excess_bytes") for row in rows if isinstance(row.data, dict)]
-    if excess := sum(excess_ms for excess_ms in excesses if isinstance(excess_ms, int)):
-        yield message("{excess:name} were uploaded in excess.", excess=bytes_text(excess))
-    for row in rows:
+    for row in (presented.finding for presented in notable):
         if row.rule in ("pressure.root", "pressure.outbound") and row.last_seen > row.first_seen:
             yield message(
                 "Records were back-pressured by {subject:name} for at least {first_seen:name}.",
@@ -499,27 +428,17 @@ def _downtime(job: JobFigures) -> Iterator[str]:
             "It restarted {times:text}; for how long its tasks were down is not known.",
             times=_times(job.restarts),
         )
-    known = [outage for outage in job.outages if outage.downtime_ms is not None]
+    known = [outage.downtime_ms for outage in job.outages if outage.downtime_ms is not None]
     if known:
-        each = (
-            message(
-                "{at:name} UTC {downtime_ms:name}",
-                at=f"{outage.at:%H:%M:%S}",
-                downtime_ms=duration_text(outage.downtime_ms),
-            )
-            for outage in known[:MOST_OUTAGES]
-        )
-        more = len(known) - MOST_OUTAGES
         yield message(
-            "Down for {sum:name} in {times:message}: {each:message}{more:message}.",
-            sum=duration_text(sum(outage.downtime_ms or 0 for outage in known)),
+            "Down for {sum:name} in {times:message}.",
+            sum=duration_text(sum(known)),
             times=plural(len(known), "{count:count} outage", "{count:count} outages"),
-            each=join_messages(each, ", "),
-            more=message(" and {known:number} more", known=more) if more > 0 else "",
         )
-    least = [outage for outage in job.outages if outage.downtime_ms is None]
-    if least:
-        at_least_ms = sum(outage.at_least_ms or 0 for outage in least)
+    open_ended = [outage for outage in job.outages if outage.downtime_ms is None]
+    if open_ended:
+        at_least_ms = sum(outage.at_least_ms or 0 for outage in open_ended)
+        restarts = plural(len(open_ended), "{count:count} restart", "{count:count} restarts")
         certain = (
             message(", at least {at_least_ms:name} in all", at_least_ms=duration_text(at_least_ms))
             if at_least_ms
@@ -527,7 +446,7 @@ def _downtime(job: JobFigures) -> Iterator[str]:
         )
         yield message(
             "For {least:message} it is not known when all tasks ran again{certain:message}.",
-            least=plural(len(least), "{count:count} restart", "{count:count} restarts"),
+            least=restarts,
             certain=certain,
         )
     again = [outage.reprocessed_ms for outage in job.outages if outage.reprocessed_ms is not None]
@@ -542,15 +461,11 @@ def _downtime(job: JobFigures) -> Iterator[str]:
         )
 
 
-def _short(line: str) -> str:
+def _shorten(line: str) -> str:
     return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 1].rstrip()}…"
 
 
 def _times(count: int) -> str:
-    return (
-        "once"
-        if count == 1
-        else "twice"
-        if count == 2
-        else message("{count:name} times", count=count_text(count))
-    )
+    if count <= 2:
+        return "once" if count == 1 else "twice"
+    return message("{count:name} times", count=count_text(count))

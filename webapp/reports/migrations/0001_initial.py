@@ -34,21 +34,13 @@ class Migration(migrations.Migration):
                         unique=True,
                     ),
                 ),
-                (
-                    "kind",
-                    models.CharField(
-                        choices=[("incident", "incident report"), ("digest", "fleet digest")],
-                        default="incident",
-                        max_length=16,
-                    ),
-                ),
                 ("title", webapp.lib.messages.fields.MessageField(blank=True)),
                 (
                     "jobs",
                     models.JSONField(
                         blank=True,
                         default=list,
-                        help_text="chosen ones: [cluster, job id], 50 at most; empty for a digest",
+                        help_text="chosen ones: [cluster, job id], 50 at most",
                     ),
                 ),
                 (
@@ -89,13 +81,6 @@ class Migration(migrations.Migration):
                         max_length=16,
                     ),
                 ),
-                ("progress", models.PositiveSmallIntegerField(default=0, help_text="0 … 100")),
-                (
-                    "step",
-                    models.CharField(
-                        blank=True, help_text="what is being done, in words", max_length=200
-                    ),
-                ),
                 ("attempts", models.PositiveSmallIntegerField(default=0)),
                 ("error", webapp.lib.messages.fields.MessageField(blank=True)),
                 (
@@ -107,15 +92,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("document", webapp.lib.messages.fields.MessagesField(blank=True, null=True)),
-                (
-                    "digest_of",
-                    models.DateTimeField(
-                        blank=True,
-                        help_text="end of the week that an automatic digest covers",
-                        null=True,
-                        unique=True,
-                    ),
-                ),
                 ("asked_at", models.DateTimeField()),
                 ("made_at", models.DateTimeField(blank=True, null=True)),
                 (
@@ -133,7 +109,6 @@ class Migration(migrations.Migration):
                 "ordering": ["-id"],
                 "indexes": [
                     models.Index(fields=["state", "-id"], name="report_of_state"),
-                    models.Index(fields=["kind", "-id"], name="report_of_kind"),
                 ],
             },
         ),

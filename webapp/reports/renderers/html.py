@@ -5,31 +5,28 @@ allows no address, and scripts only by their hash, so that names of jobs cannot 
 import base64
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-import plotly.graph_objects as go
 from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString, mark_safe
 
-from webapp.analyses.document import Chart, Document, Facts, Verdict
+from webapp.analyses.document import Chart, Document, Facts
 from webapp.analyses.presentation import blocks
 from webapp.charts import answers
 from webapp.charts.annotations import LOOK, Annotation
 from webapp.charts.checkpoints import CheckpointBar, timeline
-from webapp.charts.theme import CRIT, OK, figure, plot_time
 from webapp.lib.badges import UNKNOWN, Badge
 from webapp.lib.messages.rendering import localised
-from webapp.reports.document import Part, Report
+from webapp.reports.document import Report
 
 _AIR = 0.02
-_DAYS_PX = 220
 
 
 @dataclass(frozen=True)
@@ -47,9 +44,8 @@ class DrawnChart:
 
 def charts_of(report: Report) -> dict[str, DrawnChart]:
     """Charts by key, without empty ones."""
-    draws = {"checkpoints": _checkpoints, "days": _days}
     charts = [block for block in report.pages.blocks if isinstance(block, Chart)]
-    drawn = {chart.key: draws[chart.key](report, chart) for chart in charts if chart.key in draws}
+    drawn = {chart.key: _checkpoints(report, chart) for chart in charts}
     return {key: chart for key, chart in drawn.items() if chart}
 
 
@@ -81,22 +77,6 @@ def _checkpoints(report: Report, chart: Chart) -> DrawnChart | None:
     return DrawnChart(chart, answers.drawn(drawn), note)
 
 
-def _days(report: Report, chart: Chart) -> DrawnChart | None:
-    rows = _rows([part.document for part in report.appendix], "days")
-    bars = [
-        go.Bar(
-            name=name,
-            x=[plot_time(row["day"])[:10] for row in rows],
-            y=[row[name] for row in rows],
-            marker={"color": colour},
-            hovertemplate="%{x}: %{y:,} " + name + "<extra></extra>",
-        )
-        for name, colour in (("completed", OK), ("failed", CRIT))
-    ]
-    drawn = figure(bars, _DAYS_PX, barmode="stack", xaxis={"type": "category"})
-    return DrawnChart(chart, answers.drawn(drawn)) if rows else None
-
-
 _VERDICTS = {
     "crit": Badge("critical", "▲", "crit"),
     "warn": Badge("trouble", "◆", "warn"),
@@ -104,18 +84,7 @@ _VERDICTS = {
 }
 
 
-@dataclass(frozen=True)
-class ShownPart:
-    part: Part
-    blocks: tuple[tuple[str, Any], ...]
-
-    @property
-    def verdict(self) -> Verdict:
-        return self.part.document.verdict
-
-
 def verdict(tone: str) -> Badge:
-    """The verdict of the pages; an unfinished report has none."""
     return _VERDICTS.get(tone, UNKNOWN)
 
 
@@ -126,15 +95,10 @@ def context(report: Report, base: str = "") -> dict[str, Any]:
         "verdict": report.pages.verdict,
         "badge_of_verdict": verdict(report.pages.verdict.tone),
         "pages": list(blocks(report.pages)),
-        "appendix": list(_parts(report)),
+        "appendix": [(part, list(blocks(part.document))) for part in report.appendix],
         "base": base.rstrip("/"),
         "charts": {},
     }
-
-
-def _parts(report: Report) -> Iterator[ShownPart]:
-    for part in report.appendix:
-        yield ShownPart(part, tuple(blocks(part.document)))
 
 
 STYLES = ("css/tokens.css", "css/base.css", "css/reports.css", "css/report_file.css")

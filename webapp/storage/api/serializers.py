@@ -1,5 +1,3 @@
-"""Storage as JSON."""
-
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,7 +18,6 @@ from webapp.storage.models import (
     VerdictFigures,
 )
 from webapp.storage.presentation import as_seen, doubt_shown
-from webapp.storage.replication_factor import ReplicationFactor, factors_of
 
 _NOT_OURS = ("id", "audit")
 _OF_FILE = (
@@ -48,30 +45,10 @@ class StorageRootSerializer(serializers.ModelSerializer[StorageRoot]):
 
     clusters: Any = serializers.SlugRelatedField("name", many=True, read_only=True)
     attested = serializers.BooleanField(source="is_attested", read_only=True)
-    replication_factor = serializers.SerializerMethodField(
-        help_text="copies that HDFS keeps of each block; sizes count one; null: unknown"
-    )
-    replication_why = serializers.SerializerMethodField(
-        help_text="where the factor is from; empty for storages that are not HDFS"
-    )
 
     class Meta:
         model = StorageRoot
-        exclude = ("id", "attested_by", "replication")
-
-    def get_replication_factor(self, root: StorageRoot) -> float | None:
-        return self._factors(root)[root.uri].factor
-
-    def get_replication_why(self, root: StorageRoot) -> str:
-        return self._factors(root)[root.uri].why
-
-    def _factors(self, root: StorageRoot) -> dict[str, ReplicationFactor]:
-        if not hasattr(self, "_known") or root.uri not in self._known:
-            listed = getattr(self.parent, "instance", None)
-            self._known: dict[str, ReplicationFactor] = factors_of(
-                listed if listed is not None else [root]
-            )
-        return self._known
+        exclude = ("id", "attested_by")
 
 
 class StorageAuditSerializer(serializers.ModelSerializer[StorageAudit]):
@@ -86,28 +63,20 @@ class _OfAudit(serializers.ModelSerializer[Any]):
     audit_id = serializers.CharField(read_only=True)
 
 
-class _Amplified(_OfAudit):
-    amplification = serializers.FloatField(
-        read_only=True, allow_null=True, help_text="bytes on disk per byte that is needed"
-    )
-
-
-def _serializer(model: type[Model], about: str, base: Any = _OfAudit) -> Any:
+def _serializer(model: type[Model], about: str) -> Any:
     meta = type("Meta", (), {"model": model, "exclude": _NOT_OURS})
-    return type(f"{model.__name__}Serializer", (base,), {"__doc__": about, "Meta": meta})
+    return type(f"{model.__name__}Serializer", (_OfAudit,), {"__doc__": about, "Meta": meta})
 
 
 RootFiguresSerializer = _serializer(
-    RootFigures, "One root in one audit: files and bytes of each verdict.", _Amplified
+    RootFigures, "One root in one audit: files and bytes of each verdict."
 )
 VerdictFiguresSerializer = _serializer(
     VerdictFigures, "Files of one root by verdict, reason and kind."
 )
-JobStorageSerializer = _serializer(
-    JobStorage, "The directories of one job in one root.", _Amplified
-)
+JobStorageSerializer = _serializer(JobStorage, "The directories of one job in one root.")
 CheckpointStorageSerializer = _serializer(
-    CheckpointStorage, "One retained checkpoint or savepoint.", _Amplified
+    CheckpointStorage, "One retained checkpoint or savepoint."
 )
 ChainLinkSerializer = _serializer(ChainLink, "`job_id` depends on `other_job_id`.")
 MissingFileSerializer = _serializer(

@@ -43,14 +43,10 @@ from webapp.storage.filters import (
     StatementFilters,
     VerdictFilters,
 )
-from webapp.storage.models import (
-    CheckpointStorage,
-    RootFigures,
-    StorageRoot,
-)
-from webapp.storage.newest_audits import audited_or_404, latest_audits
+from webapp.storage.models import RootFigures, StorageRoot
+from webapp.storage.newest_audits import audited_or_404, latest_checkpoint
 from webapp.storage.verdict_files import FileFilters, read
-from webapp.storage.xray import xray_cache
+from webapp.storage.xray import xray_reader
 from webapp.storage.xray.location import NotLocated, located
 
 FILES_A_PAGE = 500
@@ -158,18 +154,12 @@ class XrayView(APIView):
         named = given(XrayParameters, request).values
         try:
             file = located(named.get("path", ""))
-            xray = xray_cache.xray(file)
+            xray = xray_reader.xray(file)
         except (NotLocated, FileNotFoundError) as error:
             raise Http404(str(error)) from error
         except (IngestError, OSError) as error:
             raise NotFound(f"It could not be read: {error}") from error
-        audited = (
-            CheckpointStorage.objects.filter(
-                audit__in=latest_audits(), metadata_path=file.path[:1000]
-            )
-            .order_by("-id")
-            .first()
-        )
+        audited = latest_checkpoint(file.path)
         return Response(
             {
                 "xray": asdict(xray),

@@ -123,7 +123,6 @@ def registered(
 def request_for(
     rows: Sequence[StorageRoot], age_guard_h: int, purpose: str, *, fresh: bool = False
 ) -> AuditRequest:
-    """One audit of ``rows`` with their clusters."""
     roots = registered(rows, unreachable_clusters())
     return AuditRequest(roots, age_guard_h, purpose, fresh, spellings=spellings())
 

@@ -1,5 +1,3 @@
-"""Copies orphan bytes to the rows of the fleet page after an audit."""
-
 from django.db.models import Sum
 
 from webapp.fleet.models import JobCurrent

@@ -1,5 +1,3 @@
-"""Lists each root into the run directory of its audit."""
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime

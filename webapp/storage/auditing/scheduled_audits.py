@@ -1,5 +1,3 @@
-"""What the workers do on schedule: audit all registered roots."""
-
 from django.conf import settings
 
 from webapp.storage.auditing import audit_request

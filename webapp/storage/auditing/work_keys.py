@@ -13,15 +13,9 @@ AUDIT, BY_HAND = "storage/audit", "storage/by-hand"
 
 
 def audits_s() -> dict[str, int]:
-    """Seconds between audits: the shortest interval of all roots, which are audited together as
-    they may refer to each other.
-    """
-    hours = list(StorageRoot.objects.audited().values_list("audit_every_h", flat=True))
-    return (
-        {AUDIT: HOUR_S * min(wish or settings.WEIR.storage_audit_h for wish in hours)}
-        if hours
-        else {}
-    )
+    """Seconds between audits: all roots are audited together, as they may refer to each other."""
+    is_needed = StorageRoot.objects.audited().exists()
+    return {AUDIT: HOUR_S * settings.WEIR.storage_audit_h} if is_needed else {}
 
 
 def after(began: datetime, ended: datetime) -> datetime | None:

@@ -134,9 +134,6 @@ class Migration(migrations.Migration):
                 ("kept_bytes", models.BigIntegerField()),
                 ("missing_files", models.BigIntegerField()),
                 ("missing_bytes", models.BigIntegerField()),
-                ("segmented_files", models.BigIntegerField()),
-                ("segmented_file_bytes", models.BigIntegerField()),
-                ("live_segment_bytes", models.BigIntegerField()),
                 ("root", models.CharField(max_length=1000)),
                 ("as_of", models.DateTimeField()),
                 ("files", models.BigIntegerField()),
@@ -243,9 +240,6 @@ class Migration(migrations.Migration):
                 ("kept_bytes", models.BigIntegerField()),
                 ("missing_files", models.BigIntegerField()),
                 ("missing_bytes", models.BigIntegerField()),
-                ("segmented_files", models.BigIntegerField()),
-                ("segmented_file_bytes", models.BigIntegerField()),
-                ("live_segment_bytes", models.BigIntegerField()),
                 ("directory", models.CharField(max_length=1000)),
                 ("root", models.CharField(max_length=1000)),
                 ("cluster", models.CharField(blank=True, max_length=100)),
@@ -254,7 +248,9 @@ class Migration(migrations.Migration):
                 ("terminal", models.BooleanField(null=True)),
                 ("files", models.BigIntegerField()),
                 ("bytes", models.BigIntegerField()),
-                ("raw_bytes", models.BigIntegerField(null=True)),
+                ("segmented_files", models.BigIntegerField()),
+                ("segmented_file_bytes", models.BigIntegerField()),
+                ("live_segment_bytes", models.BigIntegerField()),
                 ("small_files", models.BigIntegerField()),
                 ("foreign_files", models.BigIntegerField()),
                 ("foreign_bytes", models.BigIntegerField()),
@@ -281,9 +277,6 @@ class Migration(migrations.Migration):
                         auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
                     ),
                 ),
-                ("segmented_files", models.BigIntegerField()),
-                ("segmented_file_bytes", models.BigIntegerField()),
-                ("live_segment_bytes", models.BigIntegerField()),
                 ("metadata_path", models.CharField(max_length=1000)),
                 ("root", models.CharField(max_length=1000)),
                 ("cluster", models.CharField(blank=True, max_length=100)),
@@ -294,9 +287,6 @@ class Migration(migrations.Migration):
                 ("modified", models.DateTimeField(null=True)),
                 ("files", models.BigIntegerField()),
                 ("bytes", models.BigIntegerField()),
-                ("inline_bytes", models.BigIntegerField()),
-                ("own_files", models.BigIntegerField()),
-                ("own_bytes", models.BigIntegerField()),
                 ("foreign_files", models.BigIntegerField()),
                 ("foreign_bytes", models.BigIntegerField()),
                 ("missing_files", models.BigIntegerField()),
@@ -305,18 +295,7 @@ class Migration(migrations.Migration):
                 ("relocatable", models.BooleanField()),
                 ("resolvable", models.BooleanField(null=True)),
                 ("previous_path", models.TextField(null=True)),
-                ("shared_files", models.BigIntegerField(null=True)),
-                ("shared_bytes", models.BigIntegerField(null=True)),
-                ("shared_segments", models.BigIntegerField(null=True)),
-                ("shared_segment_bytes", models.BigIntegerField(null=True)),
                 ("new_files", models.BigIntegerField(null=True)),
-                ("new_bytes", models.BigIntegerField(null=True)),
-                ("new_segments", models.BigIntegerField(null=True)),
-                ("new_segment_bytes", models.BigIntegerField(null=True)),
-                ("dropped_files", models.BigIntegerField(null=True)),
-                ("dropped_bytes", models.BigIntegerField(null=True)),
-                ("dropped_segments", models.BigIntegerField(null=True)),
-                ("dropped_segment_bytes", models.BigIntegerField(null=True)),
                 ("verdict", models.CharField(max_length=32)),
                 ("successor_job_id", models.CharField(max_length=64, null=True)),
                 (
@@ -475,25 +454,6 @@ class Migration(migrations.Migration):
                 ),
                 ("enabled", models.BooleanField(default=True, help_text="audited on schedule")),
                 (
-                    "audit_every_h",
-                    models.PositiveIntegerField(
-                        blank=True,
-                        help_text="hours between two audits; empty for the setting",
-                        null=True,
-                    ),
-                ),
-                (
-                    "replication",
-                    models.PositiveSmallIntegerField(
-                        blank=True,
-                        help_text=(
-                            "copies that HDFS stores of each block; empty: from Flink's "
-                            "configuration, otherwise unknown"
-                        ),
-                        null=True,
-                    ),
-                ),
-                (
                     "quarantine_uri",
                     models.CharField(
                         blank=True,
@@ -548,7 +508,6 @@ class Migration(migrations.Migration):
                 ("kind", models.CharField(max_length=64)),
                 ("files", models.BigIntegerField()),
                 ("bytes", models.BigIntegerField()),
-                ("raw_bytes", models.BigIntegerField(null=True)),
                 (
                     "audit",
                     models.ForeignKey(

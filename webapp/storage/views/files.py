@@ -1,7 +1,6 @@
 """Files that are not live, page by page from the audit's Parquet."""
 
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
@@ -49,13 +48,10 @@ def files(request: HttpRequest) -> HttpResponse:
                 "verdict", gettext("Verdict"), [("", gettext("Any verdict")), *_options(NOT_LIVE)]
             ),
             Control("reason", gettext("Reason"), [("", gettext("Any reason")), *_options(reasons)]),
-            Control(
-                "kind", gettext("Kind of orphan"), [("", gettext("Any kind")), *_options(KINDS)]
-            ),
         ),
         "wanted": wanted,
         "found": page,
-        "rows": [_row(row, figures.audit.age_guard_h) for row in page.rows],
+        "rows": [_row(row) for row in page.rows],
         "unreadable": unreadable,
     }
     return render(request, "storage/files.html", context)
@@ -80,21 +76,12 @@ def _options(codes: Iterable[str]) -> list[tuple[str, str]]:
     return [(code, words(code)) for code in codes]
 
 
-def _row(row: dict[str, Any], age_guard_h: int) -> dict[str, Any]:
-    """``counts_from``: when a file that an earlier audit lacked may count like others."""
-    words = REASONS.get(row["verdict"], {}).get(row["reason"], row["reason"])
-    below_root = row["path"].removeprefix(row["root"].rstrip("/") + "/")
-    counts_from = (
-        row["listed_since"] + timedelta(hours=age_guard_h)
-        if row["reason"] == "was_unlisted" and row["listed_since"]
-        else None
-    )
+def _row(row: dict[str, Any]) -> dict[str, Any]:
     return {
         **row,
-        "counts_from": counts_from,
-        "words": words,
+        "words": REASONS.get(row["verdict"], {}).get(row["reason"], row["reason"]),
         "kind_words": KINDS.get(row["kind"] or "", ""),
-        "below_root": below_root,
+        "below_root": row["path"].removeprefix(row["root"].rstrip("/") + "/"),
     }
 
 

@@ -1,5 +1,3 @@
-"""All roots: live and dead bytes of each, over time, and suggested roots."""
-
 from collections import defaultdict
 from collections.abc import Mapping
 from datetime import datetime
@@ -15,12 +13,11 @@ from spark_jobs.storage_words import RECENT, VERDICTS
 from webapp.charts.answers import answer
 from webapp.charts.storage import StoragePoint, history
 from webapp.findings.models import Finding
-from webapp.storage.badges import AUDIT_BADGES, root_badge
-from webapp.storage.models import StorageAudit, StorageRoot, VerdictFigures
+from webapp.storage.badges import root_badge
+from webapp.storage.models import StorageRoot, VerdictFigures
 from webapp.storage.newest_audits import latest, latest_audits, loaded_figures
 from webapp.storage.orphan_proof import together, unreferenced
 from webapp.storage.presentation import MISSING, parts, point, summed, why_not_cleanable
-from webapp.storage.replication_factor import NONE, common, factors_of
 from webapp.storage.suggestions import suggestions
 from webapp.storage.views.parameters import parameter
 
@@ -63,7 +60,6 @@ def _points(rows: list[dict[str, Any]]) -> list[StoragePoint]:
     return points
 
 
-AUDITS_SHOWN = 8
 SUGGESTIONS_SHOWN = 20
 
 
@@ -75,11 +71,7 @@ def storage(request: HttpRequest) -> HttpResponse:
     recent = defaultdict(list)
     for verdict_figures in VerdictFigures.objects.filter(audit__in=latest_audits(), verdict=RECENT):
         recent[verdict_figures.audit_id, verdict_figures.root].append(verdict_figures)
-    replicated = factors_of(registered)
-    rows = [
-        _row(root, figures.pop(root.uri, None), recent, now) | {"replicated": replicated[root.uri]}
-        for root in registered
-    ]
+    rows = [_row(root, figures.pop(root.uri, None), recent, now) for root in registered]
     rows += [_row(None, figure, recent, now) for figure in figures.values()]
     audited = [row["figures"] for row in rows if row["figures"]]
     totals = summed(audited)
@@ -98,14 +90,8 @@ def storage(request: HttpRequest) -> HttpResponse:
         "totals": totals,
         "unreferenced": together(row["unreferenced"] for row in rows if row["unreferenced"]),
         "parts": parts(totals),
-        # Raw bytes of all roots together are known only if all have the same factor.
-        "replicated": common(replicated.get(row["uri"], NONE) for row in rows if row["figures"]),
         "audited": bool(audited),
         "oldest": min((row.as_of for row in audited), default=None),
-        "audits": [
-            (audit, AUDIT_BADGES[audit.state])
-            for audit in StorageAudit.objects.order_by("-id")[:AUDITS_SHOWN]
-        ],
         "suggestions": suggested[:SUGGESTIONS_SHOWN],
         "suggested": len(suggested),
     }
@@ -118,16 +104,15 @@ def _row(
     recent: Mapping[tuple[str, str], list[VerdictFigures]],
     now: datetime,
 ) -> dict[str, Any]:
-    every_h = root.audit_every_h if root else None
     withheld = figures.audit.withheld.get(figures.root, "") if figures else ""
     return {
         "root": root,
         "uri": root.uri if root else figures.root,
         "figures": figures,
         "parts": parts(figures) if figures else (),
-        "unreferenced": unreferenced(figures.audit, recent[figures.audit_id, figures.root], every_h)
+        "unreferenced": unreferenced(figures.audit, recent[figures.audit_id, figures.root])
         if figures
         else None,
-        "badge": root_badge(root, figures, now),
+        "badge": root_badge(figures, now),
         "why": why_not_cleanable(figures.not_cleanable, withheld) if figures else [],
     }

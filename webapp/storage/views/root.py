@@ -1,5 +1,3 @@
-"""One root: verdicts with reasons, jobs, checkpoints, chains, missing files, doubts."""
-
 from typing import Any
 from urllib.parse import urlencode
 
@@ -31,9 +29,8 @@ from webapp.storage.models import (
     VerdictFigures,
 )
 from webapp.storage.newest_audits import latest_of
-from webapp.storage.orphan_proof import forecast, unreferenced
+from webapp.storage.orphan_proof import unreferenced
 from webapp.storage.presentation import doubt_shown, parts, reasons, text_of, why_not_cleanable
-from webapp.storage.replication_factor import factor_of
 from webapp.storage.views.parameters import parameter
 
 ROWS_A_PAGE = 25
@@ -45,16 +42,12 @@ JOB_SORTS = {
     "size": KeysetColumn("bytes", descending=True),
     "orphans": KeysetColumn("orphan_bytes", descending=True),
     "waste": KeysetColumn("retained_waste_bytes", descending=True),
-    "small": KeysetColumn("small_files", descending=True),
-    "foreign": KeysetColumn("foreign_bytes", descending=True),
     "missing": KeysetColumn("missing_files", descending=True),
 }
 SORT_TITLES = {
     "size": _("size"),
     "orphans": _("orphans"),
     "waste": _("waste"),
-    "small": _("small"),
-    "foreign": _("foreign"),
     "missing": _("missing"),
 }
 
@@ -73,16 +66,15 @@ def root(request: HttpRequest) -> HttpResponse:
         "uri": uri,
         "root": registered,
         "figures": figures,
-        "badge": root_badge(registered, figures, now),
+        "badge": root_badge(figures, now),
         "running": _running(uri),
         "query_uri": urlencode({"uri": uri}),
-        "replicated": factor_of(registered),
     }
     if figures is not None:
-        known = is_known(registered, figures, now)
+        known = is_known(figures, now)
         context |= {
             "known": known,
-            "late": is_late(registered, figures, now),
+            "late": is_late(figures, now),
             **_audit_context(request, figures, registered, known),
         }
     return render(request, "storage/root.html", context)
@@ -127,7 +119,6 @@ def _audit_context(
         (KeysetColumn("superseded"), KeysetColumn("id")),
         request.GET.get("missing", ""),
     )
-    every_h = registered.audit_every_h if registered else None
     stated = (
         statements.of_root(figures.root, STATEMENTS_SHOWN + 1)
         if scopes.current().is_everything
@@ -144,8 +135,7 @@ def _audit_context(
             *(text_of(audit, figures.root) if TWO_NAMES in figures.not_cleanable else ()),
         ],
         "reasons": reasons(verdicts),
-        "unreferenced": unreferenced(audit, verdicts, every_h),
-        "forecast": forecast(audit, verdicts, every_h),
+        "unreferenced": unreferenced(audit, verdicts),
         "counts": registered is not None
         and registered.attested_at is not None
         and registered.attested_at <= figures.as_of
@@ -179,7 +169,6 @@ def _findings(uri: str) -> list[Any]:
 def _checkpoint(row: CheckpointStorage, known: bool) -> dict[str, Any]:
     answers = {
         "self_contained": answer(row.self_contained, PLAIN_NO),
-        "relocatable": answer(row.relocatable, PLAIN_NO),
         "resolvable": answer(row.resolvable, NO),
     }
     return {"row": row, **{name: as_far_as_known(badge, known) for name, badge in answers.items()}}

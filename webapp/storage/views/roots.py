@@ -1,5 +1,3 @@
-"""Adds, changes, attests and removes roots; requests audits."""
-
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse

@@ -1,5 +1,3 @@
-"""Makes and takes back statements on jobs, directories and files that end doubts."""
-
 from typing import Any
 
 from django import forms

@@ -14,7 +14,7 @@ from tests.played_calls import calls, calls_by_checkpoint
 from tests.played_trees import FINAL, audited, newest, root_uri
 from tests.webapp.analyses.answers import tables_of
 from tests.webapp.builders import T0, fact, job
-from tests.webapp.storage.builders import audit, root_figures
+from tests.webapp.storage.builders import audit, root_figures, take_up
 from webapp.analyses.filesystem_calls import fleet_calls as fleet_calls_module
 from webapp.analyses.filesystem_calls import fleet_jobs as fleet_jobs_module
 from webapp.analyses.filesystem_calls.fleet_calls import fleet_calls
@@ -22,7 +22,6 @@ from webapp.analyses.filesystem_calls.fleet_jobs import fleet_jobs
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent
 from webapp.storage.models import CheckpointStorage
-from webapp.storage.table_models import AUDIT_MODELS
 
 pytestmark = pytest.mark.django_db
 PLAYED = "1.20.5/counted-small"
@@ -32,8 +31,7 @@ def test_a_recorded_job_has_the_calls_and_the_pace_of_what_flink_did(home, tmp_p
     as_of = newest(PLAYED) + timedelta(minutes=5)
     (found,) = audited(PLAYED, tmp_path, [(FINAL, as_of)], [])
     audit("run-1", as_of=as_of, roots=[root_uri(PLAYED)])
-    for table, model in AUDIT_MODELS.items():
-        model.objects.bulk_create(model(**row) for row in found.rows(table, "run-1"))
+    take_up(lambda table: found.rows(table, "run-1"))
     JobCurrent.objects.bulk_create(
         JobCurrent(**row) for row in served(FOLDER / PLAYED, home, JOB_CURRENT)
     )
@@ -98,9 +96,6 @@ def stored(of, job_id, directory, files):
         (
             "files",
             "bytes",
-            "inline_bytes",
-            "own_files",
-            "own_bytes",
             "foreign_files",
             "foreign_bytes",
             "missing_files",
@@ -108,7 +103,6 @@ def stored(of, job_id, directory, files):
         ),
         0,
     )
-    merged = {"segmented_files": 0, "segmented_file_bytes": 0, "live_segment_bytes": 0}
     flags = {"is_savepoint": False, "self_contained": True, "relocatable": False, "verdict": "live"}
     CheckpointStorage.objects.create(
         audit=of,
@@ -117,7 +111,6 @@ def stored(of, job_id, directory, files):
         job_id=job_id,
         checkpoint_id=10,
         **counts
-        | merged
         | flags
         | {
             "files": files + 5,

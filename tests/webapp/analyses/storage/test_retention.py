@@ -29,12 +29,12 @@ from tests.webapp.storage.builders import (
     checkpoint_storage,
     job_storage,
     root_figures,
+    take_up,
 )
 from webapp.analyses.storage.root_retention import root_retention
 from webapp.lib.quantities import duration_text
 from webapp.storage.models import RootFigures
 from webapp.storage.samples import root_samples
-from webapp.storage.table_models import AUDIT_MODELS
 
 pytestmark = pytest.mark.django_db
 RULE = "storage.idle_snapshots"
@@ -70,10 +70,7 @@ def aged(tmp_path_factory):
 def loaded(aged, number):
     tree, times, audits = aged
     of = audit(f"run-{number}", as_of=times[number - 1], roots=[tree.root.uri])
-    for table, model in AUDIT_MODELS.items():
-        model.objects.bulk_create(
-            model(**row) for row in audits[number - 1].rows(table, f"run-{number}")
-        )
+    take_up(lambda table: audits[number - 1].rows(table, f"run-{number}"))
     return RootFigures.objects.get(audit=of)
 
 

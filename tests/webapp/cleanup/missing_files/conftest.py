@@ -3,6 +3,7 @@ reported them.
 """
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,7 @@ import pytest
 from tests import played_trees
 from tests.played import answers
 from tests.webapp.builders import job
-from tests.webapp.storage.builders import audit, root
-from webapp.storage.table_models import AUDIT_MODELS
+from tests.webapp.storage.builders import audit, root, take_up
 
 BEFORE, AFTER = "before-loss", "final"
 
@@ -74,10 +74,7 @@ def lost_file(db, played_audits):
                 "files_kept": listings,
             }
             audit(f"run-{number}", as_of=as_of, roots=[uri], **kept)
-            for table, model in AUDIT_MODELS.items():
-                model.objects.bulk_create(
-                    model(**row) for row in found.rows(table, f"run-{number}")
-                )
+            take_up(partial(found.rows, audit_id=f"run-{number}"))
         for job_id, (state, ended) in flink_jobs(played).items():
             config = {"retained_on_cancellation": True}
             job(

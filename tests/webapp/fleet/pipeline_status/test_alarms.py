@@ -213,7 +213,6 @@ def test_a_tick_makes_the_rows_that_are_needed_and_drops_those_of_empty_shards(
         "spark/cycle",
         "alerts/evaluate",
         "delivery/send",
-        "reports/digest",
         "maintenance/retention",
         "maintenance/lake",
         "maintenance/sizes",

@@ -27,8 +27,6 @@ from webapp.work.runs import describe
 
 NOT_ALLOWED = 3
 LOOK_AGAIN_S = 1
-MOST_FILES_PER_S = 100_000
-"""As of ``WEIR_CLEANUP_FILES_PER_S``."""
 
 
 class Command(PreparedCommand):
@@ -55,12 +53,6 @@ class Command(PreparedCommand):
             help="delete what is in quarantine; only after the grace period",
         )
         parser.add_argument(
-            "--files-per-s",
-            type=int,
-            metavar="N",
-            help="the most files to touch in a second, from now on (default: what the plan has)",
-        )
-        parser.add_argument(
             "--wait",
             type=float,
             default=60,
@@ -80,8 +72,6 @@ class Command(PreparedCommand):
                 returncode=REFUSED,
             )
         verb = next((name for name in orders.STATE_OF if options[name]), "")
-        if verb and options["files_per_s"] is not None:
-            self._set_pace(plan, options["files_per_s"])
         try:
             if verb:
                 self._order(plan, verb)
@@ -131,14 +121,6 @@ class Command(PreparedCommand):
                 f"{plan.approved_name} approved it. With --apply a fresh audit decides which of "
                 "them go."
             )
-
-    def _set_pace(self, plan: CleanupPlan, files_per_s: int) -> None:
-        if not 1 <= files_per_s <= MOST_FILES_PER_S:
-            raise CommandError(
-                f"--files-per-s must be from 1 to {MOST_FILES_PER_S}.", returncode=REFUSED
-            )
-        plan.files_per_s = files_per_s
-        plan.save(update_fields=["files_per_s"])
 
     def _order(self, plan: CleanupPlan, verb: str) -> None:
         if plan.state != orders.STATE_OF[verb] and not self._is_done(plan, verb):

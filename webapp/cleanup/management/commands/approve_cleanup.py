@@ -1,5 +1,3 @@
-"""Approve a clean-up plan at the command line, by signing in there."""
-
 import getpass
 import os
 import sys

@@ -1,5 +1,3 @@
-"""Make a clean-up plan of the newest audit. Nothing is moved or deleted by it."""
-
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Any

@@ -1,5 +1,3 @@
-"""Copy the checkpoints of a job to another place, and keep the copy up to date."""
-
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +15,7 @@ from webapp.replication import findings, work_keys
 from webapp.replication.api.views import as_document
 from webapp.replication.job_replication import JobReplication, job_replication
 from webapp.replication.models import Replica
-from webapp.replication.registration import DEFAULT_EVERY_S, register, set_interval
+from webapp.replication.registration import DEFAULT_EVERY_S, register
 from webapp.work.perform import Performed, perform
 from webapp.work.runs import describe
 
@@ -69,10 +67,10 @@ class Command(PreparedCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if options["show"] and (options["destination"] or options["every"] is not None):
-            raise CommandError(
-                "--show changes nothing: leave out DESTINATION and --every.", returncode=REFUSED
-            )
+        if options["show"] and options["destination"]:
+            raise CommandError("--show changes nothing: leave out DESTINATION.", returncode=REFUSED)
+        if options["every"] is not None and not options["destination"]:
+            raise CommandError("--every is set with the DESTINATION.", returncode=REFUSED)
         job = job_named(options["cluster"], options["job"])
         if options["destination"]:
             register(
@@ -89,8 +87,6 @@ class Command(PreparedCommand):
             raise CommandError(
                 "No copy of this job was requested: name a DESTINATION.", returncode=REFUSED
             )
-        if options["every"] is not None and not options["destination"]:
-            set_interval(replication.replica, options["every"])
         if options["stop"]:
             replication.replica.enabled = False
             replication.replica.save(update_fields=["enabled"])
@@ -129,9 +125,5 @@ def _words(replication: JobReplication, *, stopped: bool) -> Iterator[str]:
         f"{bytes_text(copy.bytes)}."
     )
     yield f"It lies {duration_text(replication.lag_ms)} behind: so much would be lost with the original."
-    if replication.rounds and replication.rounds[0].checkpoint_id == copy.checkpoint_id:
-        replica_round = replication.rounds[0]
-        copied = f"{count_text(replica_round.copied_files)} files ({bytes_text(replica_round.copied_bytes)})"
-        yield f"Its round copied {copied} and kept {count_text(replica_round.kept_files)}."
     if copy.trouble:
         yield f"The last try failed: {copy.trouble}"

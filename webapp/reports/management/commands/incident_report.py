@@ -1,5 +1,3 @@
-"""Make an incident report, or a digest of the fleet, and put its files into a folder."""
-
 import json
 from argparse import ArgumentParser
 from datetime import datetime
@@ -15,7 +13,7 @@ from webapp.fleet.models import JobCurrent
 from webapp.lib.command_line import command_line_name
 from webapp.reports import report_scope
 from webapp.reports.document import Report
-from webapp.reports.gathering import digest, incident
+from webapp.reports.gathering import incident
 from webapp.reports.models import new_report_uid
 from webapp.reports.renderers.files import FORMS, rendered
 from webapp.reports.report_scope import BadScope, JobKey, ReportScope
@@ -49,11 +47,6 @@ class Command(PreparedCommand):
             "--alert", metavar="UID", help="report on this alert, instead of jobs and a time range"
         )
         parser.add_argument(
-            "--digest",
-            action="store_true",
-            help="report on the whole fleet (default: the last 7 days)",
-        )
-        parser.add_argument(
             "--from",
             dest="start",
             default="",
@@ -69,7 +62,6 @@ class Command(PreparedCommand):
             metavar="T",
             help="(default: now; for an ended job, its end)",
         )
-        parser.add_argument("--title", default="", help="title (default: generated)")
         parser.add_argument(
             "--out",
             type=Path,
@@ -99,17 +91,12 @@ class Command(PreparedCommand):
                 self.stdout.write(f"  {path}")
 
     def _gather(self, options: dict[str, Any], now: datetime) -> Report:
-        common: dict[str, Any] = {
-            "uid": new_report_uid(),
-            "made_at": now,
-            "made_by": command_line_name(),
-        }
-        if options["digest"]:
-            start, end = report_scope.span(options["start"] or "now-7d", options["end"], now)
-            return digest.gather(start, end, **common)
-        scope = self._scope(options, now)
         return incident.gather(
-            scope, title=options["title"][:200], from_alert=options["alert"] or "", **common
+            self._scope(options, now),
+            uid=new_report_uid(),
+            made_at=now,
+            made_by=command_line_name(),
+            from_alert=options["alert"] or "",
         )
 
     def _scope(self, options: dict[str, Any], now: datetime) -> ReportScope:
@@ -143,9 +130,7 @@ def _write(document: Report, out: Path) -> dict[str, str]:
 def _jobs(clusters: list[str], jobs: list[str]) -> list[JobCurrent]:
     """Pairs in the order they were given. Raises :class:`BadScope`."""
     if not clusters:
-        raise BadScope(
-            "Name a job by --cluster and --job, an alert by --alert, or ask for a --digest."
-        )
+        raise BadScope("Name a job by --cluster and --job, or an alert by --alert.")
     if jobs and len(jobs) != len(clusters):
         raise BadScope("Give one --job for each --cluster, or none at all.")
     named = []

@@ -1,5 +1,3 @@
-"""Register a root of checkpoint storage to be audited."""
-
 import json
 from argparse import ArgumentParser
 from typing import Any
@@ -52,18 +50,6 @@ class Command(PreparedCommand):
             help="a cluster that uses it; may be repeated",
         )
         parser.add_argument(
-            "--every",
-            type=int,
-            metavar="HOURS",
-            help="hours between audits (default: WEIR_STORAGE_AUDIT_H)",
-        )
-        parser.add_argument(
-            "--replication",
-            type=int,
-            metavar="N",
-            help="copies that HDFS stores of each block, for raw bytes",
-        )
-        parser.add_argument(
             "--quarantine",
             default="",
             metavar="URI",
@@ -114,12 +100,8 @@ class Command(PreparedCommand):
             raise CommandError(
                 f"{row.uri} is registered already; use --replace to change it.", returncode=REFUSED
             )
-        row.read_at, row.kind, row.audit_every_h = (
-            options["read_at"],
-            options["kind"],
-            options["every"],
-        )
-        row.quarantine_uri, row.replication = options["quarantine"], options["replication"]
+        row.read_at, row.kind = options["read_at"], options["kind"]
+        row.quarantine_uri = options["quarantine"]
         save(row, clusters)
         audit_now(timezone.now())
         if options["attest"]:

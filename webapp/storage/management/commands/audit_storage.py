@@ -1,5 +1,3 @@
-"""Audit checkpoint storage once, in the foreground."""
-
 import json
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -147,7 +145,6 @@ def root_line(root: RootFigures) -> dict[str, Any]:
         "checkpoints": root.checkpoints,
         "unlisted": root.unlisted,
         "doubts": root.doubts,
-        "amplification": root.amplification,
         "cleanable": root.cleanable,
         "not_cleanable": root.not_cleanable,
     }

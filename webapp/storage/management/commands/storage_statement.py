@@ -1,5 +1,3 @@
-"""State what ends a doubt about storage, list what is stated, or take it back."""
-
 from argparse import ArgumentParser
 from typing import Any
 
