@@ -1,7 +1,5 @@
 """Weir's own texts in the history of an alert: stored in English, shown in the page's language."""
 
-from collections.abc import Iterable
-
 from django.utils.translation import gettext
 
 from webapp.alerting.choices import Happened
@@ -15,13 +13,6 @@ _NOTICE = ", notice "
 def stored(kind: str, uid: str) -> str:
     """``uid``: of the notice; empty if no endpoint took it."""
     return f"{kind}{_NOTICE}{uid}" if uid else f"{kind}{NOBODY}"
-
-
-def taken(comments: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
-    """(alert key, uid) of each notice that an endpoint accepted; ``comments``: (alert key, text as
-    made by :func:`stored`).
-    """
-    return [(alert, uid) for alert, text in comments if (uid := text.partition(_NOTICE)[2])]
 
 
 def story_words(kind: str, comment: str) -> str:

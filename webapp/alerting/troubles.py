@@ -15,7 +15,7 @@ from webapp.alerting.lifecycle import FLAP_QUIET
 from webapp.alerting.models import Alert
 from webapp.alerting.notified import Notification, notifications
 from webapp.alerting.policies import Policies
-from webapp.alerting.unnotified import NO_LONGER_KNOWN, reasons_by_alert
+from webapp.alerting.unnotified import reasons_by_alert
 from webapp.findings.figures import figures
 from webapp.findings.folding import hold_of
 from webapp.findings.models import Finding
@@ -79,7 +79,7 @@ def troubles(
             incident.cause if incident and incident.cause_id != row.finding_id else None,
             max(counts.get(row.incident_id, 1) - 1, 0),
             notified.get(row.uid, ()),
-            gettext(NO_LONGER_KNOWN) if reasons is None else reasons.get(row.pk, ""),
+            reasons.get(row.pk, ""),
             what_resolves(row, policies) if row.is_open else "",
         )
         for row in rows

@@ -8,12 +8,11 @@ from datetime import datetime
 from django.db.models import Prefetch, prefetch_related_objects
 from django.utils.translation import gettext, gettext_noop
 
-from webapp.alerting import story_texts
-from webapp.alerting.choices import AlertState, Happened, Mute, Notified
-from webapp.alerting.models import Alert, AlertEvent, AlertGroup
+from webapp.alerting.choices import AlertState, Mute, Notified
+from webapp.alerting.models import Alert, AlertGroup
 from webapp.alerting.muting import Mutes
 from webapp.alerting.notifications import pace
-from webapp.delivery.models import Delivery, Endpoint
+from webapp.delivery.models import Endpoint
 from webapp.delivery.outbox import matchers_of
 from webapp.findings.models import Finding
 from webapp.lib import scopes
@@ -21,10 +20,7 @@ from webapp.lib.instants import age_text
 from webapp.lib.labels import matched_labels
 from webapp.lib.matchers import match_each
 
-MOST_NOTICES = 1_000
-NO_LONGER_KNOWN = gettext_noop(
-    "Whether anybody was notified is no longer known: deliveries of that time are not kept."
-)
+NOT_STORED = gettext_noop("No endpoint took the notice, or its deliveries are no longer stored.")
 
 
 @dataclass(frozen=True)
@@ -35,49 +31,38 @@ class Unnotified:
 
     reasons: tuple[tuple[int, str], ...]
     is_known: bool = True
-    elsewhere: str = ""
-    """Uid of the incident that says who was notified."""
 
     @classmethod
     def counted(cls, sentences: Iterable[str]) -> "Unnotified":
-        return cls(tuple((count, sentence) for sentence, count in Counter(sentences).items()))
+        counts = Counter(sentences)
+        return cls(
+            tuple((count, sentence) for sentence, count in counts.items()),
+            is_known=gettext(NOT_STORED) not in counts,
+        )
 
 
 def why_nobody(alerts: Sequence[Alert], now: datetime) -> Unnotified:
-    """For alerts without a known delivery; at most seven queries for any number."""
-    reasons = reasons_by_alert(alerts, now)
-    if reasons is None:
-        return Unnotified(((len(alerts), gettext(NO_LONGER_KNOWN)),), is_known=False)
-    return Unnotified.counted(reasons[row.pk] for row in alerts)
+    """For alerts without a known delivery; at most five queries for any number."""
+    return Unnotified.counted(reasons_by_alert(alerts, now).values())
 
 
-def reasons_by_alert(alerts: Sequence[Alert], now: datetime) -> dict[int, str] | None:
-    """Alert key → why nobody was notified; None if no longer known."""
+def reasons_by_alert(alerts: Sequence[Alert], now: datetime) -> dict[int, str]:
+    """Alert key → why nobody was notified."""
     reasons = {row.pk: _before_its_notice(row) for row in alerts}
-    due = [row for row in alerts if not reasons[row.pk] and row.notified_at is None]
-    of_notice = [row for row in alerts if not reasons[row.pk] and row.notified_at is not None]
-    if due:
+    if due := [row for row in alerts if not reasons[row.pk] and row.notified_at is None]:
         reasons |= _about_to_be_muted(due, now)
-    due = [row for row in due if not reasons[row.pk]]
-    sent = _sent(of_notice)
-    if sent is None:
-        return None
+    unexplained = [row for row in alerts if not reasons[row.pk]]
     # Readers of some clusters see no endpoints: these belong to the whole fleet.
-    endpoints = (
-        list(Endpoint.objects.all())
-        if (due or of_notice) and scopes.current().is_everything
-        else None
-    )
-    groups = AlertGroup.objects.in_bulk({row.group_id for row in due}) if due else {}
-    takers = _takers([*due, *of_notice], endpoints or ())
-    for row in due:
-        reasons[row.pk] = _no_taker(row, endpoints, takers[row.pk]) or _due(
-            row, groups.get(row.group_id), now
-        )
-    for row in of_notice:
-        reasons[row.pk] = _no_taker(row, endpoints, takers[row.pk]) or _taken_by_now(
-            row.pk in sent, endpoints is not None
-        )
+    sees_endpoints = bool(unexplained) and scopes.current().is_everything
+    endpoints = list(Endpoint.objects.all()) if sees_endpoints else []
+    groups = AlertGroup.objects.in_bulk({row.group_id for row in due})
+    takers = _takers(unexplained, endpoints)
+    for row in unexplained:
+        no_taker = _no_taker(row, endpoints, takers[row.pk]) if sees_endpoints else ""
+        if row.notified_at is None:
+            reasons[row.pk] = no_taker or _due(row, groups.get(row.group_id), now)
+        else:
+            reasons[row.pk] = no_taker or gettext(NOT_STORED)
     return reasons
 
 
@@ -111,41 +96,11 @@ def _about_to_be_muted(rows: Sequence[Alert], now: datetime) -> dict[int, str]:
 
 
 def _due(row: Alert, group: AlertGroup | None, now: datetime) -> str:
-    since = row.notify_since or now
-    due_at = (
-        group.next_due_at
-        if group is not None and group.next_due_at is not None
-        else since + pace().wait
-    )
+    due_at = (group and group.next_due_at) or (row.notify_since or now) + pace().wait
     when = {"when": age_text(due_at, now)}
-    return (
-        gettext("The notice is due %(when)s.") % when
-        if due_at > now
-        else gettext("The notice was due %(when)s, and is not made yet.") % when
-    )
-
-
-def _sent(rows: Sequence[Alert]) -> set[int] | None:
-    """Keys of alerts whose notice an endpoint accepted; None if one of these deliveries is no
-    longer stored.
-    """
-    if not rows:
-        return set()
-    events = AlertEvent.objects.filter(
-        alert__in=[row.pk for row in rows], kind=Happened.NOTIFIED
-    ).order_by("id")
-    taken = story_texts.taken(
-        events.exclude(comment__endswith=story_texts.NOBODY).values_list("alert_id", "comment")[
-            :MOST_NOTICES
-        ]
-    )
-    if not taken:
-        return set()
-    uids = {uid for _, uid in taken}
-    kept = set(
-        Delivery.objects.filter(notice_uid__in=uids).values_list("notice_uid", flat=True).distinct()
-    )
-    return {pk for pk, _ in taken} if uids <= kept else None
+    if due_at > now:
+        return gettext("The notice is due %(when)s.") % when
+    return gettext("The notice was due %(when)s, and is not made yet.") % when
 
 
 def _takers(rows: Sequence[Alert], endpoints: Sequence[Endpoint]) -> dict[int, list[int]]:
@@ -158,9 +113,7 @@ def _takers(rows: Sequence[Alert], endpoints: Sequence[Endpoint]) -> dict[int, l
     return takers
 
 
-def _no_taker(row: Alert, endpoints: Sequence[Endpoint] | None, least: Sequence[int]) -> str:
-    if endpoints is None:
-        return ""
+def _no_taker(row: Alert, endpoints: Sequence[Endpoint], least: Sequence[int]) -> str:
     if not endpoints:
         return gettext("There is no endpoint.")
     if not any(endpoint.enabled for endpoint in endpoints):
@@ -170,11 +123,3 @@ def _no_taker(row: Alert, endpoints: Sequence[Endpoint] | None, least: Sequence[
     if row.severity_rank < min(least):
         return gettext("The enabled endpoints that match the labels take only more severe alerts.")
     return ""
-
-
-def _taken_by_now(was_sent: bool, knows_endpoints: bool) -> str:
-    if not knows_endpoints:
-        return gettext("No endpoint took it.")
-    if was_sent:
-        return gettext("No delivery names it; an endpoint would take it by now.")
-    return gettext("No endpoint took the notice; one would by now.")

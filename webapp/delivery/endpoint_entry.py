@@ -1,11 +1,9 @@
 """The checks of an entered endpoint, for form, API and command."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.validators import validate_email
-from django.db import transaction
 from django.utils.translation import gettext
 
 from webapp.config import encryption
@@ -40,7 +38,7 @@ class EndpointEntry:
     owner_email: str = ""
 
 
-def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy, who: Any) -> str:
+def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy) -> str:
     """Check and save a new or changed endpoint, with a DNS look-up. Returns the secret if one was
     created; it is never shown again. Raises :class:`InputRefused`.
     """
@@ -77,22 +75,14 @@ def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy, who: Any) -
         raise InputRefused(wrong)
 
     another_kind = endpoint.format != entered.format
-    endpoint.name, endpoint.format, endpoint.min_severity = (
-        name,
-        entered.format,
-        entered.min_severity,
-    )
+    endpoint.name, endpoint.format = name, entered.format
+    endpoint.min_severity = entered.min_severity
     endpoint.emails = list(entered.emails) if entered.format == FormatName.EMAIL else []
     endpoint.matchers = [matcher.as_json() for matcher in entered.matchers]
-    endpoint.owner_email, endpoint.changed_name = (
-        entered.owner_email,
-        who.get_username()[:200] if who else "command line",
-    )
+    endpoint.owner_email = entered.owner_email
     if target is not None:
-        endpoint.url_encrypted, endpoint.url_shown = (
-            encryption.encrypt(target.url),
-            f"{target.origin}/…",
-        )
+        endpoint.url_encrypted = encryption.encrypt(target.url)
+        endpoint.url_shown = f"{target.origin}/…"
     if entered.format == FormatName.EMAIL:
         endpoint.url_encrypted = endpoint.url_shown = ""
     if entered.credential is not None:
@@ -108,10 +98,7 @@ def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy, who: Any) -
     elif not endpoint.secret_encrypted:
         secret = signing.new_secret()
         endpoint.secret_encrypted = encryption.encrypt(secret)
-    if endpoint._state.adding:
-        endpoint.created_by, endpoint.created_name = who or None, endpoint.changed_name
-    with transaction.atomic():
-        endpoint.save()
+    endpoint.save()
     return secret
 
 
@@ -155,9 +142,7 @@ def _check_credential(
             "cannot be sent."
         ) % {"longest_credential": LONGEST_CREDENTIAL}
     if form.credential_required and not given and not (stored and given is None):
-        wrong["credential"] = gettext("%(credential)s is needed.") % {
-            "credential": FORMATS[entered.format].credential
-        }
+        wrong["credential"] = gettext("%(credential)s is needed.") % {"credential": form.credential}
     elif (
         form.credential
         and stored

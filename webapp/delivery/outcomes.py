@@ -67,7 +67,6 @@ def record(row: Delivery, answer: Answer, now: datetime) -> str:
             attempts=F("attempts") + 1,
             next_attempt_at=again or now,
             ended_at=None if state == DeliveryState.PENDING else now,
-            last_status=answer.status,
             last_error=(f"{failure}: {answer.detail}" if answer.detail else failure)[:300],
         )
         if not changed:

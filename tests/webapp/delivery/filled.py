@@ -23,7 +23,6 @@ def main(url: str, count: int, endpoints: int) -> None:
             Endpoint(),
             EndpointEntry(name=f"e{number}", url=f"{url}/e{number}", matchers=wants),
             addresses.policy(),
-            None,
         )
     for start in range(0, count, 100):
         told = [

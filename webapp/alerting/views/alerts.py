@@ -19,7 +19,7 @@ from webapp.accounts.kept_choices import back
 from webapp.accounts.roles import may_operate
 from webapp.alerting import actions, incident_actions
 from webapp.alerting.badges import badges, state_badge
-from webapp.alerting.choices import UNREACHABLE, AlertState, Mute
+from webapp.alerting.choices import UNREACHABLE, AlertState
 from webapp.alerting.filters import ANY_STATE, OPEN_STATE, AlertFilters
 from webapp.alerting.models import Alert
 from webapp.alerting.models.alert import AlertQuerySet
@@ -53,7 +53,6 @@ from webapp.lib.translations import gettext_lazy as _
 PAGE_SIZE = 25
 MOST_EVENTS = 200
 MOST_DELIVERIES = 50
-MOST_BESIDE = 12
 STATES = {
     OPEN_STATE: _("open"),
     AlertState.FIRING: _("firing"),
@@ -76,7 +75,6 @@ def alerts(request: HttpRequest) -> HttpResponse:
         "filters": filters,
         "state": state,
         "state_words": STATES.get(state, ""),
-        "newest_first": filters.keys is filters.order,
         "filter_form": filter_form(
             request,
             filters,
@@ -117,15 +115,14 @@ def acknowledge(request: HttpRequest) -> HttpResponse:
     back.
     """
     only = request.POST.get("only")
-    uids = [
-        uid[:40].replace("\x00", "") for uid in ([only] if only else request.POST.getlist("uid"))
-    ][: actions.AT_ONCE]
+    chosen = [only] if only else request.POST.getlist("uid")
+    uids = [uid[:40].replace("\x00", "") for uid in chosen[: actions.AT_ONCE]]
     now = timezone.now()
     user, comment = request.user, request.POST.get("comment", "")
     if not uids:
         messages.warning(request, gettext("No alert was chosen."))
     elif "take_back" in request.POST:
-        done = actions.take_back(uids, request.user, now)
+        done = actions.take_back(uids, user, now)
         messages.success(
             request,
             ngettext(
@@ -143,12 +140,8 @@ def acknowledge(request: HttpRequest) -> HttpResponse:
             messages.success(
                 request,
                 ngettext(
-                    "%(count)s alert acknowledged in your name; the next notification is sent when "
-                    "resolved.",
-                    (
-                        "%(count)s alerts acknowledged in your name; the next notification is sent "
-                        "when resolved."
-                    ),
+                    "%(count)s alert acknowledged in your name.",
+                    "%(count)s alerts acknowledged in your name.",
                     done,
                 )
                 % {"count": f"{done:,}"},
@@ -189,21 +182,14 @@ def _about(request: HttpRequest, shown: Alert) -> dict[str, Any]:
         .order_by("-id")
     )
     deliveries = list(of_alert[:MOST_DELIVERIES])
-    muted_count, muted = (
-        muted_names([shown.pk]).get(shown.pk, (0, ())) if shown.rule == UNREACHABLE else (0, ())
-    )
-    beside = (
-        Alert.objects.of_job(shown.cluster, shown.job_id)
-        .open()
-        .exclude(pk=shown.pk)
-        .order_by("-severity_rank", "-id")
-    )
+    mutes_others = [shown.pk] if shown.rule == UNREACHABLE else []
+    muted_count, muted = muted_names(mutes_others).get(shown.pk, (0, ()))
     until = shown.ends_at or now
     incident = Incident.objects.filter(uid=shown.incident_id or "").first()
     notice = notice_text(shown, deliveries, now)
     return {
         "alert": shown,
-        "said": described,
+        "described": described,
         "finding": finding,
         "rule": rule,
         "runbook": runbook(rule.id) if rule else [],
@@ -225,14 +211,9 @@ def _about(request: HttpRequest, shown: Alert) -> dict[str, Any]:
         "unnotified": None if deliveries else why_nobody([shown], now),
         "muted_count": muted_count,
         "muted": muted,
-        "muted_until": _muted_until(shown),
-        "beside": [(sibling, state_badge(sibling)) for sibling in beside[:MOST_BESIDE]],
+        "muted_until": shown.silence and shown.silence.ends_at,
         "silence_url": silence_address(
             shown.cluster, shown.job_name, shown.job_id, shown.rule, shown.subject
         ),
         "at_that_time": around(shown.starts_at, max(until, shown.starts_at)),
     }
-
-
-def _muted_until(shown: Alert) -> datetime | None:
-    return shown.silence.ends_at if shown.muted_by == Mute.SILENCE and shown.silence else None

@@ -136,11 +136,7 @@ class Delivery(models.Model):
     ended_at = models.DateTimeField(
         null=True, help_text="when it was delivered, or failed for the last time"
     )
-    last_status = models.PositiveIntegerField(null=True)
     last_error = models.CharField(max_length=300, blank=True)
-    replays = models.PositiveIntegerField(default=0)
-    replayed_at = models.DateTimeField(null=True)
-    replayed_by = models.CharField(max_length=200, blank=True)
 
     objects: ClassVar = DeliveryQuerySet.as_manager()
 

@@ -2,7 +2,6 @@
 
 from datetime import datetime
 
-from django.conf import settings
 from django.db import models
 
 from webapp.config import encryption
@@ -51,13 +50,6 @@ class Endpoint(models.Model):
     paused_until = models.DateTimeField(
         null=True, editable=False, help_text="it asked for a pause (retry-after)"
     )
-    created_at = models.DateTimeField(auto_now_add=True)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, editable=False, on_delete=models.SET_NULL
-    )
-    created_name = models.CharField(max_length=200, blank=True, editable=False)
-    changed_at = models.DateTimeField(auto_now=True)
-    changed_name = models.CharField(max_length=200, blank=True, editable=False)
 
     class Meta:
         ordering = ["name"]

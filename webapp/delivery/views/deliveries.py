@@ -24,7 +24,7 @@ from webapp.lib.refusals import refusal_as_message
 
 DELIVERIES_A_PAGE = 50
 MOST_ATTEMPTS = 100
-REPLAYABLE = {"dead": ("dead",), "delivered": ("delivered",), "all": tuple(orders.ENDED)}
+MOST_SHOWN_CHARS = 100_000
 
 
 @require_GET
@@ -64,7 +64,7 @@ def progress(request: HttpRequest, uid: str) -> HttpResponse:
 @require_POST
 def replay(request: HttpRequest, uid: str) -> HttpResponse:
     with refusal_as_message(request):
-        orders.replay(_delivery(uid), request.user.get_username(), timezone.now())
+        orders.replay(_delivery(uid), timezone.now())
         messages.success(request, gettext("It is sent again, under the same id."))
     return redirect("delivery", uid)
 
@@ -79,10 +79,7 @@ def replay_range(request: HttpRequest) -> HttpResponse:
     try:
         since = timeranges.instant(entered.get("from", ""), now)
         until = timeranges.instant(entered.get("to", "") or "now", now)
-        states = REPLAYABLE.get(entered.get("which", ""), REPLAYABLE["dead"])
-        count = orders.replay_range(
-            since, until, states, request.user.get_username(), now, endpoint
-        )
+        count = orders.replay_dead(since, until, now, endpoint)
     except ValueError as error:
         messages.error(request, str(error))
     else:
@@ -90,7 +87,7 @@ def replay_range(request: HttpRequest) -> HttpResponse:
             request,
             gettext("%(count)s deliveries are sent again.") % {"count": f"{count:,}"}
             if count
-            else gettext("There is nothing of that kind in this time."),
+            else gettext("No delivery of this time is dead."),
         )
     return redirect("deliveries")
 
@@ -118,15 +115,14 @@ def _state(request: HttpRequest, shown: Delivery) -> dict[str, Any]:
     }
 
 
-def _notice(shown_row: Delivery) -> dict[str, Any]:
+def _notice(shown: Delivery) -> dict[str, Any]:
     try:
-        payload = json.loads(shown_row.payload)
+        notice = json.loads(shown.payload)
     except ValueError:
-        return {"payload": shown_row.payload[:100_000], "alerts": ()}
-    shown = json.dumps(payload, indent=2, ensure_ascii=False)
+        return {"payload": shown.payload[:MOST_SHOWN_CHARS], "alerts": ()}
+    payload = json.dumps(notice, indent=2, ensure_ascii=False)
     return {
-        "payload": shown[:100_000],
-        "is_cut": len(shown) > 100_000,
-        "alerts": payload.get("alerts", ())[:20],
-        "notice": payload,
+        "payload": payload[:MOST_SHOWN_CHARS],
+        "alerts": notice.get("alerts", ())[:20],
+        "notice": notice,
     }

@@ -93,7 +93,7 @@ def rotate(request: HttpRequest, pk: int) -> HttpResponse:
     """The answer is the only page that ever shows the secret."""
     shown = _endpoint(pk)
     try:
-        secret = orders.rotate(shown, request.user.get_username(), timezone.now())
+        secret = orders.rotate(shown, timezone.now())
     except ActionRefused as refused:
         messages.error(request, str(refused))
         return redirect("endpoint", pk)
@@ -114,9 +114,9 @@ def test(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_POST
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
-    shown, name, now = _endpoint(pk), request.user.get_username(), timezone.now()
+    shown = _endpoint(pk)
     if "enable" in request.POST:
-        orders.enable(shown, name, now)
+        orders.enable(shown)
         messages.success(
             request,
             gettext(
@@ -126,7 +126,7 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
             % {"name": shown.name},
         )
     else:
-        orders.disable_by_hand(shown, name, now)
+        orders.disable_by_hand(shown, request.user.get_username(), timezone.now())
         messages.success(
             request, gettext("%(name)s is disabled; it is not notified.") % {"name": shown.name}
         )
@@ -153,7 +153,7 @@ def _form(request: HttpRequest, shown: Endpoint) -> HttpResponse:
     form = EndpointForm(request.POST or None, endpoint=shown)
     if request.method == "POST" and form.is_valid():
         try:
-            secret = enter(shown, form.entered(), addresses.policy(), request.user)
+            secret = enter(shown, form.entered(), addresses.policy())
         except InputRefused as error:
             form.refuse(error.fields)
         else:

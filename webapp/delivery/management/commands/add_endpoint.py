@@ -73,7 +73,7 @@ class Command(PreparedCommand):
             owner_email=options["owner"],
         )
         endpoint = Endpoint()
-        secret = enter(endpoint, entered, addresses.policy(), None)
+        secret = enter(endpoint, entered, addresses.policy())
         if options["json"]:
             self.stdout.write(
                 json.dumps({"id": endpoint.pk, "name": endpoint.name, "secret": secret})
