@@ -10,9 +10,7 @@ from webapp.accounts.viewers import scope_of
 
 
 def permissions(request: HttpRequest) -> dict[str, Any]:
-    """``may_operate`` and ``may_administer`` in templates; looked up once, and only where a
-    template uses them.
-    """
+    """``may_operate`` and ``may_administer`` in templates, evaluated on first use."""
     role = cache(lambda: _role(request.user) or Role.VIEWER)
     return {
         "may_operate": SimpleLazyObject(lambda: role() >= Role.OPERATOR),
@@ -23,7 +21,7 @@ def permissions(request: HttpRequest) -> dict[str, Any]:
 
 
 def _role(user: Any) -> Role | None:
-    """A page that says what is wrong must not break on a link in its header."""
+    """Error pages have the header, too."""
     try:
         return role_of(user)
     except DatabaseError:

@@ -1,8 +1,5 @@
-"""Browsers that were signed in with before: a signed cookie, as OWASP describes device cookies. It
-signs nobody in.
-
-While others guess at a name, or from an address, such a browser is still let in: nobody is shut out
-of their own account.
+"""Signed cookies of browsers that signed in before (OWASP device cookies). While others guess
+passwords, such a browser can still sign in. The cookie signs nobody in.
 """
 
 import secrets
@@ -23,7 +20,7 @@ _LONGEST = 1_000
 
 @dataclass(frozen=True)
 class Device:
-    """``people``: whom it knows, as keyed digests of their names, the last one first."""
+    """``people``: keyed digests of user names, the last one first."""
 
     nonce: str
     people: tuple[str, ...]
@@ -33,7 +30,7 @@ class Device:
 
 
 def device_of(request: HttpRequest) -> Device | None:
-    """``None`` without a cookie of ours that is still valid."""
+    """None without a valid cookie."""
     text = request.COOKIES.get(COOKIE, "")
     if not 0 < len(text) <= _LONGEST:
         return None
@@ -45,9 +42,7 @@ def device_of(request: HttpRequest) -> Device | None:
 
 
 def remember(request: HttpRequest, response: HttpResponseBase) -> None:
-    """The user who has just signed in; with a new nonce, so that failures of before no longer count
-    against it.
-    """
+    """Remember the user who just signed in, with a new nonce: earlier failures no longer count."""
     known = device_of(request)
     me = _digest(request.user.get_username())
     people = (me, *(person for person in (known.people if known else ()) if person != me))[

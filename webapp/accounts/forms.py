@@ -13,7 +13,7 @@ BLOCKED = _(
 
 
 class SignInForm(AuthenticationForm):
-    """Refuses without looking at the password where too many attempts failed."""
+    """Refuses without checking the password after too many failures."""
 
     def clean(self) -> dict[str, Any]:
         request, user_name = self.request, self.cleaned_data.get("username", "")

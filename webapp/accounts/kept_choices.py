@@ -21,5 +21,5 @@ def remember(response: HttpResponseBase, cookie: str, choice: str) -> None:
 def back(
     request: HttpRequest, otherwise: str = settings.LOGIN_REDIRECT_URL
 ) -> HttpResponseRedirect:
-    """To the page that a form names as ``next``, where that is one of Weir's."""
+    """To the page named ``next``, if it is one of Weir's."""
     return redirect(own(request, request.POST.get("next", "")) or otherwise)

@@ -18,9 +18,7 @@ from webapp.lib.translations import gettext_lazy as _
 
 
 class User(AbstractUser):
-    """A person; what they may do follows from their group (:mod:`webapp.accounts.roles`), what they
-    see from ``sees``.
-    """
+    """The group gives the role (:mod:`webapp.accounts.roles`), ``sees`` the scope."""
 
     sees = models.JSONField(
         null=True,
@@ -52,9 +50,7 @@ class User(AbstractUser):
     )
 
     def clean(self) -> None:
-        """A new name is of one script and none that somebody would take for another person's; names
-        of before stay.
-        """
+        """New names use one script and look like no other name; existing names stay."""
         super().clean()
         if not self.username or User.objects.filter(username=self.username).exists():
             return  # no name, one's own, or the same as another's, which the column itself refuses
@@ -78,7 +74,7 @@ class User(AbstractUser):
             raise ValidationError({"username": said % {"username": look_alike}})
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """New people are made one after the other, whichever way. Raises ``ValidationError``."""
+        """Creates users one after the other. Raises ``ValidationError``."""
         if not self._state.adding:
             super().save(*args, **kwargs)
             return
@@ -88,7 +84,7 @@ class User(AbstractUser):
             super().save(*args, **kwargs)
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
-        """Also that of keys which are being replaced: both of Django's ask here."""
+        """Django calls this for the current and for replaced secret keys."""
         # not in its stubs
         of_password: str = super()._get_session_auth_hash(secret)  # type: ignore[misc]
         if not self.session_epoch:
@@ -110,16 +106,11 @@ class ApiTokenQuerySet(TokenQuerySet):
         expires_at: datetime | None = None,
         sees: Any = None,
     ) -> "tuple[ApiToken, str]":
-        """A new token and its text, which is shown once and never kept.
-
-        ``sees``: grants that narrow what its user sees.
-        """
+        """The token and its text. ``sees``: grants that narrow the user's scope."""
         return self.made(user=user, name=name, scope=scope, expires_at=expires_at, sees=sees)
 
 
 class ApiToken(Token):
-    """A key for machines."""
-
     class Scope(models.TextChoices):
         READ = "read", _("read")
         WRITE = "write", _("read and write")
@@ -140,7 +131,7 @@ class ApiToken(Token):
 
     @property
     def narrowed(self) -> list[str]:
-        """Grants that it is narrowed to, a line each; empty where it sees what its user does."""
+        """One grant per line; empty if not narrowed."""
         return [] if self.sees is None else grants.lines(self.sees) or ["no cluster"]
 
     def is_valid(self, at: datetime) -> bool:
@@ -148,9 +139,7 @@ class ApiToken(Token):
 
 
 class SignInFailures(models.Model):
-    """Failed sign-ins of one subject of :mod:`webapp.accounts.throttle` within the current
-    window.
-    """
+    """Failed sign-ins of one subject of :mod:`webapp.accounts.throttle` in the current window."""
 
     subject = models.CharField(max_length=64, unique=True)
     count = models.PositiveIntegerField(default=0)
@@ -164,7 +153,7 @@ class SignInFailures(models.Model):
 
 
 KEPT_AT_LEAST = timedelta(days=90)
-"""Of entries of the audit log, whatever else is set."""
+"""Least age of audit entries that may be removed."""
 
 
 class NeverChanged(Exception):
@@ -172,14 +161,10 @@ class NeverChanged(Exception):
 
 
 class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
-    """Only added to: an entry gets its outcome once, and goes when it is old."""
-
     def end(
         self, pk: int, details: dict[str, str] | None = None, subject: str = "", **ending: Any
     ) -> None:
-        """How it ended, if that is not known yet; and what was entered, where that came to be known
-        only now.
-        """
+        """Set the outcome, and what became known late."""
         rows = self.filter(pk=pk, outcome="")
         if subject:
             models.QuerySet.update(rows.filter(subject=""), subject=subject)
@@ -195,11 +180,9 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
 
 
 class AuditEntry(models.Model):
-    """One thing that somebody did or tried. Written once, given how it ended once, and then never
-    changed; only age removes it.
-
-    ``outcome`` is empty if Weir ended before it had answered: the write may have been done. Names
-    are texts, so that an entry outlives whom it is about.
+    """Written once and given its outcome once; only age removes it. ``outcome`` is empty if Weir
+    ended before it answered: the write may have been done. Names are texts, so that an entry
+    outlives its subject.
     """
 
     class Outcome(models.TextChoices):

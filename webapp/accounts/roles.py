@@ -25,14 +25,14 @@ GROUPS = tuple(role.group for role in Role)
 
 
 def role_in(groups: set[str], is_superuser: bool) -> Role:
-    """The highest; people without a group are viewers. Whether or not the account is closed."""
+    """The highest; without a group: viewer. Ignores whether the account is closed."""
     if is_superuser:
         return Role.ADMIN
     return max((role for role in Role if role.group in groups), default=Role.VIEWER)
 
 
 def role_of(user: "AbstractUser | AnonymousUser | Any") -> Role | None:
-    """Of an active user. ``None`` for nobody."""
+    """None unless active."""
     if not user.is_authenticated or not user.is_active:
         return None
     if user.is_superuser:

@@ -1,4 +1,4 @@
-"""Whose scope a request has: that of who is signed in, and of their token on top."""
+"""Scope of a request: the user's, narrowed by the token."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 
 
 def scope_of(user: Any, token: ApiToken | None = None) -> Scope:
-    """A superuser sees everything: whoever holds the keys must not lock themselves out.
-
-    A token may narrow that of its person.
-    """
+    """A superuser always sees everything."""
     if not user.is_authenticated or not user.is_active:
         return NOTHING
     of_user = None if user.is_superuser else user.sees
@@ -28,7 +25,7 @@ def scope_of(user: Any, token: ApiToken | None = None) -> Scope:
 
 
 def is_admin(user: Any) -> bool:
-    """Of the whole fleet: what administrators manage knows no scopes."""
+    """Of the whole fleet."""
     return role_of(user) is Role.ADMIN and scope_of(user).is_everything
 
 
@@ -37,10 +34,7 @@ def me(request: "HttpRequest | Request") -> User:
 
 
 class ScopeOfRequest:
-    """Middleware, behind that of sign-ins.
-
-    Requests see nothing of ours until somebody is known to ask.
-    """
+    """Behind the sign-in middleware. A request sees nothing until its user is known."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -55,7 +49,5 @@ class ScopeOfRequest:
 
 
 def context(request: HttpRequest) -> dict[str, Any]:
-    """``sees_everything`` in templates: links to what concerns the whole fleet are for nobody
-    else.
-    """
+    """``sees_everything`` in templates."""
     return {"sees_everything": SimpleLazyObject(lambda: scopes.current().is_everything)}

@@ -1,5 +1,3 @@
-"""Signing in, and a person's own account: password and API tokens."""
-
 from datetime import timedelta
 from typing import Any
 
@@ -88,7 +86,7 @@ class SignIn(LoginView):
 
 
 class SignOut(LogoutView):
-    """Here at once, and then at the provider that somebody came from."""
+    """Signs out here, then at the provider."""
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         there = request.session.get(SIGN_OUT, "") if is_configured() else ""
@@ -128,7 +126,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
 @require_POST
 @never_cache
 def create_token(request: HttpRequest) -> HttpResponse:
-    """The answer is the only page that ever shows the token."""
+    """Only this answer shows the token."""
     form = TokenForm(request.POST, operator=may_operate(me(request)))
     if form.is_valid() and ApiToken.objects.filter(user=me(request)).count() >= MOST_TOKENS:
         form.add_error(
@@ -149,7 +147,6 @@ def create_token(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
-    """Every session of whoever asks but this one."""
     user = me(request)
     people.end_sessions(user)
     user.refresh_from_db()

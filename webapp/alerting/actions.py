@@ -1,6 +1,4 @@
-"""What people do with alerts, from pages, API and commands. Each action records who, when and their
-comment.
-"""
+"""People's actions on alerts. Each records who, when and why."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
@@ -22,14 +20,14 @@ from webapp.lib.refusals import ActionRefused, InputRefused
 LONGEST_COMMENT = 4_000
 LONGEST_SILENCE = timedelta(days=90)
 AT_ONCE = 500
-"""Alerts that can be acknowledged by one act."""
+"""Most alerts of one acknowledgement."""
 
 
 def acknowledge(
     uids: Collection[str], user: Any, comment: str, now: datetime, *, name: str = ""
 ) -> int:
-    """Acknowledged alerts are not repeated until they are resolved; a higher severity is still
-    notified. Returns how many were not acknowledged before. ``name``: of an actor that is no user.
+    """No repetition until resolved; a higher severity is still notified. Returns how many were not
+    acknowledged before.
     """
     comment, name = clean(comment), name or user.get_username()[:200]
     with transaction.atomic():
@@ -77,9 +75,7 @@ def silence(
     *,
     name: str = "",
 ) -> Silence:
-    """Notify nobody of matching alerts for a while. ``name``: of an actor that is no user. Raises
-    :class:`InputRefused`.
-    """
+    """Raises :class:`InputRefused`."""
     text = clean(reason)
     if not matchers:
         raise InputRefused(
@@ -119,7 +115,7 @@ def silence(
 
 
 def end_silence(silence: Silence, user: Any, now: datetime) -> None:
-    """End a silence now. Raises :class:`ActionRefused` if it is over."""
+    """Raises :class:`ActionRefused` if it is over."""
     with transaction.atomic():
         ended = Silence.objects.filter(pk=silence.pk, ends_at__gt=now)
         if not ended.update(ends_at=now, ended_name=user.get_username()[:200]):

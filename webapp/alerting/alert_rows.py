@@ -102,7 +102,7 @@ def episode_of(finding: Finding, rank: int, causes: frozenset[str] = frozenset()
 
 
 def copy_texts(row: Alert, finding: Finding) -> None:
-    """The alert keeps the last texts of its finding, for when the finding is gone."""
+    """Kept for when the finding is gone."""
     row.finding_id = finding.pk
     for name in TEXTS:
         setattr(row, name, getattr(finding, name))
@@ -110,7 +110,7 @@ def copy_texts(row: Alert, finding: Finding) -> None:
 
 @dataclass
 class Written:
-    """Rows of one transaction: created, changed and deleted, with their events."""
+    """Changes of one transaction."""
 
     new: list[Alert] = field(default_factory=list)
     changed: dict[int, Alert] = field(default_factory=dict)

@@ -46,7 +46,7 @@ class AlertFilters(OfAnyAttempt):
 
     @property
     def keys(self) -> tuple[KeysetColumn, ...]:
-        """Pages list firing alerts by severity, then quiet ones, then the newest past ones."""
+        """Firing alerts by severity, then quiet ones, then the newest past ones."""
         quiet_last = Case(When(quiet_since=None, then=Value(0)), default=Value(1))
         worst = (
             KeysetColumn("severity_rank", descending=True),

@@ -1,6 +1,4 @@
-"""Changes of alerts by time: after their hold time they fire or are resolved; without their finding
-they end.
-"""
+"""Alerts fire or are resolved after their hold time, and end without their finding."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -61,9 +59,7 @@ def hold(pks: list[int], policies: Policies, now: datetime) -> int:
 
 
 def _mark_what_was_missed() -> None:
-    """Mark ended findings whose alert does not know of the end. There are none, unless something
-    wrote findings without marks.
-    """
+    """Mark closed findings with an open alert: something wrote them without marks."""
     missed = Alert.objects.filter(
         state__in=OPEN,
         quiet_since__isnull=True,

@@ -1,6 +1,4 @@
-"""What people do with an incident: the same as with alerts, for all of its alerts, including later
-ones.
-"""
+"""People's actions on an incident apply to all of its alerts, including later ones."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -27,10 +25,8 @@ MOST_PEOPLE = 200
 
 
 def acknowledge(incident: Incident, user: Any, comment: str, now: datetime) -> int:
-    """Later alerts of the incident are also acknowledged, unless they are worse. Returns how many
-    alerts were not acknowledged before.
-
-    Raises :class:`ActionRefused` if it is over, or if all of it is acknowledged.
+    """Later alerts are acknowledged too, unless they are worse. Returns how many alerts were not
+    acknowledged before. Raises :class:`ActionRefused`.
     """
     comment, name = actions.clean(comment), user.get_username()[:200]
     with transaction.atomic():
@@ -65,9 +61,7 @@ def acknowledge(incident: Incident, user: Any, comment: str, now: datetime) -> i
 
 
 def take_back(incident: Incident, user: Any, now: datetime) -> int:
-    """Take back the acknowledgement of the incident and its alerts. Raises :class:`ActionRefused`
-    if there is none.
-    """
+    """Raises :class:`ActionRefused` if there is none."""
     with transaction.atomic():
         was = Incident.objects.filter(pk=incident.pk, acknowledged_at__isnull=False).update(
             acknowledged_by=None,
@@ -90,7 +84,7 @@ def take_back(incident: Incident, user: Any, now: datetime) -> int:
 
 
 def people(incident: Incident) -> list[User]:
-    """Possible owners: operators who may see its cluster, by name; the first 200."""
+    """Operators who may see its cluster, by name; at most 200."""
     operators = Q(is_superuser=True) | Q(groups__name__in=OPERATORS)
     active = User.objects.filter(operators, is_active=True).distinct().order_by("username")
     sees: dict[str, bool] = {}
@@ -104,9 +98,8 @@ def people(incident: Incident) -> list[User]:
 
 
 def assign(incident: Incident, owner: str, user: Any, now: datetime) -> None:
-    """``owner``: the name of the person who works on it; empty for nobody. Recorded in the history
-    of each of its open alerts. Raises :class:`InputRefused` if the person may not,
-    :class:`ActionRefused` if it is over.
+    """``owner``: user name; empty for nobody. Raises :class:`InputRefused` or
+    :class:`ActionRefused`.
     """
     able = next((person for person in people(incident) if person.username == owner), None)
     if owner and able is None:
@@ -126,7 +119,7 @@ def assign(incident: Incident, owner: str, user: Any, now: datetime) -> None:
 
 
 def silence(incident: Incident, lasts: timedelta, reason: str, user: Any, now: datetime) -> Silence:
-    """Notify nobody of its alerts for this long. Raises :class:`InputRefused`."""
+    """Raises :class:`InputRefused`."""
     text = actions.clean(reason) or f"Incident: {incident.title}"[: actions.LONGEST_COMMENT]
     return actions.silence([matcher(LABEL, "=", incident.uid)], now, now + lasts, text, user, now)
 

@@ -1,7 +1,6 @@
-"""Alerts of one incident: reported in one notice, acknowledged together. Receivers group by the
-notice's group, so a notified alert stays in its group. Unnotified ones join it. If there is none,
-they go into the group of the incident's cause, or of the bucket that fails jobs of several
-clusters.
+"""Alerts of one incident share a notice. Receivers group by the notice's group, so notified alerts
+keep their group and unnotified ones join it. Without one, they join the group of the cause, or of
+the bucket that fails jobs of several clusters.
 """
 
 from collections.abc import Iterable
@@ -19,7 +18,7 @@ ROWS_AT_ONCE = 500
 
 
 def follow(joined: Joined) -> None:
-    """Move alerts of merged incidents to the remaining one. Call it in a transaction."""
+    """Move alerts of merged incidents. Call it in a transaction."""
     for other, kept in joined.merged.items():
         Alert.objects.filter(incident__uid=other).update(incident=kept)
         owned = (
@@ -30,9 +29,7 @@ def follow(joined: Joined) -> None:
 
 
 def join_incident(row: Alert, incident: Incident, now: datetime) -> Iterable[Event]:
-    """Add the unsaved alert to the incident; it is acknowledged with it, unless it is worse than
-    the acknowledged ones.
-    """
+    """The unsaved alert is acknowledged with the incident, unless it is worse."""
     is_new = row.incident_id != incident.uid
     row.incident_id = incident.uid
     was_notified = row.acknowledged_at is not None or not row.is_open or not incident.is_open
@@ -56,9 +53,7 @@ def join_incident(row: Alert, incident: Incident, now: datetime) -> Iterable[Eve
 
 
 def gather_unnotified() -> int:
-    """Move unnotified alerts into the group of their incident; returns how many. Call it in a
-    transaction.
-    """
+    """Returns how many moved. Call it in a transaction."""
     unnotified = Alert.objects.to_notify().filter(notified_at__isnull=True, incident__isnull=False)
     waiting = list(
         unnotified.order_by("incident__uid", "pk").values_list("pk", "group", "incident__uid")

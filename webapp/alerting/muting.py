@@ -1,6 +1,5 @@
-"""What mutes alerts: unseen clusters and silences. After unmuting, an alert is notified in its
-current state. A critical alert muted by its cluster is always notified later, unless people mute it
-before it ends.
+"""Unseen clusters and silences mute alerts. After that, an alert is notified in its current state.
+A critical alert muted by its cluster is notified even if it ended, unless people mute it before.
 """
 
 import logging
@@ -29,8 +28,6 @@ FIELDS = ("muted_by", "inhibited_by", "silence", "notified", "notify_since")
 
 @dataclass(frozen=True)
 class MuteReason:
-    """Why an alert is muted, and by which row."""
-
     by: str = Mute.NONE
     pk: int | None = None
     until: datetime | None = None
@@ -47,9 +44,7 @@ class _Rule:
 
 
 class Mutes:
-    """All mutes at one instant: at most four queries. The reason "unreachable" goes before
-    "silence".
-    """
+    """All mutes at one instant, in at most four queries; "unreachable" wins."""
 
     def __init__(self, now: datetime) -> None:
         self._rules = [
@@ -93,9 +88,7 @@ class Mutes:
 
 
 def _matchers_of(row: Silence) -> tuple[Matcher, ...] | None:
-    """``None`` for unreadable matchers, which mute nothing: a superfluous notice is better than a
-    missing one.
-    """
+    """None for unreadable matchers, which mute nothing: a superfluous notice is better than none."""
     try:
         return row.parsed_matchers
     except BadMatcher as error:
@@ -119,7 +112,7 @@ def affected_by(mutes: Mutes) -> Iterator[list[int]]:
 
 
 def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
-    """Returns how many were muted or unmuted. Call it in a transaction."""
+    """Returns how many changed. Call it in a transaction."""
     changed: list[Alert] = []
     events: dict[str, list[Alert]] = defaultdict(list)
     rows = (
@@ -179,9 +172,7 @@ def _ended_unnotified(row: Alert) -> bool:
 
 
 def _is_notified_later(row: Alert, reason: MuteReason) -> bool:
-    """Whether to notify it after the mute: a critical alert must not pass unnoticed because its
-    cluster was not seen.
-    """
+    """A critical alert must not pass unnoticed because its cluster was not seen."""
     return Mute.UNREACHABLE in (reason.by, row.muted_by) and _is_late_news(row)
 
 

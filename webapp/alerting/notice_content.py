@@ -1,7 +1,3 @@
-"""An alert as notices contain it: its finding's newest texts, names of what it mutes, absolute
-links.
-"""
-
 import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -24,11 +20,8 @@ from webapp.incidents.models import Incident
 
 @dataclass(frozen=True)
 class Facts:
-    """Data from other rows for all alerts of a notice, read at once. ``muted``: alert number →
-    count and first names.
-
-    ``causes``: uid of an incident → number and title of the finding that is its cause.
-    ``known_bugs``: number of a finding → the bugs of Flink that explain it.
+    """Facts of other rows. ``muted``: alert key → count and first names. ``causes``: uid of an
+    incident → key and title of its cause. ``known_bugs``: by finding.
     """
 
     muted: dict[int, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
@@ -54,7 +47,7 @@ class Facts:
         return self.causes.get(row.incident_id or "", (None, ""))[0] == row.finding_id is not None
 
     def cause_of(self, finding: Finding | Alert) -> str:
-        """The cause, with known bugs that explain it unless it names them itself."""
+        """With known bugs that it does not name itself."""
         beside = self.known_bugs.get(finding.pk, ()) if isinstance(finding, Finding) else ()
         unnamed = [
             exposure.sentence for exposure in beside if exposure.bug.issue not in finding.cause
@@ -62,7 +55,7 @@ class Facts:
         return join_messages((finding.cause, *unnamed), " ") if unnamed else finding.cause
 
     def in_order(self, rows: Sequence[Alert]) -> list[Alert]:
-        """Open alerts first, by incident, the worst incident first, its cause first."""
+        """Open first, by incident, the worst incident and its cause first."""
         worst: dict[tuple[bool, str], tuple[int, int]] = {}
         for place, row in enumerate(rows):
             key = (row.is_open, row.incident_id or row.uid)
@@ -79,7 +72,7 @@ class Facts:
 
 
 def muted_names(parents: Sequence[int]) -> dict[int, tuple[int, tuple[str, ...]]]:
-    """How many alerts each of these mutes, and the names of the 50 worst."""
+    """How many alerts each mutes, and the 50 worst."""
     if not parents:
         return {}
     held = Alert.objects.open().filter(inhibited_by__in=parents)

@@ -1,7 +1,6 @@
-"""Groups → notices → the outbox. Due notices are queued in the transaction that marks their alerts
-as notified. A group waits a little after the first evidence, to collect related alerts. News of an
-incident then come at most once per interval. News of other incidents and new causes do not wait for
-it. Unacknowledged alerts are repeated after a while.
+"""Groups → notices → outbox. A group waits briefly to collect related alerts. Then news of one job
+come at most once per interval, other incidents and new causes at once. Unacknowledged alerts are
+repeated.
 """
 
 from collections import defaultdict
@@ -28,13 +27,11 @@ LISTED = 100
 UNREAD = ("fired", "finding__related", "finding__data", "finding__subject")
 WORST_FIRST = ("-severity_rank", "starts_at", "id")
 MOST_RECENT = 10
-"""Notices of a group within its interval: with more new incidents, the next ones are combined."""
+"""Most notices of a group within its interval."""
 
 
 @dataclass(frozen=True)
 class NotificationPace:
-    """The waiting times of groups."""
-
     wait: timedelta
     interval: timedelta
     repeat: timedelta
@@ -50,7 +47,7 @@ def pace() -> NotificationPace:
 
 
 def plan(now: datetime) -> list[AlertGroup]:
-    """Set when each group is due; returns those with news, the earliest first. Call it in a
+    """Set when each group is due; returns those with news, earliest first. Call it in a
     transaction.
     """
     taken, changed, with_news = pace(), [], []
@@ -105,7 +102,6 @@ def _is_new_cause(row: Alert, notified_rules: Collection[str]) -> bool:
 
 
 def to_repeat(now: datetime) -> list[AlertGroup]:
-    """Groups with an unacknowledged firing alert whose last notice is long ago."""
     waits = _unanswered().filter(group=OuterRef("pk"))
     return list(
         AlertGroup.objects.filter(
@@ -115,7 +111,7 @@ def to_repeat(now: datetime) -> list[AlertGroup]:
 
 
 def notify(group: AlertGroup, now: datetime) -> int:
-    """Queue the news of a group; returns the number of notices. Call it in a transaction."""
+    """Returns the number of notices. Call it in a transaction."""
     news = list(
         Alert.objects.to_notify()
         .filter(group=group)
@@ -135,7 +131,7 @@ def notify(group: AlertGroup, now: datetime) -> int:
 
 
 def repeat(group: AlertGroup, now: datetime) -> int:
-    """Repeat the notice of unacknowledged alerts. Call it in a transaction."""
+    """Call it in a transaction."""
     rows = list(
         _unanswered()
         .filter(group=group)
@@ -156,7 +152,7 @@ def _unanswered() -> AlertQuerySet:
 
 
 def notice_of(group: AlertGroup, kind: str, changed: Sequence[Alert], now: datetime) -> Notice:
-    """The current notice of a group, with its other firing alerts; nothing is queued."""
+    """With the other firing alerts of the group. Queues nothing."""
     known = {row.pk for row in changed}
     others = Alert.objects.firing().filter(group=group, muted_by=Mute.NONE)
     room = max(LISTED - len(changed), 0)

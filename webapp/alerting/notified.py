@@ -1,4 +1,4 @@
-"""Who was notified of alerts, how and when: the newest delivery to each receiver."""
+"""The newest delivery of alerts to each receiver."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -22,8 +22,8 @@ class Notification:
 
 
 def notifications(subjects: Mapping[str, str]) -> dict[str, list[Notification]]:
-    """Subject → receivers of a notice of it, the newest first; subjects without a notice are
-    missing. ``subjects``: uid of an alert → its subject, such as its incident. Two queries.
+    """Subject → newest delivery to each receiver, newest first. ``subjects``: uid of an alert →
+    subject, such as its incident. Two queries.
     """
     links = DeliveryAlert.objects.filter(alert_uid__in=list(subjects)).order_by()
     newest: dict[tuple[str, int, str], int] = {}

@@ -1,5 +1,3 @@
-"""How each identity alerts: by people's settings, the narrowest scope first, else by defaults."""
-
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -12,7 +10,6 @@ from webapp.fleet.models import Cluster, RemovedCluster
 from webapp.lib.instants import instant_text
 
 WEIR = "weir"
-"""Family of the rules on Weir itself."""
 HOLD_BEFORE = timedelta()
 HOLD_AFTER = timedelta(seconds=120)
 """In addition to the minutes after which an unseen finding is closed."""
@@ -23,9 +20,7 @@ Scope = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class RulePolicy:
-    """The settings in force for one rule and job; ``severity`` is empty if the finding's own
-    counts.
-    """
+    """``severity``: empty for the finding's own."""
 
     severity: str = ""
     alerts: bool = True
@@ -45,9 +40,7 @@ class RulePolicy:
 
 
 class Policies:
-    """All settings, read once per evaluation: three queries. ``instead``: a hypothetical setting
-    for its scope.
-    """
+    """All settings, in three queries."""
 
     def __init__(self, instead: RuleSetting | None = None) -> None:
         rows = [*RuleSetting.objects.all(), *([instead] if instead else [])]
@@ -83,7 +76,7 @@ class Policies:
         return replace(rule_policy, alerts=False) if cluster in self._removed else rule_policy
 
     def why_ended(self, cluster: str) -> str:
-        """Why an alert ends now; empty if its rule no longer finds anything."""
+        """Empty if its rule no longer finds anything."""
         removed = self._removed.get(cluster)
         if removed is None:
             return ""
@@ -113,7 +106,7 @@ class Policies:
 
 
 def in_force(rule: str, rows: list[RuleSetting]) -> RulePolicy:
-    """``rows``: the settings that apply, the narrowest first."""
+    """``rows``: narrowest first."""
     severity = next((row.severity for row in rows if row.severity), "")
     alerts = next((row.alerts for row in rows if row.alerts is not None), True)
     before = next((row.hold_before_s for row in rows if row.hold_before_s is not None), None)

@@ -1,7 +1,3 @@
-"""Changes of a rule's settings in a scope: how it alerts, and its thresholds. The author is
-recorded.
-"""
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,9 +17,7 @@ COLUMNS = ("severity", "alerts", "hold_before_s", "hold_after_s")
 
 
 def checked(rule: str, cluster: str, job_id: str, values: Mapping[str, Any]) -> RuleSetting:
-    """An unsaved setting; ``values`` has :data:`COLUMNS`, empty ones are unset. Raises
-    :class:`InputRefused`.
-    """
+    """An unsaved setting of :data:`COLUMNS`. Raises :class:`InputRefused`."""
     if rule not in registry.all_rules():
         raise InputRefused(gettext("There is no rule called %(rule)s.") % {"rule": rule[:100]})
     job_name = _name_in_scope(cluster, job_id)
@@ -44,7 +38,7 @@ def checked(rule: str, cluster: str, job_id: str, values: Mapping[str, Any]) -> 
 
 
 def save(wanted: RuleSetting, user: Any) -> RuleSetting:
-    """Replace the setting of the same scope. Raises :class:`InputRefused` if nothing is set."""
+    """Replaces the setting of its scope. Raises :class:`InputRefused` if nothing is set."""
     if not wanted.severity and all(getattr(wanted, name) is None for name in COLUMNS[1:]):
         raise InputRefused(
             gettext(
@@ -78,9 +72,7 @@ def remove(row: RuleSetting) -> None:
 def set_thresholds(
     values: Mapping[str, Any], cluster: str, job_id: str, user: Any
 ) -> list[ThresholdOverride]:
-    """Replace the thresholds of the same scope from the next cycle on. ``values``: number or text
-    by key. Raises :class:`InputRefused`.
-    """
+    """``values``: number or text by key; used from the next cycle on. Raises :class:`InputRefused`."""
     known = {threshold.key: threshold for threshold in registry.all_thresholds()}
     name = _name_in_scope(cluster, job_id)
     if not values:

@@ -1,6 +1,5 @@
-"""One notice for a bucket that fails jobs of several clusters. Incidents are of one cluster, since
-people may see only some clusters. Unnotified alerts of all these incidents go into one group
-without a cluster. Receivers get the part of it that they select, as of any group.
+"""One notice for a bucket that fails jobs of several clusters. Incidents have one cluster each,
+since people may see only some; their unnotified alerts join one group without a cluster.
 """
 
 import hashlib
@@ -13,9 +12,8 @@ NO_CLUSTER = ""
 
 
 def shared_homes(causes: dict[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
-    """Uid of an incident → cluster and family of the bucket's group, if its cause is a bucket that
-    fails jobs of other clusters in the same way at the same time. ``causes``: uid → cluster and
-    family of incidents. Without a query if none is of a store.
+    """Uid → cluster and family of the bucket's group, for incidents of the same fault at the same
+    time. ``causes``: uid → cluster and family.
     """
     family = RULE.partition(".")[0]
     uids = [uid for uid, (_cluster, of_cause) in causes.items() if of_cause == family]

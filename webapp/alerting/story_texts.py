@@ -1,4 +1,4 @@
-"""Weir's own texts in the history of an alert: stored in English, shown in the page's language."""
+"""Texts in the history of alerts: stored in English, shown in the page's language."""
 
 from django.utils.translation import gettext
 
@@ -6,7 +6,6 @@ from webapp.alerting.choices import Happened
 from webapp.lib.messages.rendering import localised
 
 NOBODY = ": nobody, since no endpoint takes it"
-"""The end of the text if no endpoint accepted the notice."""
 _NOTICE = ", notice "
 
 

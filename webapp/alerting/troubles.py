@@ -1,6 +1,4 @@
-"""Open alerts as troubles: alerts of one incident are one row, with its owner, the notified
-receivers, and what would resolve it.
-"""
+"""Open alerts as troubles: one row per incident."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +23,7 @@ from webapp.lib.messages.rendering import localised
 from webapp.lib.quantities import duration_text
 
 MOST_ALERTS = 2_000
-"""Of the troubles of one page, whose deliveries are looked up."""
+"""Most alerts of one page whose deliveries are read."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +55,8 @@ def folded(alerts: QuerySet[Alert]) -> QuerySet[Alert]:
 def troubles(
     rows: Sequence[Alert], among: QuerySet[Alert] | None, now: datetime
 ) -> dict[int, Trouble]:
-    """Troubles by alert key; about ten queries for any number. ``among``: alerts to group by
-    incident, each represented by its worst; None for no grouping.
+    """By alert key; about ten queries. ``among``: alerts to group by incident; None for no
+    grouping.
     """
     uids = {row.incident_id for row in rows if row.incident_id}
     incidents = Incident.objects.select_related("cause").in_bulk(uids, field_name="uid")
@@ -87,9 +85,6 @@ def troubles(
 
 
 def what_resolves(row: Alert, policies: Policies) -> str:
-    """What resolves it: its figure must stay below its threshold for as long as the rule and
-    settings require.
-    """
     if row.quiet_since is not None:
         return gettext("At %(at)s, unless its rule finds it again.") % {
             "at": instant_text(row.resolves_at)

@@ -1,5 +1,3 @@
-"""Why nobody was notified of alerts: what mutes each, or why no endpoint accepted its notice."""
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -42,12 +40,12 @@ class Unnotified:
 
 
 def why_nobody(alerts: Sequence[Alert], now: datetime) -> Unnotified:
-    """For alerts without a known delivery; at most five queries for any number."""
+    """For alerts without a known delivery; at most five queries."""
     return Unnotified.counted(reasons_by_alert(alerts, now).values())
 
 
 def reasons_by_alert(alerts: Sequence[Alert], now: datetime) -> dict[int, str]:
-    """Alert key → why nobody was notified."""
+    """By alert key."""
     reasons = {row.pk: _before_its_notice(row) for row in alerts}
     if due := [row for row in alerts if not reasons[row.pk] and row.notified_at is None]:
         reasons |= _about_to_be_muted(due, now)
@@ -87,7 +85,7 @@ def _muted(by: str) -> str:
 
 
 def _about_to_be_muted(rows: Sequence[Alert], now: datetime) -> dict[int, str]:
-    """Alerts with a new silence: the next evaluation mutes before it notifies."""
+    """The next evaluation mutes before it notifies."""
     mutes = Mutes(now)
     prefetch_related_objects(rows, Prefetch("finding", Finding.objects.only("last_seen")))
     return {

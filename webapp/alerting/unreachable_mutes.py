@@ -1,8 +1,6 @@
-"""Unseen clusters: the cluster's alert mutes those of its jobs, for receivers that are notified of
-it. It mutes only what was not seen since then. It mutes nothing if half of all clusters are unseen,
-since the fault is then Weir's; if it is pending or muted, since nobody would be notified of
-anything; or if a clock that was set back dates it in the future, since then it is unknown what was
-seen later.
+"""An unseen cluster's alert mutes those of its jobs for receivers that get it, unless something was
+seen since. It mutes nothing if half of all clusters are unseen (the fault is Weir's), if it is
+pending or muted itself (nobody would be notified), or if a clock dates it in the future.
 """
 
 from collections import defaultdict
@@ -20,16 +18,13 @@ from webapp.fleet.models import Cluster
 from webapp.work.models import CLOCK_SLACK
 
 JUDGED_AGAIN_AFTER = timedelta(seconds=60)
-"""This long after a cluster is seen again its jobs have been judged: problems unseen by then are
-not notified.
+"""Time to judge the jobs of a cluster that is seen again; what is unseen by then is not notified.
 """
 CRITICAL_RANK = SEVERITY_RANK[Severity.CRITICAL]
 
 
 class UnreachableMutes:
-    """The muting alerts by cluster. ``is_muted``: whether people mute an alert. At most three
-    queries.
-    """
+    """Muting alerts by cluster, in at most three queries. ``is_muted``: by people."""
 
     def __init__(self, now: datetime, is_muted: Callable[[Alert], bool]) -> None:
         open_rows = (
@@ -53,7 +48,7 @@ class UnreachableMutes:
         )
         self._seen_since = now - JUDGED_AGAIN_AFTER
         self._unaware: dict[int, list[Selection]] = defaultdict(list)
-        """Key of such an alert → the endpoints that are not notified of it."""
+        """Alert key → endpoints that do not get that alert."""
         for endpoint in Endpoint.objects.filter(enabled=True) if self.by_cluster else ():
             selection = selection_of(endpoint)
             for alert in self.by_cluster.values():
@@ -81,7 +76,7 @@ class UnreachableMutes:
         return unreachable.quiet_since is not None and unreachable.quiet_since <= self._seen_since
 
     def stay_held(self) -> Q:
-        """Alerts that stay muted by the same alert: most of those of an unseen cluster."""
+        """Alerts that stay muted by the same alert."""
         of_all = [alert for alert in self.by_cluster.values() if not self._unaware[alert.pk]]
         over = [alert.pk for alert in of_all if self._is_over(alert)]
         dark = [alert.pk for alert in of_all if not self._is_over(alert)]
@@ -94,7 +89,7 @@ class UnreachableMutes:
 
 
 def _is_weirs_own(unreachable: Iterable[Alert]) -> bool:
-    """Whether half of all clusters are unseen at once, whoever is notified of them."""
+    """Half of all clusters are unseen at once."""
     watched = set(Cluster.objects.meant_to_run().values_list("name", flat=True))
     dark = sum(alert.quiet_since is None and alert.cluster in watched for alert in unreachable)
     return dark > 0 and 2 * dark >= len(watched)

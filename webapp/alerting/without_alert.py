@@ -1,5 +1,3 @@
-"""Why an incident has no alert, by the settings of its findings' rules."""
-
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -13,7 +11,7 @@ from webapp.findings.models import Finding
 
 
 def why_no_alert(findings: Sequence[Finding]) -> Unnotified:
-    """For findings whose incident has no alert; at most four queries for any number."""
+    """At most four queries."""
     if not findings:
         gone = gettext(
             "Whether anybody was notified is no longer known: its findings and alerts are not kept."

@@ -1,5 +1,3 @@
-"""The checks of an entered endpoint, for form, API and command."""
-
 from dataclasses import dataclass, field
 
 from django.core.exceptions import ImproperlyConfigured, ValidationError
@@ -39,8 +37,8 @@ class EndpointEntry:
 
 
 def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy) -> str:
-    """Check and save a new or changed endpoint, with a DNS look-up. Returns the secret if one was
-    created; it is never shown again. Raises :class:`InputRefused`.
+    """Check and save, with a DNS look-up. Returns a secret if one was created. Raises
+    :class:`InputRefused`.
     """
     wrong: dict[str, str] = {}
     form = FORMATS.get(entered.format)
@@ -105,7 +103,7 @@ def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy) -> str:
 def _target(
     endpoint: Endpoint, entered: EndpointEntry, rules: Policy, wrong: dict[str, str]
 ) -> Target | None:
-    """The new address, or ``None`` if the stored one stays or none is needed."""
+    """None if the stored address stays or none is needed."""
     if entered.format == FormatName.EMAIL:
         if (
             not entered.emails

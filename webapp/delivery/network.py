@@ -1,8 +1,5 @@
-"""One attempt over the network, bounded in time and memory, and an event loop in a thread to make
-many at once.
-
-The loop and the database's thread do not wait for each other: requests go in by
-:meth:`Network.send`, results come out of a queue.
+"""Attempts over the network, bounded in time and memory, on an event loop in a thread. Requests go
+in by :meth:`Network.send`, results come out of a queue.
 """
 
 import asyncio
@@ -32,7 +29,7 @@ _NAME_THREADS, _MAIL_THREADS = 16, 4
 
 @dataclass(frozen=True)
 class Answer:
-    """``error`` is a code, "" if a whole answer came; ``body`` has 64 KiB at most."""
+    """``error``: a code, "" for a whole answer; ``body``: at most 64 KiB."""
 
     latency_ms: int
     status: int | None = None
@@ -43,10 +40,7 @@ class Answer:
 
 
 class Network:
-    """A thread with an event loop.
-
-    ``results`` yields what was given to :meth:`send` with its answer.
-    """
+    """``results`` has each tag given to :meth:`send` with its answer."""
 
     def __init__(
         self, rules: Policy, timeout_s: float = WHOLE_S, connect_s: float = CONNECT_S
@@ -73,7 +67,7 @@ class Network:
         self._mails.shutdown(wait=False, cancel_futures=True)
 
     def send(self, tag: Any, rendered: Rendered) -> None:
-        """Start it; ``(tag, answer)`` follows in :attr:`results` within the time-out."""
+        """``(tag, answer)`` follows in :attr:`results` within the time-out."""
         asyncio.run_coroutine_threadsafe(self._one(tag, rendered), self._loop)
 
     def _run(self) -> None:
@@ -171,7 +165,6 @@ class Network:
 
 
 def code_of(error: BaseException) -> str:
-    """The code of a failed attempt, most specific first."""
     if isinstance(error, (TimeoutError, aiohttp.ServerTimeoutError)):
         return "timeout"
     if isinstance(

@@ -1,7 +1,5 @@
-"""One notice about one group of alerts, as plain data. Formats read it, the outbox keeps it as
-JSON.
-
-This module uses neither database nor clock, so that a notice is the same at every attempt.
+"""A notice about one group of alerts, as plain data: no database and no clock, so that it is the
+same at every attempt.
 """
 
 import json
@@ -16,17 +14,15 @@ from ingest.redaction.texts import redact
 FIRING, RESOLVED = "firing", "resolved"
 KINDS = ("firing", "changed", "resolved", "repeat", "test", "endpoint_disabled")
 MOST_ALERTS, MOST_CHARACTERS = 500, 750_000
-"""Of what one endpoint is sent at once: web servers refuse more than a megabyte unless configured
-otherwise. Machines are sent the rest in further parts.
+"""Of one request: web servers refuse more than a megabyte by default. Machines get the rest in
+further parts.
 """
 MOST_MUTED = 50
 
 
 @dataclass(frozen=True)
 class NoticeAlert:
-    """One alert when the notice was made. The published schema has the types and descriptions of
-    the fields (:mod:`webapp.delivery.formats.weir`).
-    """
+    """The published schema follows from the fields."""
 
     uid: Annotated[str, "Of this alert; the same while it fires and when it is resolved."]
     fingerprint: Annotated[str, "The same for the same rule and subject, whenever it fires."]
@@ -64,9 +60,7 @@ class NoticeAlert:
 
 @dataclass(frozen=True)
 class Notice:
-    """Alerting includes all changed alerts, for routes to choose from; an endpoint gets those of
-    one part, at most 500.
-    """
+    """An endpoint gets the alerts that it selects, in parts."""
 
     uid: Annotated[str, "Of the notice, the same for all endpoints."]
     kind: Annotated[str, {"enum": list(KINDS)}]
@@ -109,9 +103,7 @@ class Notice:
         )
 
     def without_secrets(self) -> "Notice":
-        """Safe to send: names, texts and figures from users' jobs and logs are redacted. Ids, times
-        and links are Weir's own.
-        """
+        """Redacts names, texts and figures of users' jobs."""
         return replace(self, alerts=tuple(_redact(alert) for alert in self.alerts))
 
     def of(self, alerts: tuple[NoticeAlert, ...], *, are_chosen: bool = False) -> "Notice":
@@ -134,7 +126,7 @@ class Notice:
         )
 
     def in_parts(self) -> "list[Notice]":
-        """The notice in parts of the allowed size; each part has the totals of the whole."""
+        """Parts of the allowed size, each with the totals of the whole."""
         parts: list[list[NoticeAlert]] = [[]]
         size = 0
         for alert in self.alerts:

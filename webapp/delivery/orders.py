@@ -1,5 +1,3 @@
-"""People's actions on endpoints and deliveries."""
-
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -20,7 +18,7 @@ ENDED = (DeliveryState.DELIVERED, DeliveryState.DEAD, DeliveryState.CANCELLED)
 
 
 def rotate(endpoint: Endpoint, now: datetime) -> str:
-    """A new secret, shown once; both sign for a day. Raises :class:`ActionRefused`."""
+    """A new secret; the old one also signs for a day. Raises :class:`ActionRefused`."""
     if not FORMATS[endpoint.format].for_machines:
         raise ActionRefused(
             gettext("Weir has no secret for %(name)s, so it does not sign what it sends there.")
@@ -36,7 +34,7 @@ def rotate(endpoint: Endpoint, now: datetime) -> str:
 
 
 def enable(endpoint: Endpoint) -> None:
-    """Enable it from now on; missed notices are replayed only on request."""
+    """Missed notices are replayed on request only."""
     Endpoint.objects.filter(pk=endpoint.pk).update(
         enabled=True,
         failures=0,
@@ -56,13 +54,13 @@ def disable_by_hand(endpoint: Endpoint, name: str, now: datetime) -> None:
 
 
 def request_test(endpoint: Endpoint, name: str, now: datetime) -> Delivery:
-    """Send a test notice like any other: same sender, checks and log."""
+    """Sent and logged like any other."""
     with transaction.atomic():
         return outbox.queue_for(endpoint_notices.test(endpoint, name, now), endpoint)
 
 
 def replay(delivery: Delivery, now: datetime) -> None:
-    """Send it once more, under the same id. Raises :class:`ActionRefused`."""
+    """Under the same id. Raises :class:`ActionRefused`."""
     if not delivery.mail_to:
         _require_enabled(delivery.endpoint)
     if not _replay(Delivery.objects.filter(pk=delivery.pk, state__in=ENDED), now):
@@ -72,10 +70,7 @@ def replay(delivery: Delivery, now: datetime) -> None:
 def replay_dead(
     since: datetime, until: datetime, now: datetime, endpoint: Endpoint | None = None
 ) -> int:
-    """Replay dead deliveries made in this range, at most 10,000; returns how many.
-
-    Raises :class:`ActionRefused`.
-    """
+    """Made in this range, at most 10,000; returns how many. Raises :class:`ActionRefused`."""
     if until <= since:
         raise ActionRefused(gettext("The end of the time has to be after its beginning."))
     dead = Delivery.objects.filter(

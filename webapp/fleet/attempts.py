@@ -1,9 +1,6 @@
-"""The attempts of a job: its successive ids on its cluster.
-
-A JobManager that comes back at its address, or a person who submits a job again, gives it a new id.
-It is the same job: attempts of one name follow each other where one began after another was over.
-Jobs of one name that run side by side are different jobs. Each row of :class:`JobCurrent` notes the
-first attempt of its job, and whether it is the newest.
+"""The attempts of a job: its successive ids on a cluster. A returning JobManager, or a
+resubmission, gives a job a new id. An attempt follows another of the same name if it began after
+that was over; jobs of one name that run side by side are different jobs.
 """
 
 from collections import defaultdict
@@ -19,10 +16,10 @@ from webapp.lib.chunks import chunks
 
 MOST_SHOWN = 20
 MOST_LINKED = 2_000
-"""Of one name on one cluster, the newest; retention deletes older ones."""
+"""Newest attempts of one name."""
 ROWS_AT_ONCE = 500
 PARAMETER, ALL, THIS = "attempts", "all", "this"
-"""Of queries: rows of all attempts of a job, or of the one that is named."""
+"""Query parameter: rows of all attempts, or of one."""
 READ = (
     "job_id",
     "name",
@@ -44,19 +41,14 @@ Job = tuple[str, str]
 
 @dataclass(frozen=True)
 class ChangedLinks:
-    """``moved``: (cluster, job id) → the new first attempt of its job.
-
-    ``followed``: attempts that are no longer the newest of their job, as (cluster, job id).
-    """
+    """``moved``: job → new first attempt. ``followed``: no longer the newest attempt."""
 
     moved: dict[Job, str]
     followed: list[Job]
 
 
 def link_loaded(rows: Sequence[Mapping[str, Any]]) -> ChangedLinks:
-    """Links just loaded ``rows`` of the serving table ``job_current``, see :func:`link`. Jobs
-    without a name have one attempt.
-    """
+    """Link loaded rows of ``job_current``. Jobs without a name have one attempt."""
     nameless: dict[str, list[str]] = defaultdict(list)
     for row in rows:
         if not row["name"]:
@@ -70,8 +62,8 @@ def link_loaded(rows: Sequence[Mapping[str, Any]]) -> ChangedLinks:
 
 
 def link(names: Iterable[tuple[str, str]]) -> ChangedLinks:
-    """Sets the first and the newest attempt on all rows of these (cluster, name). Call it in a
-    transaction, after writing rows of these names. Two queries for 500 names of a cluster.
+    """Set first and newest attempt of these (cluster, name). Call it in a transaction. Two queries
+    for 500 names.
     """
     links = ChangedLinks({}, [])
     by_cluster: dict[str, set[str]] = defaultdict(set)
@@ -113,10 +105,7 @@ def _changed(jobs: Sequence[JobCurrent], links: ChangedLinks) -> Iterable[JobCur
 
 
 def attempts_in_order(jobs: Iterable[JobCurrent]) -> list[list[JobCurrent]]:
-    """Rows of one name on one cluster, job by job, each with its attempts from the first on.
-
-    If several jobs of the name were over when an attempt began, it follows the one that ended last.
-    """
+    """Attempts by job, oldest first. An attempt follows the one that ended last."""
     attempts_by_job: list[list[JobCurrent]] = []
     for job in sorted(jobs, key=lambda job: (began_at(job) is not None, began_at(job), job.pk)):
         before = [attempts for attempts in attempts_by_job if follows(job, attempts[-1])]
@@ -128,7 +117,6 @@ def attempts_in_order(jobs: Iterable[JobCurrent]) -> list[list[JobCurrent]]:
 
 
 def follows(later: JobCurrent, earlier: JobCurrent) -> bool:
-    """Whether one began after the other was over: ended, or no longer listed or seen."""
     began, over = began_at(later), over_at(earlier)
     return (
         began is not None
@@ -149,7 +137,7 @@ def over_at(job: JobCurrent) -> datetime | None:
 
 
 def other_attempts(job: JobCurrent) -> list[JobCurrent]:
-    """Other attempts of the same job, newest first, 20 at most."""
+    """Newest first, at most 20."""
     if not job.first_attempt_id:
         return []
     same = JobCurrent.objects.filter(cluster=job.cluster, first_attempt_id=job.first_attempt_id)
@@ -158,26 +146,19 @@ def other_attempts(job: JobCurrent) -> list[JobCurrent]:
 
 
 def attempt_ids(cluster: str, job_id: str) -> list[str]:
-    """This id and those of the other attempts of its job; only this id if the job is unknown.
-
-    Two queries.
-    """
+    """This id first; two queries."""
     job = JobCurrent.objects.filter(cluster=cluster, job_id=job_id).only(*READ).first()
     return [job_id, *(other.job_id for other in other_attempts(job))] if job else [job_id]
 
 
 def lived_in(job: JobCurrent, start: datetime, end: datetime) -> bool:
-    """Whether the job lived in this time; an unknown beginning or end is replaced by when it was
-    first or last seen.
-    """
+    """Unknown instants are replaced by when it was first or last seen."""
     first, last = began_at(job), over_at(job)
     return (first is None or first <= end) and (last is None or last >= start)
 
 
 def first_attempts(jobs: Iterable[Job]) -> dict[Job, str]:
-    """(cluster, job id) → id of the first attempt of its job; its own id if no other is known. One
-    query a cluster and 500 jobs.
-    """
+    """(cluster, job id) → id of the first attempt, its own if no other is known."""
     ids: dict[str, set[str]] = defaultdict(set)
     for cluster, job_id in jobs:
         ids[cluster].add(job_id)
@@ -191,18 +172,18 @@ def first_attempts(jobs: Iterable[Job]) -> dict[Job, str]:
 
 
 def of_jobs(job_ids: Collection[str], cluster: str) -> Q:
-    """Rows with a ``first_attempt_id`` of the jobs of this cluster that have these ids."""
+    """Rows with ``first_attempt_id`` of these jobs."""
     same_jobs = _jobs_with(Q(cluster=cluster, job_id__in=job_ids))
     return Q(cluster=cluster) & (Q(first_attempt_id__in=job_ids) | same_jobs)
 
 
 def has_id(job_id: str) -> Q:
-    """Rows with a ``first_attempt_id`` of any job that has this id."""
+    """Rows with ``first_attempt_id`` of any job with this id."""
     return Q(first_attempt_id=job_id) | _jobs_with(Q(job_id=job_id))
 
 
 def has_id_like(beginning: str) -> Q:
-    """Rows of :class:`JobCurrent` of jobs with an attempt whose id has this prefix."""
+    """Rows of :class:`JobCurrent` by the prefix of an attempt's id."""
     begins = Q(job_id__startswith=beginning)
     return begins | _jobs_with(begins)
 
@@ -213,9 +194,7 @@ def _jobs_with(attempt: Q) -> Q:
 
 
 def ids_by_first_attempt(firsts: Iterable[Job]) -> dict[Job, list[str]]:
-    """(cluster, id of a first attempt) → ids of all attempts of the job, newest last. One query a
-    cluster and 500 jobs.
-    """
+    """(cluster, first attempt) → all attempts, newest last. One query per cluster and 500 jobs."""
     wanted: dict[str, set[str]] = defaultdict(set)
     for cluster, first_id in firsts:
         wanted[cluster].add(first_id)

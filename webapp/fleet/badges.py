@@ -1,5 +1,3 @@
-"""Badges of states of jobs and clusters."""
-
 from dataclasses import dataclass
 
 from django.db.models import Q
@@ -82,16 +80,12 @@ def job_badge(status: str | None) -> Badge:
 
 
 HEALTHY_FROM, POOR_BELOW = 90, 60
-"""Nobody is woken for what takes off less than ten points; below sixty more than one thing is
-wrong, or one badly.
-"""
+"""Below sixty more than one thing is wrong, or one badly."""
 
 
 @dataclass(frozen=True)
 class HealthGroup:
-    """One figure above the fleet table and its filter; ``condition`` applies to jobs with
-    ``status``.
-    """
+    """``condition``: of jobs with ``status``."""
 
     slug: str
     title: str
@@ -148,7 +142,7 @@ HEALTH_GROUPS: dict[str, HealthGroup] = {
 
 
 def health_badge(health: int | None, state: str | None) -> Badge:
-    """Badge of a health number; unknown has its own look, never green. An ended job has no health."""
+    """Unknown is never green."""
     if state == HealthState.ENDED:
         return Badge("ended", "■", "done")
     if health is None or state != HealthState.JUDGED:

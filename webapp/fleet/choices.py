@@ -1,5 +1,3 @@
-"""Stored values with their words: one class per choice."""
-
 from django.db import models
 
 from webapp.lib.translations import gettext_lazy as _
@@ -39,9 +37,7 @@ class LogStoreState(models.TextChoices):
 
 
 class OperatorState(models.TextChoices):
-    """What the operator that deploys a cluster says of its JobManager, unless that is up or
-    starting.
-    """
+    """As the deploying operator reports it."""
 
     NONE = "", _("none")
     BROKEN = "broken", _("not running")
@@ -49,8 +45,6 @@ class OperatorState(models.TextChoices):
 
 
 class Visibility(models.TextChoices):
-    """What Weir can see of a cluster now."""
-
     LIVE = "live", _("seen")
     UNREACHABLE = "unreachable", _("not seen")
     RECORDING = "recording", _("recording")
@@ -62,17 +56,13 @@ class Visibility(models.TextChoices):
 
 
 UNKNOWN_STATUS = "UNKNOWN"
-"""Shown for a job that is not known to have ended, and of which nobody can know the state now."""
+"""Of a job that is not known to have ended, and whose state nobody can know now."""
 
 UNWATCHED_STATUS = "UNWATCHED"
-"""Shown for a job that was not known to have ended when its cluster was removed: nobody asks about
-it any more.
-"""
+"""Of such a job whose cluster was removed."""
 
 
 class HealthState(models.TextChoices):
-    """Why the health of a job is no number, if so."""
-
     JUDGED = "judged", _("judged")
     UNKNOWN = "unknown", _("unknown")
     ENDED = "ended", _("ended")

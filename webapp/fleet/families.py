@@ -1,5 +1,3 @@
-"""Families of jobs: names that differ only by a number or a date."""
-
 import re
 from collections.abc import Mapping
 from typing import Any

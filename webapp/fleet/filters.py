@@ -1,5 +1,3 @@
-"""Filters of clusters, jobs and their events."""
-
 import re
 from typing import Any
 
@@ -21,7 +19,7 @@ _LOWER_CASE = re.compile("[a-z]")
 
 
 class Status(Text):
-    """Accepts unknown states, which a later Flink may add."""
+    """Accepts states that a later Flink may add."""
 
     schema = {**Text.schema, "pattern": rf"^({'|'.join(STATUS_GROUPS)}|[^a-z\u0000]*)$"}
 
@@ -35,14 +33,14 @@ class Status(Text):
 
 
 class NoFilter(Choice):
-    """Selects no rows: a parameter for the reader."""
+    """A parameter that filters nothing."""
 
     def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
         return qs
 
 
 class ClusterLabels(Parameter):
-    """Rows of clusters whose labels match, by the matchers of silences and endpoints."""
+    """By matchers on labels of clusters."""
 
     schema = Text.schema
 
@@ -156,7 +154,7 @@ class FleetFilters(JobFilters):
 
 
 class JobEventFilters(ListFilters):
-    """Filters of a job's page, which hides routine events by default."""
+    """Hides routine events by default."""
 
     kind = Text(method="filter_kind")
     order = newest_first("ts")
@@ -181,7 +179,7 @@ class OfAnyAttempt(OfJob):
 
 
 class OfAttempts(OfJob):
-    """Rows of jobs; with ``attempts=all`` those of one job under all its ids."""
+    """With ``attempts=all`` rows of one job under all its ids."""
 
     attempts = NoFilter(
         (ALL, THIS),

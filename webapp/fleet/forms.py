@@ -1,4 +1,4 @@
-"""The form of a cluster. Secrets are write-only: an empty field keeps the stored one."""
+"""Secrets are write-only: an empty field keeps the stored one."""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ PLACE = "name|url|history_url"
 
 @dataclass
 class Group:
-    """Fields whose names match ``names``; a field is in the first group that it matches."""
+    """A field belongs to the first group whose ``names`` it matches."""
 
     names: str
     title: str
@@ -30,9 +30,7 @@ class Group:
 
     @property
     def is_open(self) -> bool:
-        """Whether it starts open: the first group always, others on errors or with values that are
-        not defaults.
-        """
+        """The first group, and those with errors or other values than defaults."""
         return self.names == PLACE or any(bound.errors or _is_set(bound) for bound in self.fields)
 
 
@@ -83,7 +81,7 @@ class _Lines(forms.CharField):
 
 
 class ClusterForm(forms.ModelForm):
-    """Checks of single fields and of their combination are the model's."""
+    """The model checks fields and their combination."""
 
     secret = _secret_field()
     forget_secret = forms.BooleanField(
@@ -202,9 +200,7 @@ class ClusterForm(forms.ModelForm):
         return cleaned
 
     def _leads_elsewhere(self, sign_in: SignIn, cleaned: dict[str, Any]) -> bool:
-        """Whether the addresses differ from those for which the stored secret was entered; the
-        instance still has the latter.
-        """
+        """Whether the stored secret was entered for other addresses."""
         stored = [getattr(self.instance, name) for name in sign_in.addresses]
         return leads_elsewhere(stored, [cleaned.get(name) or "" for name in sign_in.addresses])
 
@@ -222,7 +218,7 @@ class ClusterForm(forms.ModelForm):
         return groups
 
     def filled(self) -> Cluster:
-        """The cluster as entered, with secrets, unsaved."""
+        """With secrets, unsaved."""
         cluster: Cluster = self.save(commit=False)
         if self.reading_is_locked:
             return cluster

@@ -1,5 +1,3 @@
-"""Jobs by cluster, family or cluster label: counts by health group, and the worst health."""
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,10 +19,7 @@ MOST_SHOWN = 200
 
 @dataclass
 class JobGroup:
-    """``value`` of the grouping, "" if they have none.
-
-    ``counts``: jobs by the slug of a group of health; ``worst``: lowest known health.
-    """
+    """``counts``: jobs by health group; ``worst``: lowest known health."""
 
     value: str
     asked: dict[str, str]
@@ -51,10 +46,7 @@ class JobGroup:
 
 
 def groups(jobs: Any, by: str, clusters: Iterable[Cluster]) -> list[JobGroup]:
-    """``jobs`` with their ``status``; ``by``: ``cluster``, ``family``, or the name of a label.
-
-    Those with the most critical jobs come first, then those with the most warnings. One query.
-    """
+    """``by``: ``cluster``, ``family``, or a label. Most critical jobs first. One query."""
     column = FAMILY if by == FAMILY else CLUSTER
     labels = {cluster.name: cluster.labels for cluster in clusters}
     counted = jobs.order_by().values_list(F(column), in_band())

@@ -1,6 +1,4 @@
-"""Follows the listing of a source: clusters appear, leave, or change address. Returning clusters
-continue their history.
-"""
+"""Follows the listing of a source: clusters appear, leave, return or change address."""
 
 import json
 from collections.abc import Iterable
@@ -45,17 +43,13 @@ FOLLOWED = (
     "prometheus_tenant",
 )
 REPORTED = frozenset({"operator", "operator_state"})
-"""Fields that a source reports anew with each listing. A change of them alone is not reported as a
-changed cluster.
-"""
+"""Reported with each listing: a change of these is no change of the cluster."""
 UNREAD = ("cursor", "sees", "misses")
-"""Large columns that are not needed here."""
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Names that appeared or returned, that changed, and that left; ``refused``: another
-    cluster has the name already."""
+    """``refused``: another cluster has the name."""
 
     came: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -100,7 +94,7 @@ def follow(source: DiscoverySource, listing: Listing, now: datetime) -> Changes:
 
 
 def forget_sources(declared: Iterable[str], now: datetime) -> list[str]:
-    """Removes clusters of sources that are no longer declared. Call it in a transaction."""
+    """Call it in a transaction."""
     names = set(
         Cluster.objects.exclude(found_by="")
         .order_by()
@@ -146,7 +140,7 @@ def _put(
 
 
 def _settle(row: Cluster, source: DiscoverySource, cluster: FoundCluster) -> set[str]:
-    """Give the row what the source lists; returns the names of the fields that changed."""
+    """Returns the names of changed fields."""
     wanted: dict[str, Any] = {
         "url": cluster.url,
         "labels": dict(cluster.labels),
@@ -192,7 +186,7 @@ def _settle(row: Cluster, source: DiscoverySource, cluster: FoundCluster) -> set
 
 
 def _encrypt(secret: str, before: str) -> str:
-    """The stored text if the secret is the same, as each encryption gives another text."""
+    """Keeps the stored text of the same secret: encryption is not deterministic."""
     if not secret:
         return ""
     return before if before and encryption.decrypt(before) == secret else encryption.encrypt(secret)

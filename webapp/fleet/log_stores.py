@@ -1,5 +1,3 @@
-"""Progress of reading log stores, for the pipeline page."""
-
 from datetime import datetime
 from typing import Any
 
@@ -20,9 +18,7 @@ _COLUMNS = (
 
 
 def log_stores(now: datetime) -> dict[str, Any]:
-    """Rows of cluster, badge and share of the history read, problems first; and how many more there
-    are. One query.
-    """
+    """Problems first. One query."""
     stores = [
         (cluster.log_store_at(now), cluster)
         for cluster in Cluster.objects.collected().exclude(log_store_kind="").only(*_COLUMNS)

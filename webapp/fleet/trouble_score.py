@@ -1,4 +1,4 @@
-"""How much trouble an ended job was in, as one number for sorting, as ended jobs have no health."""
+"""One number to sort ended jobs, which have no health."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,10 +16,8 @@ ENDED_WEIGHS_LESS = 8
 
 
 def trouble(job: Mapping[str, Any]) -> int:
-    """0 nothing known … 100 the job is gone. Takes a row of the serving table ``job_current``.
-
-    The state outweighs failed checkpoints, these outweigh back-pressure. Jobs that ended normally
-    come after failed ones, in the order of their trouble.
+    """0 nothing known … 100 the job is gone, for a row of ``job_current``. The state outweighs
+    failed checkpoints, these outweigh back-pressure.
     """
     state = job["state"] or ""
     if state in _OF_STATE:

@@ -1,5 +1,3 @@
-"""Receives a shipper's body: unpack, read, store, count."""
-
 import math
 import threading
 import time
@@ -33,7 +31,7 @@ MAX_CPU_S = 30.0
 """Of all tokens in a window: some 600 MB of lines."""
 MAX_CPU_S_OF_TOKEN = 15.0
 MAX_AT_ONCE = 2
-"""Half of the threads that a process has by default (``WEB_THREADS`` of ``make run``)."""
+"""Half of the default ``WEB_THREADS``."""
 TURN_WITHIN_S = 0.5
 
 
@@ -41,17 +39,14 @@ Found = TypeVar("Found")
 
 
 class Busy(Retryable):
-    """The sender should retry after ``retry_after_s``."""
-
     def __init__(self, message: str, retry_after_s: int) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
 
 
 class Budget:
-    """CPU time by token in the current window, and the threads that read bodies. These have their
-    own threads because at certain stack depths, which a request may happen to have, Python 3.11
-    allocates system memory for each call; a body makes a hundred thousand calls.
+    """CPU time by token in the current window, and threads to read bodies: in the stack of a
+    request, Python 3.11 may allocate system memory for each of a body's hundred thousand calls.
     """
 
     def __init__(self) -> None:
@@ -59,9 +54,7 @@ class Budget:
         self._window, self._spent_s = 0, defaultdict[int, float](float)
 
     def spend(self, token: int, work: Callable[[], Found]) -> Found:
-        """The result of ``work``; its CPU time is counted. Raises :class:`Busy` if the window's
-        budget is used, or too much is running.
-        """
+        """Raises :class:`Busy` if the window's budget is used, or too much is running."""
         self._check(token)
         begun = threading.Event()
         future = self._threads.submit(self._count, token, work, begun)
@@ -107,7 +100,7 @@ if TYPE_CHECKING:
     from ingest.pushed.otlp_metrics import Pushed  # of the extra otlp
 
 ROOM_FOR_S = 5
-"""How often waiting data are counted and cleared; in between a cluster may push without a limit."""
+"""Interval of counting waiting data; in between pushes are unlimited."""
 
 LEAST_REMEMBERED_LINES = 1_000
 """Of each of many processes: checking a line takes 0.2 µs, and a body may name hundreds of
@@ -129,8 +122,8 @@ class Received:
 
 
 def receive(token: PushToken, body: IO[bytes] | None, encoding: str, read: Reader) -> Received:
-    """Store all lines of a body if there is room. Raises the errors of ``Budget.spend``,
-    ``unpacked``, ``read`` and the spool; after an error a repeated body has no duplicates.
+    """Raises the errors of ``Budget.spend``, ``unpacked``, ``read`` and the spool; a repeated body
+    has no duplicates.
     """
     try:
         _need_room()
@@ -146,9 +139,7 @@ def receive(token: PushToken, body: IO[bytes] | None, encoding: str, read: Reade
 def receive_metrics(
     token: PushToken, body: IO[bytes] | None, encoding: str, read: "Callable[[bytes], Pushed]"
 ) -> Received:
-    """Store the samples of a body that Weir needs; raises like :func:`receive`. Samples count like
-    lines.
-    """
+    """As :func:`receive`, for the samples that Weir needs."""
     try:
         _need_room()
         spool = metrics_spool_of(token.cluster.name)
@@ -211,7 +202,7 @@ def _checked(cluster: Cluster) -> str:
 
 
 def _note(token: PushToken, received: Received) -> None:
-    """Update the token's counts. A read-only database is no reason to refuse lines."""
+    """A read-only database is no reason to refuse lines."""
     now = timezone.now()
     changes = {
         "last_used_at": now,

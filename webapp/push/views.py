@@ -1,5 +1,3 @@
-"""Tokens of a cluster's log shippers, and how much each pushed."""
-
 from typing import Any
 
 from django import forms

@@ -1,6 +1,4 @@
-"""Whether there is a provider, and what of it is known without asking: nothing of the protocol is
-imported for it.
-"""
+"""Whether a provider is configured. Imports nothing of the protocol."""
 
 from django.conf import settings
 
@@ -12,10 +10,7 @@ EVERYTHING = "*"
 
 
 class ProviderFails(Exception):
-    """The provider did not answer, or not with what can be believed.
-
-    The message is safe to show; the log has the cause.
-    """
+    """The message is safe to show; the log has the cause."""
 
 
 def is_configured() -> bool:
@@ -23,12 +18,11 @@ def is_configured() -> bool:
 
 
 def redirect_uri() -> str:
-    """Of the public address, whatever host a request names."""
+    """From the public address, not from the host of the request."""
     return f"{settings.WEIR.public_url}/sign-in/oidc/back/"
 
 
 def signed_out_uri() -> str:
-    """Where the provider leads to after somebody signed out there."""
     return f"{settings.WEIR.public_url}/sign-in/"
 
 

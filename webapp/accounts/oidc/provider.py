@@ -1,8 +1,5 @@
-"""What is asked of the provider. Authlib does the protocol: discovery, PKCE, state, nonce,
-signatures, issuer, audience, times.
-
-Settings name the provider, so its addresses are as trusted as they are; a document that names
-another issuer, or leads from https to http, is refused all the same.
+"""Requests to the provider; Authlib does the protocol. A discovery document of another issuer, or
+with http addresses of an https issuer, is refused.
 """
 
 import logging
@@ -24,13 +21,10 @@ from ingest.network.deadlines import TimedAdapter
 from webapp.accounts.oidc.configured import ProviderFails, redirect_uri, signed_out_uri
 
 KEPT_S = 3600
-"""How long the discovery document is used; keys are asked for again when a token is signed by an
-unknown one.
-"""
+"""Lifetime of the discovery document; keys are reloaded when a token has an unknown one."""
 
 TIMEOUT_S, WHOLE_S = 5, 15
 MOST_BYTES = 4 * 1024 * 1024
-"""Of a discovery document, of keys or tokens."""
 CLOCKS_DIFFER_S = 60
 SIGNATURES = (
     "RS256",
@@ -44,7 +38,7 @@ SIGNATURES = (
     "ES512",
     "EdDSA",
 )
-"""By keys of the provider alone: with HS256 the client's secret would be one, and none is none."""
+"""Asymmetric only: HS256 would accept the client's secret as a key."""
 
 ENDPOINTS = (
     "authorization_endpoint",
@@ -54,9 +48,7 @@ ENDPOINTS = (
     "end_session_endpoint",
 )
 _LONGEST_HINT = 4_000
-"""Characters of an ID token that an address can hold; one with many groups is left out, and the
-provider may ask who is meant.
-"""
+"""Longest ID token in a URL; without it the provider may ask who is meant."""
 
 _WENT_WRONG = (
     AuthlibBaseError,
@@ -73,9 +65,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Arrived:
-    """``claims`` about who signed in there, ``email`` only where it is verified.
-
-    ``sign_out``: an address that ends the session there, "" if the provider has none.
+    """``email`` is in ``claims`` only if verified. ``sign_out``: URL that ends the session at the
+    provider, "" without one.
     """
 
     claims: dict[str, Any]
@@ -83,10 +74,8 @@ class Arrived:
 
 
 def start() -> Mapping[str, str]:
-    """``url``: where the browser goes. ``state``, ``nonce`` and ``code_verifier``: needed for the
-    way back.
-
-    Raises :class:`ProviderFails`.
+    """``url`` for the browser; ``state``, ``nonce`` and ``code_verifier`` for the way back. Raises
+    :class:`ProviderFails`.
     """
     try:
         parameters: Mapping[str, str] = _app().create_authorization_url(redirect_uri())
@@ -115,10 +104,8 @@ def finish(code: str, nonce: str, code_verifier: str) -> Arrived:
 
 
 def _claims(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Of all answers, where the first counts. An address is among them where the first answer that
-    says whether it is verified says so.
-
-    OpenID Connect Core 5.1: ``email_verified`` is of the ``email`` beside it.
+    """The first answer wins. ``email`` needs ``email_verified`` of the same answer (OpenID Connect
+    Core 5.1).
     """
     names = ("email", "email_verified")
     complete = next((answer for answer in answers if all(name in answer for name in names)), {})
@@ -156,7 +143,7 @@ def _app() -> Any:
 
 
 class _Session(OAuth2Session):  # type: ignore[misc]  # Authlib has no types
-    """A provider that drips does not hold a sign-in: each request ends in time."""
+    """Bounds requests to a provider that answers slowly."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -170,7 +157,7 @@ class _App(DjangoOAuth2App):  # type: ignore[misc]  # Authlib has no types
 
 @lru_cache(maxsize=1)
 def _discovered(issuer: str, client_id: str, client_secret: str, scopes: str, hour: int) -> Any:
-    """Kept only where it was found good: what raises is not kept."""
+    """An error is not cached."""
     app = _App(
         DjangoIntegration("oidc"),
         name="oidc",
@@ -198,9 +185,7 @@ def _discovered(issuer: str, client_id: str, client_secret: str, scopes: str, ho
 
 
 def _failure(error: Exception) -> ProviderFails:
-    """Errors of libraries may repeat what was sent, so only their kind is logged, and what OAuth
-    itself says.
-    """
+    """Logs only error types and OAuth's codes: texts of libraries may repeat what was sent."""
     reason = getattr(error, "error", "") or (str(error) if type(error) is ValueError else "")
     logger.warning(
         "sign-in by OpenID Connect failed: %s %s", type(error).__name__, str(reason)[:200]

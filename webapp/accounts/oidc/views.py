@@ -1,6 +1,5 @@
-"""To the provider and back.
-
-What has to be there again lies in a signed cookie, so that whoever starts a sign-in fills no table.
+"""Redirects to the provider and back. The state is in a signed cookie, so that starting sign-ins
+fills no table.
 """
 
 import secrets
@@ -26,10 +25,7 @@ from webapp.accounts.oidc.configured import ProviderFails, is_configured
 
 COOKIE, SALT, LIFETIME_S = "weir_oidc", "weir.accounts.oidc", 600
 SIGN_OUT = "oidc_sign_out"
-"""In a session: where it is ended at the provider.
-
-Kept from the sign-in on, so that signing out here asks nobody.
-"""
+"""Session key of the URL that ends the session at the provider."""
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 _LONGEST_COOKIE, _LONGEST_NEXT, _LONGEST_CODE = 4_000, 1_500, 4_000
@@ -117,7 +113,7 @@ def _back(request: HttpRequest) -> HttpResponse:
 
 
 def own(request: HttpRequest, after: str) -> str:
-    """``after`` where it is the path of a page of ours; else ""."""
+    """``after`` if it is a path of Weir, else ""."""
     is_own = after.startswith("/") and len(after) <= _LONGEST_NEXT
     hosts = {request.get_host()}
     safe = is_own and url_has_allowed_host_and_scheme(after, hosts, request.is_secure())

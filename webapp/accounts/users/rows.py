@@ -14,7 +14,7 @@ CLOSED = Badge("closed", "■", "unknown")
 
 @dataclass(frozen=True)
 class Person:
-    """``grants``: lines of what they see; ``None``: everything."""
+    """``grants``: one per line; None: everything."""
 
     user: User
     role: Role
@@ -33,7 +33,7 @@ def listed() -> QuerySet[User]:
 
 
 def person(user: Any) -> Person:
-    """Of a row of :func:`listed`."""
+    """``user``: of :func:`listed`."""
     role = role_in({group.name for group in user.groups.all()}, user.is_superuser)
     return Person(user, role, seen(user), user.token_count)
 

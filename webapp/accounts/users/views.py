@@ -1,5 +1,3 @@
-"""People: the list, one of them, and what administrators of the whole fleet do with them."""
-
 from typing import Any
 
 from django.conf import settings
@@ -36,7 +34,7 @@ def users(request: HttpRequest) -> HttpResponse:
 @require_POST
 @never_cache
 def add(request: HttpRequest) -> HttpResponse:
-    """The answer is the only page that ever shows the password."""
+    """Only this answer shows the password."""
     form = NewPersonForm(request.POST)
     if form.is_valid():
         try:

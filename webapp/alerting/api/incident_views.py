@@ -1,5 +1,3 @@
-"""Incidents over the API: read them with their findings and alerts, acknowledge and silence them."""
-
 from datetime import timedelta
 from typing import Any
 

@@ -1,7 +1,3 @@
-"""Alerts over the API: read them, acknowledge them; silences, settings and thresholds: read,
-make and remove.
-"""
-
 from typing import Any
 
 from django.shortcuts import get_object_or_404

@@ -1,7 +1,3 @@
-"""One alert: the state of one rule for one subject, from when it was first seen until it is
-resolved.
-"""
-
 from datetime import datetime
 from typing import ClassVar, Self
 
@@ -36,9 +32,7 @@ class AlertQuerySet(models.QuerySet["Alert"]):
         return self.filter(of_jobs([job_id], cluster))
 
     def unacknowledged(self) -> Self:
-        """Firing, not acknowledged, not muted, and not long past in a recording: the count in the
-        header.
-        """
+        """The count in the header."""
         return self.firing().filter(
             acknowledged_at__isnull=True, muted_by=Mute.NONE, recorded=False
         )
@@ -47,15 +41,11 @@ class AlertQuerySet(models.QuerySet["Alert"]):
         return self.filter(notify_since__isnull=False, muted_by=Mute.NONE)
 
     def with_names(self) -> Self:
-        """Alerts with their finding's ``related``, to recognise names in titles; null if the
-        finding is gone.
-        """
+        """With the finding's ``related``, to recognise names in titles."""
         return self.annotate(related=models.F("finding__related"))
 
     def with_all_names(self) -> Self:
-        """As :meth:`with_names`, and with the finding's ``data`` for the names in all its texts. It
-        may be long: for a single alert.
-        """
+        """Also with the finding's ``data``, which may be long."""
         return self.with_names().annotate(data=models.F("finding__data"))
 
     def overlapping(self, start: datetime, end: datetime) -> Self:
@@ -66,10 +56,9 @@ class AlertQuerySet(models.QuerySet["Alert"]):
 
 @scoped()
 class Alert(models.Model):
-    """Only the evaluation writes alerts, under its lease; people only write acknowledgements.
-
-    ``starts_at``, ``ends_at`` and ``episode_at`` are data time, all other instants are Weir's own.
-    Texts are those of its finding when it last changed or was notified.
+    """Written by the evaluation under its lease; people write acknowledgements only. ``starts_at``,
+    ``ends_at`` and ``episode_at`` are data time, other instants Weir's. Texts are the finding's at
+    its last change or notice.
     """
 
     uid = models.CharField(max_length=40, unique=True, default=alert_uid, editable=False)
@@ -223,9 +212,7 @@ class Alert(models.Model):
 
     @property
     def group_key(self) -> str:
-        """The group's key; for readers of some clusters the key of this cluster, even if others
-        share the group.
-        """
+        """Readers of some clusters see the key of this cluster, even if others share the group."""
         is_seen = scopes.current().holds(self.group.cluster)
         return (self.group if is_seen else AlertGroup(cluster=self.cluster, family=self.family)).key
 
@@ -244,7 +231,7 @@ class Alert(models.Model):
 
 @scoped_as("alerting.Alert", by="alert")
 class AlertEvent(models.Model):
-    """One line of an alert's history. ``at`` is data time for events in the data, else Weir's time."""
+    """``at`` is data time for events in the data, else Weir's."""
 
     alert = models.ForeignKey(Alert, on_delete=models.CASCADE, related_name="events")
     at = models.DateTimeField()

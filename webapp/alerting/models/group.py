@@ -1,4 +1,4 @@
-"""Alerts that are in one notice: those of one cluster and one family of rules."""
+"""A notice contains alerts of one group: one cluster and one family of rules."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -28,7 +28,7 @@ class AlertGroupQuerySet(models.QuerySet["AlertGroup"]):
 
 @scoped()
 class AlertGroup(models.Model):
-    """``cluster`` is empty for storage roots, which belong to none."""
+    """``cluster``: empty for storage roots."""
 
     cluster = models.CharField(max_length=100, blank=True)
     family = models.CharField(max_length=64)

@@ -1,5 +1,3 @@
-"""Silences: when nobody is notified of matching alerts."""
-
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
@@ -20,8 +18,8 @@ class SilenceQuerySet(models.QuerySet["Silence"]):
 
 @scoped()
 class Silence(models.Model):
-    """From ``starts_at`` to ``ends_at``, which an early end changes. ``matchers``: a list of at
-    least one ``{"label", "operator", "value"}``; all must match.
+    """``matchers``: at least one ``{"label", "operator", "value"}``; all must match. An early end
+    changes ``ends_at``.
     """
 
     matchers = models.JSONField(default=list)
@@ -59,7 +57,7 @@ class Silence(models.Model):
 
     @property
     def pinned(self) -> str:
-        """The single cluster that its matchers name; empty if they may match alerts of several."""
+        """The only cluster that its matchers name; else empty."""
         return named_cluster(as_entered(self.matchers))
 
     @property

@@ -1,5 +1,3 @@
-"""Settings of a rule's alerts. The narrowest scope wins: job, then cluster, then all."""
-
 from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext
@@ -10,7 +8,7 @@ from webapp.lib.scoped_rows import scoped
 
 @scoped(also_of_all=True)
 class RuleSetting(models.Model):
-    """Empty columns inherit from the wider scope, at last from the default."""
+    """The narrowest scope wins: job, cluster, all. Empty columns inherit."""
 
     rule = models.CharField(max_length=64)
     cluster = models.CharField(max_length=100, blank=True, help_text="empty for all clusters")

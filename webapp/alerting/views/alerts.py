@@ -1,5 +1,3 @@
-"""Pages of alerts: the list with filters, one alert with its history, and people's actions."""
-
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, cast
@@ -111,9 +109,7 @@ def alert(request: HttpRequest, uid: str) -> HttpResponse:
 @operators_only
 @require_POST
 def acknowledge(request: HttpRequest) -> HttpResponse:
-    """Acknowledge the ticked alerts, or ``only`` one; with ``take_back``, take the acknowledgement
-    back.
-    """
+    """The ticked alerts, or ``only`` one."""
     only = request.POST.get("only")
     chosen = [only] if only else request.POST.getlist("uid")
     uids = [uid[:40].replace("\x00", "") for uid in chosen[: actions.AT_ONCE]]

@@ -1,5 +1,3 @@
-"""Pages of silences: current, future and past ones; creating and ending them."""
-
 from typing import Any
 
 from django.contrib import messages
@@ -90,9 +88,7 @@ def silence_end(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_GET
 def matching(request: HttpRequest) -> HttpResponse:
-    """How many open alerts the matchers of a form would mute now; requested by htmx while they are
-    typed.
-    """
+    """How many open alerts a silence would mute now."""
     return render(request, "alerting/_matching.html", _preview(request.GET.get("matchers", "")))
 
 

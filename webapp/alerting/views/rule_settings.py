@@ -1,5 +1,3 @@
-"""Pages of rule settings: alerting and thresholds, with author and scope."""
-
 from typing import Any
 
 from django import forms
@@ -31,7 +29,7 @@ MOST_LISTED = 500
 
 
 class RuleSettingForm(forms.Form):
-    """Empty fields inherit from the wider scope or the default."""
+    """Empty fields inherit."""
 
     severity = forms.ChoiceField(
         required=False,
@@ -88,7 +86,6 @@ def rule_settings(request: HttpRequest) -> HttpResponse:
 @operators_only
 @require_http_methods(["GET", "POST"])
 def rule_setting(request: HttpRequest) -> HttpResponse:
-    """One rule in one scope."""
     parameters = request.POST if request.method == "POST" else request.GET
     rule, cluster, job_id = (
         parameters.get(name, "")[:100].replace("\x00", "") for name in ("rule", "cluster", "job_id")
@@ -155,7 +152,7 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_POST
 def threshold_save(request: HttpRequest) -> HttpResponse:
-    """Save thresholds of one rule, for a job, a cluster or all; empty ones stay unchanged."""
+    """Empty ones stay unchanged."""
     cluster, job_id, rule = (
         request.POST.get(name, "")[:100].replace("\x00", "")
         for name in ("cluster", "job_id", "rule")

@@ -1,6 +1,4 @@
-"""What the chat bots of Feishu, DingTalk and WeCom share: they always answer 200, with the result
-in the body.
-"""
+"""Shared by bots that always answer 200 with the result in the body."""
 
 import json
 from collections.abc import Callable
@@ -24,8 +22,8 @@ _WIDE = str.maketrans(
 
 
 def widened(text: str) -> str:
-    """Replace characters of Markdown and tags by full-width forms: these dialects have no escape
-    that all clients support, and a name must neither mention people nor load a picture.
+    """Full-width forms of Markdown and tag characters: these dialects have no escape that all
+    clients support, and names must neither mention people nor load pictures.
     """
     return text.translate(_WIDE)
 
@@ -62,7 +60,6 @@ def plain_block(alert: NoticeAlert) -> str:
 
 
 def markdown_block(alert: NoticeAlert) -> str:
-    """One alert in the Markdown that DingTalk and WeCom share, with a link to its page."""
     title = widened(line(alert.title, 250))
     link = alert.links.get("alert", "").replace("(", "%28").replace(")", "%29")
     lines = [

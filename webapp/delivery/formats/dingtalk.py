@@ -1,4 +1,4 @@
-"""Custom robots of DingTalk: Markdown, signed in the address if the robot requires it."""
+"""Robots of DingTalk: Markdown, optionally signed in the URL."""
 
 import base64
 import hashlib
@@ -14,7 +14,7 @@ from webapp.delivery.titles import title_of
 from webapp.lib.translations import gettext_lazy as _
 
 MOST_BYTES = 15_000
-"""The robot takes 20,000 bytes in all."""
+"""Of 20,000 bytes."""
 
 
 def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:

@@ -1,4 +1,4 @@
-"""Custom bots of Feishu and Lark: a card of plain text, signed if the bot requires it."""
+"""Bots of Feishu and Lark: a card of plain text, optionally signed."""
 
 import base64
 import hashlib
@@ -14,7 +14,7 @@ from webapp.delivery.titles import leading, title_of
 from webapp.lib.translations import gettext_lazy as _
 
 MOST_BYTES = 18_000
-"""The bot takes 20 KB in all; the rest is for what stands around the text."""
+"""Of 20 KB."""
 _COLOURS = {"critical": "red", "warning": "orange", "info": "blue"}
 
 
@@ -48,7 +48,7 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
 
 
 def signature(secret: str, timestamp_s: int) -> str:
-    """By the bot's documentation, the key is timestamp and secret, and the message is empty."""
+    """The key is timestamp and secret, the message is empty (the bot's documentation)."""
     return base64.b64encode(
         hmac.new(f"{timestamp_s}\n{secret}".encode(), b"", hashlib.sha256).digest()
     ).decode()

@@ -1,7 +1,4 @@
-"""Slack's incoming webhooks, as Block Kit.
-
-Names go through :func:`escaped`, so that they mention nobody.
-"""
+"""Slack's incoming webhooks (Block Kit)."""
 
 from datetime import datetime
 from typing import Any
@@ -27,7 +24,7 @@ _FORMATTING = str.maketrans({"*": "∗", "_": "_\u200b", "`": "ˋ", "~": "∼"})
 
 
 def escaped(text: str) -> str:
-    """Slack's three entities, and the signs of its formatting."""
+    """So that names mention nobody and format nothing."""
     return (
         text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").translate(_FORMATTING)
     )

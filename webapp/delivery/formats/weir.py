@@ -1,6 +1,4 @@
-"""Weir's own JSON, signed as the Standard Webhooks specification says; described by
-:data:`SCHEMA`.
-"""
+"""Weir's JSON, signed by the Standard Webhooks specification."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +13,6 @@ VERSION = 1
 
 
 def document(notice: Notice) -> dict[str, Any]:
-    """``type`` is ``alerts.`` and the kind; the notice itself is ``data``."""
     data = json.loads(notice.to_json())
     return {
         "type": f"alerts.{notice.kind}",

@@ -1,5 +1,3 @@
-"""A receiver of alerts: its address, its format, and which alerts it gets."""
-
 from datetime import datetime
 
 from django.db import models
@@ -14,7 +12,7 @@ from webapp.lib.scoped_rows import fleet_wide
 
 @fleet_wide()
 class Endpoint(models.Model):
-    """Addresses are encrypted for all formats: those of chat bots contain a password."""
+    """Addresses are encrypted: those of chat bots contain a password."""
 
     name = models.CharField(max_length=100, unique=True)
     format = models.CharField(max_length=16, choices=FormatName.choices, default=FormatName.WEIR)
@@ -59,7 +57,7 @@ class Endpoint(models.Model):
 
     @property
     def url(self) -> str:
-        """The decrypted address, only for sending."""
+        """Decrypted, only for sending."""
         return encryption.decrypt(self.url_encrypted) if self.url_encrypted else ""
 
     @property
@@ -75,7 +73,7 @@ class Endpoint(models.Model):
         return SEVERITY_RANK[Severity(self.min_severity)]
 
     def secrets_at(self, now: datetime) -> tuple[str, ...]:
-        """All current signing secrets, the newest first."""
+        """Current signing secrets, newest first."""
         previous = self.previous_secret_until is not None and now < self.previous_secret_until
         kept = [self.secret_encrypted, self.previous_secret_encrypted if previous else ""]
         return tuple(encryption.decrypt(text) for text in kept if text)

@@ -1,5 +1,3 @@
-"""Pages of deliveries: the log with filters, one delivery with its attempts, and replays."""
-
 import json
 from typing import Any
 

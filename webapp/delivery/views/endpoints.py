@@ -1,5 +1,3 @@
-"""Pages of endpoints: receivers, whether they work, and actions."""
-
 from typing import Any
 
 from django.contrib import messages
@@ -90,7 +88,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @never_cache
 def rotate(request: HttpRequest, pk: int) -> HttpResponse:
-    """The answer is the only page that ever shows the secret."""
+    """Only this answer shows the secret."""
     shown = _endpoint(pk)
     try:
         secret = orders.rotate(shown, timezone.now())
@@ -104,7 +102,6 @@ def rotate(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_POST
 def test(request: HttpRequest, pk: int) -> HttpResponse:
-    """The delivery's page shows how it went."""
     return redirect(
         "delivery",
         orders.request_test(_endpoint(pk), request.user.get_username(), timezone.now()).uid,

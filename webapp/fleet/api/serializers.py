@@ -1,5 +1,3 @@
-"""Clusters, jobs and their events as JSON. Names include units."""
-
 from typing import Any
 
 from rest_framework import serializers
@@ -89,7 +87,7 @@ class JobSerializer(ServedSerializer[JobCurrent]):
         exclude = ("id", "trouble", *HEAVY)
 
     def to_representation(self, instance: JobCurrent) -> dict[str, Any]:
-        """As on pages: a job with unknown state has no health, whatever it was when last judged."""
+        """A job of unknown state has no health."""
         shown: dict[str, Any] = super().to_representation(instance)
         if shown["status"] in (UNKNOWN_STATUS, UNWATCHED_STATUS):
             shown |= {"health": None, "health_state": HealthState.UNKNOWN}

@@ -1,5 +1,3 @@
-"""Clusters and jobs over the API."""
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Freshness of the data, for the footer of every page."""
-
 from typing import Any
 
 from django.http import HttpRequest
@@ -9,5 +7,5 @@ from webapp.fleet.pipeline_status.status import recent_status
 
 
 def pipeline_status(request: HttpRequest) -> dict[str, Any]:
-    """``pipeline_status`` in templates; read only if a template uses it."""
+    """Read on first use."""
     return {"pipeline_status": SimpleLazyObject(recent_status)}

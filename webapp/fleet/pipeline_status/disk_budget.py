@@ -1,7 +1,4 @@
-"""Weir stops collecting before it fills a disk, and continues by itself when there is room again.
-It still processes collected data, which needs the remaining room. Nothing at all can be stored only
-below :data:`~webapp.fleet.pipeline_status.writability.LEAST_FREE_BYTES`.
-"""
+"""Collecting stops before a disk is full, and resumes by itself. Collected data is still processed."""
 
 import shutil
 from collections.abc import Iterator
@@ -17,13 +14,11 @@ from webapp.work.models import KeptSize, PipelineAlarm
 CODE = "disk.budget"
 KEPT = "kept"
 MORE_TO_RESUME = 1.1
-"""So much more than the limit has to be free, so that nothing stops and starts with every file."""
+"""So that collecting does not flap around the limit."""
 
 
 def disks() -> Iterator[tuple[Path, int]]:
-    """Each disk once, by the first of Weir's folders on it, with its free bytes. Object stores are
-    no disks.
-    """
+    """Each local disk once, with its free bytes."""
     known = set()
     homes = (settings.WEIR.home, Path(settings.WEIR.sqlite_file or settings.WEIR.home).parent)
     for folder in (
@@ -43,12 +38,11 @@ def disks() -> Iterator[tuple[Path, int]]:
 
 
 def kept_bytes() -> int:
-    """Size of everything Weir stores, as last measured."""
+    """As last measured."""
     return KeptSize.objects.exclude(area="tables").aggregate(total=Sum("size_bytes"))["total"] or 0
 
 
 def problems() -> list[Problem]:
-    """Empty if there is room."""
     listed = []
     least = settings.WEIR.least_free_mb * 1_000_000
     for folder, free_bytes in disks():
@@ -78,7 +72,7 @@ def problems() -> list[Problem]:
 
 
 def why_stopped() -> str:
-    """A sentence; "" if there is room."""
+    """ "" if there is room."""
     return next((problem.detail for problem in problems()), "")
 
 

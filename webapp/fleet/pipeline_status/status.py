@@ -1,5 +1,3 @@
-"""Freshness of the data on pages, and whether the pipeline runs."""
-
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -22,8 +20,8 @@ CACHED_FOR_S = 5
 
 @dataclass(frozen=True)
 class PipelineStatus:
-    """``judged_to``: last judgement of all running jobs of answering clusters, shown on pages.
-    ``loaded_at``: last arrival of data. ``spark_at``: last cycle that found all of the lake loaded.
+    """``judged_to``: last judgement of running jobs of answering clusters. ``loaded_at``: last
+    arrival of data. ``spark_at``: last cycle that left nothing to load.
     """
 
     at: datetime
@@ -52,12 +50,12 @@ class PipelineStatus:
 
     @property
     def is_present(self) -> bool:
-        """Whether data counts as current: Weir runs, nothing is late, and every cluster answers."""
+        """Weir runs, nothing is late, every cluster answers."""
         return self.is_healthy and not self.unreachable_clusters
 
 
 def status(now: datetime) -> PipelineStatus:
-    """Read with six small queries. A user of some clusters sees only theirs."""
+    """Six small queries, within the reader's scope."""
     with (
         scopes.everything()
     ):  # whether Weir runs concerns everybody; what is wrong with it names clusters and roots

@@ -1,5 +1,3 @@
-"""Endpoints for log shippers (JSON records, OTLP, Loki's protocol) and for metric reporters."""
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -114,7 +112,6 @@ class JsonPushView(PushView):
 
 @contextmanager
 def _extra_otlp() -> Iterator[None]:
-    """A context for imports from the extra ``otlp``."""
     try:
         yield
     except ModuleNotFoundError as error:

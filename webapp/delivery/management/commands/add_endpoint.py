@@ -90,7 +90,6 @@ def _url(name: str) -> str | None:
 
 
 def _credential(name: str) -> str | None:
-    """Prompts only if the format needs a credential."""
     given = os.environ.get(CREDENTIAL_VARIABLE, "")
     return given or (
         _prompt(FORMATS[name].credential) if FORMATS[name].credential_required else None

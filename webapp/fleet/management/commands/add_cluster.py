@@ -38,7 +38,7 @@ OPTIONS = {
     "--cert": "client_cert_file",
     "--key": "client_key_file",
 }
-"""Those that fill a column of a cluster as they stand."""
+"""Options that fill one column."""
 
 
 class Command(PreparedCommand):
@@ -51,7 +51,7 @@ class Command(PreparedCommand):
     )
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        """Allows options between name and address, where argparse would miss the address."""
+        """argparse misses an address behind options."""
         parser = super().create_parser(prog_name, subcommand, **kwargs)
         # argparse has no switch for it
         parser.parse_args = parser.parse_intermixed_args  # type: ignore[method-assign]

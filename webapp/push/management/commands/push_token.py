@@ -1,5 +1,3 @@
-"""Issue a token by which a log shipper pushes lines of one cluster."""
-
 from argparse import ArgumentParser
 from typing import Any
 
