@@ -24,7 +24,6 @@ from webapp.accounts.roles import may_operate, role_of
 from webapp.accounts.viewers import me
 from webapp.lib import grants
 from webapp.lib.matchers import BadMatcher
-from webapp.lib.quantities import duration_text
 from webapp.lib.translations import gettext_lazy as _
 
 MOST_TOKENS = 50
@@ -176,9 +175,5 @@ def _page(
         "token_form": token_form,
         "tokens": ApiToken.objects.filter(user=me(request)),
         "role": role.group if role else "",
-        "session_age": duration_text(settings.WEIR.session_age_s * 1000),
-        "session_idle": duration_text(settings.WEIR.session_idle_s * 1000)
-        if settings.WEIR.session_idle_s
-        else "",
     }
     return render(request, "accounts/account.html", context)

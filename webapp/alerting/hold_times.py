@@ -7,7 +7,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from webapp.alerting.alert_rows import LIFE_ONLY, ROWS_AT_ONCE, Written, life_of, put
 from webapp.alerting.choices import OPEN, AlertState
-from webapp.alerting.lifecycle import Policy, Step, end_without_finding, resolves_at, tick
+from webapp.alerting.lifecycle import Step, end_without_finding, resolves_at, tick
 from webapp.alerting.models import Alert
 from webapp.alerting.muting import UNREAD
 from webapp.alerting.policies import Policies
@@ -36,12 +36,7 @@ def hold(pks: list[int], policies: Policies, now: datetime) -> int:
     for row in rows.select_for_update(of=("self",)):
         last, has_finding = life_of(row), bool(vars(row)["has_finding"])
         rule_policy = policies.rule_policy(row.rule, row.cluster, row.job_id, row.job_name)
-        policy = Policy(
-            rule_policy.alerts,
-            rule_policy.hold_before,
-            rule_policy.hold_after,
-            policies.is_recorded(row.cluster),
-        )
+        policy = rule_policy.policy(row.severity_rank, recorded=policies.is_recorded(row.cluster))
         step: Step = (
             tick(last, policy, now) if has_finding else end_without_finding(last, policy, now)
         )

@@ -164,22 +164,25 @@ class Network:
         return Answer(elapsed(), 250, body=reply.encode())
 
 
-def code_of(error: BaseException) -> str:
-    if isinstance(error, (TimeoutError, aiohttp.ServerTimeoutError)):
-        return "timeout"
-    if isinstance(
-        error, (aiohttp.ClientConnectorCertificateError, aiohttp.ClientSSLError, ssl.SSLError)
-    ):
-        return "tls"
-    if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return "unknown_name"
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return "no_connection"
-    if isinstance(error, (aiohttp.ServerDisconnectedError, ConnectionError, aiohttp.ClientOSError)):
-        return "connection_lost"
-    if isinstance(
-        error,
+_CODES: tuple[tuple[str, tuple[type[BaseException], ...]], ...] = (
+    ("timeout", (TimeoutError, aiohttp.ServerTimeoutError)),
+    (
+        "tls",
+        (aiohttp.ClientConnectorCertificateError, aiohttp.ClientSSLError, ssl.SSLError),
+    ),
+    ("unknown_name", (aiohttp.ClientConnectorDNSError,)),
+    ("no_connection", (aiohttp.ClientConnectorError,)),
+    (
+        "connection_lost",
+        (aiohttp.ServerDisconnectedError, ConnectionError, aiohttp.ClientOSError),
+    ),
+    (
+        "no_http",
         (aiohttp.ClientResponseError, aiohttp.ClientPayloadError, aiohttp.http.HttpProcessingError),
-    ):
-        return "no_http"
-    return "failed"
+    ),
+)
+"""The code of a failed attempt; subclasses come before their bases."""
+
+
+def code_of(error: BaseException) -> str:
+    return next((code for code, kinds in _CODES if isinstance(error, kinds)), "failed")

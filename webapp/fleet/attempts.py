@@ -4,7 +4,7 @@ that was over; jobs of one name that run side by side are different jobs.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -49,15 +49,11 @@ class ChangedLinks:
 
 def link_loaded(rows: Sequence[Mapping[str, Any]]) -> ChangedLinks:
     """Link loaded rows of ``job_current``. Jobs without a name have one attempt."""
-    nameless: dict[str, list[str]] = defaultdict(list)
-    for row in rows:
-        if not row["name"]:
-            nameless[row["cluster"]].append(row["job_id"])
-    for cluster, job_ids in nameless.items():
-        for some in chunks(job_ids, ROWS_AT_ONCE):
-            JobCurrent.objects.filter(cluster=cluster, job_id__in=some, first_attempt_id="").update(
-                first_attempt_id=F("job_id")
-            )
+    nameless = ((row["cluster"], row["job_id"]) for row in rows if not row["name"])
+    for cluster, job_ids in _by_cluster(nameless):
+        JobCurrent.objects.filter(cluster=cluster, job_id__in=job_ids, first_attempt_id="").update(
+            first_attempt_id=F("job_id")
+        )
     return link({(row["cluster"], row["name"]) for row in rows if row["name"]})
 
 
@@ -66,12 +62,8 @@ def link(names: Iterable[tuple[str, str]]) -> ChangedLinks:
     for 500 names.
     """
     links = ChangedLinks({}, [])
-    by_cluster: dict[str, set[str]] = defaultdict(set)
-    for cluster, name in names:
-        by_cluster[cluster].add(name)
-    for cluster, of_cluster in by_cluster.items():
-        for some in chunks(sorted(of_cluster), ROWS_AT_ONCE):
-            _link(cluster, some, links)
+    for cluster, some in _by_cluster(names):
+        _link(cluster, some, links)
     return links
 
 
@@ -159,15 +151,12 @@ def lived_in(job: JobCurrent, start: datetime, end: datetime) -> bool:
 
 def first_attempts(jobs: Iterable[Job]) -> dict[Job, str]:
     """(cluster, job id) → id of the first attempt, its own if no other is known."""
-    ids: dict[str, set[str]] = defaultdict(set)
-    for cluster, job_id in jobs:
-        ids[cluster].add(job_id)
-    first = {(cluster, job_id): job_id for cluster, some in ids.items() for job_id in some}
-    for cluster, of_cluster in ids.items():
-        for part in chunks(sorted(of_cluster), ROWS_AT_ONCE):
-            rows = JobCurrent.objects.filter(cluster=cluster, job_id__in=part)
-            for job_id, first_id in rows.values_list("job_id", "first_attempt_id"):
-                first[cluster, job_id] = first_id or job_id
+    first: dict[Job, str] = {}
+    for cluster, some in _by_cluster(jobs):
+        first |= {(cluster, job_id): job_id for job_id in some}
+        rows = JobCurrent.objects.filter(cluster=cluster, job_id__in=some)
+        for job_id, first_id in rows.values_list("job_id", "first_attempt_id"):
+            first[cluster, job_id] = first_id or job_id
     return first
 
 
@@ -195,19 +184,25 @@ def _jobs_with(attempt: Q) -> Q:
 
 def ids_by_first_attempt(firsts: Iterable[Job]) -> dict[Job, list[str]]:
     """(cluster, first attempt) → all attempts, newest last. One query per cluster and 500 jobs."""
-    wanted: dict[str, set[str]] = defaultdict(set)
-    for cluster, first_id in firsts:
-        wanted[cluster].add(first_id)
     ids: dict[Job, list[str]] = {}
-    for cluster, of_cluster in wanted.items():
-        for part in chunks(sorted(of_cluster), ROWS_AT_ONCE):
-            rows = JobCurrent.objects.filter(cluster=cluster, first_attempt_id__in=part)
-            for first_id, job_id in rows.order_by("is_newest_attempt", "id").values_list(
-                "first_attempt_id", "job_id"
-            ):
-                ids.setdefault((cluster, first_id), []).append(job_id)
-        for first_id in of_cluster:
+    for cluster, some in _by_cluster(firsts):
+        rows = JobCurrent.objects.filter(cluster=cluster, first_attempt_id__in=some)
+        for first_id, job_id in rows.order_by("is_newest_attempt", "id").values_list(
+            "first_attempt_id", "job_id"
+        ):
+            ids.setdefault((cluster, first_id), []).append(job_id)
+        for first_id in some:
             known = ids.setdefault((cluster, first_id), [])
             if first_id not in known:
                 known.insert(0, first_id)
     return ids
+
+
+def _by_cluster(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, list[str]]]:
+    """Cluster with its ids or names, at most 500 at once."""
+    by_cluster: dict[str, set[str]] = defaultdict(set)
+    for cluster, text in pairs:
+        by_cluster[cluster].add(text)
+    for cluster, texts in by_cluster.items():
+        for some in chunks(sorted(texts), ROWS_AT_ONCE):
+            yield cluster, some

@@ -58,13 +58,6 @@ FLEET_COLUMNS = (
         hint=_("full state of the newest completed checkpoint"),
     ),
     Column(
-        _("Uploaded"),
-        "uploaded",
-        "widest",
-        numeric=True,
-        hint=_("by the newest completed checkpoint"),
-    ),
-    Column(
         _("Pressure"),
         "pressure",
         "wide",
@@ -125,12 +118,11 @@ def headings(columns: Iterable[Column], sort: str, descending: bool) -> list[Hea
 def _heading(column: Column, sort: str, descending: bool) -> Heading:
     if not column.sort:
         return Heading(column)
-    if sort != column.sort:
-        return Heading(
-            column, f"-{column.sort}" if column.numeric or column.sort == "failed" else column.sort
-        )
+    is_current = sort == column.sort
+    figures_first = column.numeric or column.sort == "failed"
+    next_descending = not descending if is_current else figures_first
     return Heading(
         column,
-        column.sort if descending else f"-{column.sort}",
-        "descending" if descending else "ascending",
+        f"-{column.sort}" if next_descending else column.sort,
+        ("descending" if descending else "ascending") if is_current else "",
     )

@@ -58,11 +58,9 @@ FLEET_SORTS: dict[str, Sort] = {
     for sort in (
         Sort("health", "health", descending=False),
         Sort("name", "name", "", descending=False),
-        Sort("cluster", "cluster", descending=False),
         Sort("state", "state", "", descending=False),
         Sort("duration", "end_to_end_p95_ms", -1.0),
         Sort("size", "state_bytes", -1),
-        Sort("uploaded", "checkpointed_bytes", -1),
         Sort("failed", "recent_failed", -1),
         Sort("pressure", "pressured_share", -1.0),
         Sort("restarts", "restarts", -1),

@@ -1,7 +1,6 @@
 from dataclasses import dataclass
-from typing import Any
 
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 
 from webapp.accounts.models import User
 from webapp.accounts.roles import Role, role_in
@@ -19,7 +18,6 @@ class Person:
     user: User
     role: Role
     grants: list[str] | None
-    tokens: int
 
     @property
     def badge(self) -> Badge:
@@ -27,15 +25,13 @@ class Person:
 
 
 def listed() -> QuerySet[User]:
-    return User.objects.annotate(token_count=Count("api_tokens", distinct=True)).prefetch_related(
-        "groups"
-    )
+    return User.objects.prefetch_related("groups")
 
 
-def person(user: Any) -> Person:
+def person(user: User) -> Person:
     """``user``: of :func:`listed`."""
     role = role_in({group.name for group in user.groups.all()}, user.is_superuser)
-    return Person(user, role, seen(user), user.token_count)
+    return Person(user, role, seen(user))
 
 
 def seen(user: User) -> list[str] | None:

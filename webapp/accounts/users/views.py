@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from webapp.accounts import people
 from webapp.accounts.guards import administrators_only
-from webapp.accounts.models import ApiToken, AuditEntry
+from webapp.accounts.models import ApiToken
 from webapp.accounts.roles import GROUPS
 from webapp.accounts.users import rows
 from webapp.accounts.users.filters import CLOSED, OPEN, PeopleFilters
@@ -21,7 +21,6 @@ from webapp.lib.list_pages import Control, capped_count, filter_form
 from webapp.lib.refusals import ActionRefused, InputRefused, refusal_as_message
 
 PEOPLE_A_PAGE = 50
-ENTRIES_SHOWN = 10
 
 
 @administrators_only
@@ -191,7 +190,6 @@ def _page(request: HttpRequest, person: rows.Person, form: AccessForm) -> HttpRe
         "person": person,
         "form": form,
         "tokens": ApiToken.objects.filter(user=person.user),
-        "entries": AuditEntry.objects.filter(person=person.user.username)[:ENTRIES_SHOWN],
         "sees_by_provider": bool(settings.WEIR.oidc_sees),
         "why_not": people.why_not(me(request), person.user),
     }

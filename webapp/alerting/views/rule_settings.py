@@ -12,8 +12,7 @@ from spark_jobs.diagnosis.registry import all_rules, all_thresholds
 from webapp.accounts.guards import operators_only
 from webapp.alerting import setting_actions
 from webapp.alerting.models import RuleSetting
-from webapp.alerting.notifications import pace
-from webapp.alerting.policies import HOLD_AFTER, HOLD_BEFORE, Policies
+from webapp.alerting.policies import Policies
 from webapp.findings.badges import severity_badge
 from webapp.findings.choices import Severity
 from webapp.findings.figures import figure_text
@@ -76,9 +75,6 @@ def rule_settings(request: HttpRequest) -> HttpResponse:
             for row in overrides
         ],
         "rules": all_rules().values(),
-        "pace": pace(),
-        "hold_before_s": HOLD_BEFORE.total_seconds(),
-        "hold_after_s": HOLD_AFTER.total_seconds(),
     }
     return render(request, "alerting/settings.html", context)
 

@@ -3,8 +3,7 @@
 import json
 from collections.abc import Callable
 
-from webapp.delivery.formats.texts import evidence, line, mark, notes, since, where
-from webapp.delivery.notices import FIRING, NoticeAlert
+from webapp.delivery.formats.texts import line
 
 _WIDE = str.maketrans(
     {
@@ -46,30 +45,3 @@ def code_is_zero(*names: str) -> Callable[[bytes], str]:
         return "" if code == 0 else f"code_{line(str(code), 40)}"
 
     return refused
-
-
-def plain_block(alert: NoticeAlert) -> str:
-    lines = [f"{mark(alert)}  {line(alert.title, 250)}", f"{where(alert)} · {since(alert)}"]
-    if alert.status == FIRING:
-        lines += [
-            line(alert.cause, 600),
-            f"Next: {line(alert.next_step, 400)}",
-            *evidence(alert, 3),
-        ]
-    return "\n".join(text for text in [*lines, *notes(alert)] if text)
-
-
-def markdown_block(alert: NoticeAlert) -> str:
-    title = widened(line(alert.title, 250))
-    link = alert.links.get("alert", "").replace("(", "%28").replace(")", "%29")
-    lines = [
-        f"**{mark(alert)}** " + (f"[{title}]({link})" if link else title),
-        widened(f"{where(alert)} · {since(alert)}"),
-    ]
-    if alert.status == FIRING:
-        lines += [
-            widened(line(alert.cause, 600)),
-            f"**Next:** {widened(line(alert.next_step, 400))}",
-        ]
-        lines += [f"- {widened(figure)}" for figure in evidence(alert, 3)]
-    return "\n".join(text for text in [*lines, *(widened(note) for note in notes(alert))] if text)

@@ -7,9 +7,19 @@ from datetime import datetime
 from typing import Any
 
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
-from webapp.delivery.formats.bots import code_is_zero, plain_block
-from webapp.delivery.formats.texts import cut, cut_bytes, fitted
-from webapp.delivery.notices import FIRING, Notice
+from webapp.delivery.formats.bots import code_is_zero
+from webapp.delivery.formats.texts import (
+    cut,
+    cut_bytes,
+    evidence,
+    fitted,
+    line,
+    mark,
+    notes,
+    since,
+    where,
+)
+from webapp.delivery.notices import FIRING, Notice, NoticeAlert
 from webapp.delivery.titles import leading, title_of
 from webapp.lib.translations import gettext_lazy as _
 
@@ -19,7 +29,7 @@ _COLOURS = {"critical": "red", "warning": "orange", "info": "blue"}
 
 
 def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
-    text = cut_bytes(fitted(notice, plain_block, MOST_BYTES // 2, _json_bytes), MOST_BYTES // 2)
+    text = cut_bytes(fitted(notice, _block, MOST_BYTES // 2, _json_bytes), MOST_BYTES // 2)
     lead = leading(notice)
     elements: list[dict[str, Any]] = [
         {"tag": "div", "text": {"tag": "plain_text", "content": text}}
@@ -45,6 +55,17 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
         json_body({**_signed(to.credential, at), "msg_type": "interactive", "card": card}),
         JSON,
     )
+
+
+def _block(alert: NoticeAlert) -> str:
+    lines = [f"{mark(alert)}  {line(alert.title, 250)}", f"{where(alert)} · {since(alert)}"]
+    if alert.status == FIRING:
+        lines += [
+            line(alert.cause, 600),
+            f"Next: {line(alert.next_step, 400)}",
+            *evidence(alert, 3),
+        ]
+    return "\n".join(text for text in [*lines, *notes(alert)] if text)
 
 
 def signature(secret: str, timestamp_s: int) -> str:

@@ -13,8 +13,7 @@ from webapp.fleet.models import (
     SourceReading,
 )
 from webapp.fleet.models.job import HEAVY
-from webapp.fleet.unknown_causes import UnknownCause, UnknownCausesFound
-from webapp.fleet.unread_lines import UnreadLines, UnreadLinesFound
+from webapp.fleet.unrecognised import UnknownCause, UnreadLines, Unrecognised
 from webapp.lib.api.served import ServedSerializer
 
 
@@ -105,10 +104,13 @@ class UnreadLinesSerializer(serializers.Serializer[UnreadLines]):
     example = serializers.CharField(help_text="the newest line, without secrets")
 
 
-class UnreadLinesFoundSerializer(serializers.Serializer[UnreadLinesFound]):
+class UnrecognisedSerializer(serializers.Serializer[Unrecognised[Any]]):
     since = serializers.DateTimeField()
-    counted = serializers.IntegerField(help_text="lines that were looked at, the newest")
-    cut = serializers.BooleanField(help_text="whether there are more lines or groups")
+    counted = serializers.IntegerField(help_text="the newest ones that were looked at")
+    cut = serializers.BooleanField(help_text="whether there are more, or more groups")
+
+
+class UnreadLinesFoundSerializer(UnrecognisedSerializer):
     groups = UnreadLinesSerializer(many=True, help_text="most lines first")
 
 
@@ -123,10 +125,7 @@ class UnknownCauseSerializer(serializers.Serializer[UnknownCause]):
     example = serializers.CharField(help_text="the newest one, without secrets")
 
 
-class UnknownCausesFoundSerializer(serializers.Serializer[UnknownCausesFound]):
-    since = serializers.DateTimeField()
-    counted = serializers.IntegerField(help_text="failures that were looked at, the newest")
-    cut = serializers.BooleanField(help_text="whether there are more failures or groups")
+class UnknownCausesFoundSerializer(UnrecognisedSerializer):
     groups = UnknownCauseSerializer(many=True, help_text="most failures first")
 
 

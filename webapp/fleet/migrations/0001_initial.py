@@ -651,7 +651,6 @@ class Migration(migrations.Migration):
                         models.F("id"),
                         name="job_by_name",
                     ),
-                    models.Index(models.F("cluster"), models.F("id"), name="job_by_cluster"),
                     models.Index(
                         django.db.models.functions.comparison.Coalesce(
                             models.F("state"), models.Value("")
@@ -672,13 +671,6 @@ class Migration(migrations.Migration):
                         ),
                         models.F("id"),
                         name="job_by_size",
-                    ),
-                    models.Index(
-                        django.db.models.functions.comparison.Coalesce(
-                            models.F("checkpointed_bytes"), models.Value(-1)
-                        ),
-                        models.F("id"),
-                        name="job_by_uploaded",
                     ),
                     models.Index(
                         django.db.models.functions.comparison.Coalesce(

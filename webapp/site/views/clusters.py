@@ -25,7 +25,6 @@ from webapp.site import removal
 
 Row = tuple[Cluster, Badge]
 ROWS_SHOWN = 300
-LABELS_SHOWN = 12
 
 
 @require_GET
@@ -42,8 +41,6 @@ def clusters(request: HttpRequest) -> HttpResponse:
             row[0].name,
         )
     )
-    label_names = sorted({name for cluster, _badge in rows for name in cluster.labels})
-    by = request.GET.get("by", "")
     context = {
         "filters": filters,
         "filter_form": filter_form(
@@ -52,21 +49,9 @@ def clusters(request: HttpRequest) -> HttpResponse:
         "count": len(rows),
         "unseen": _count_unseen(rows),
         "shown": ROWS_SHOWN,
-        "groups": _groups(rows[:ROWS_SHOWN], by if by in label_names else ""),
-        "by": by,
-        "label_names": label_names[:LABELS_SHOWN],
+        "rows": rows[:ROWS_SHOWN],
     }
     return render(request, "fleet/clusters.html", context)
-
-
-def _groups(rows: list[Row], by: str) -> list[tuple[str, list[Row], int]]:
-    rows_by_group: dict[str, list[Row]] = {}
-    for row in rows:
-        rows_by_group.setdefault(row[0].labels.get(by, "") if by else "", []).append(row)
-    return [
-        (value, rows_by_group[value], _count_unseen(rows_by_group[value]))
-        for value in sorted(rows_by_group, key=lambda value: (not value, value))
-    ]
 
 
 @operators_only
