@@ -136,9 +136,6 @@ def _open(uids: Collection[str]) -> AlertQuerySet:
 
 def note(pks: Collection[int], kind: str, who: str, comment: str, now: datetime) -> None:
     AlertEvent.objects.bulk_create(
-        [
-            AlertEvent(alert_id=pk, at=now, noted_at=now, kind=kind, who=who, comment=comment)
-            for pk in pks
-        ],
+        [AlertEvent(alert_id=pk, at=now, kind=kind, who=who, comment=comment) for pk in pks],
         batch_size=AT_ONCE,
     )

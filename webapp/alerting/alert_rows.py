@@ -132,7 +132,7 @@ class Written:
             self.deleted.append(row.pk)
         self.events = [(of, event) for of, event in self.events if of is not row]
 
-    def save(self, now: datetime, fields: Sequence[str] = WRITTEN) -> None:
+    def save(self, fields: Sequence[str] = WRITTEN) -> None:
         """Call it in a transaction."""
         Alert.objects.filter(pk__in=self.deleted).delete()
         write(self.changed.values(), fields)
@@ -146,7 +146,6 @@ class Written:
                 AlertEvent(
                     alert=row,
                     at=at,
-                    noted_at=now,
                     kind=kind,
                     comment=row.ended_because if kind == Happened.RESOLVED else "",
                 )

@@ -38,7 +38,7 @@ def take_marked(policies: Policies, now: datetime) -> int:
     written = Written()
     for finding in findings:
         _take(finding, joined.of_finding.get(finding.pk), known, policies, written, now)
-    written.save(now)
+    written.save()
     Finding.objects.filter(pk__in=[finding.pk for finding in findings]).update(to_alert=False)
     return len(findings)
 

@@ -49,7 +49,7 @@ def hold(pks: list[int], policies: Policies, now: datetime) -> int:
             row.resolves_at = resolves
             written.change(row)
             written.note(row, step.events)
-    written.save(now, LIFE_ONLY)
+    written.save(LIFE_ONLY)
     return len(written.changed) + len(written.deleted)
 
 

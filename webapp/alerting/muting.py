@@ -151,7 +151,6 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
             AlertEvent(
                 alert=row,
                 at=now,
-                noted_at=now,
                 kind=kind,
                 comment=Mute(row.muted_by).label if row.muted_by else "",
             )

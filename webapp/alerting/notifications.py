@@ -196,10 +196,7 @@ def _queue(group: AlertGroup, kind: str, changed: Sequence[Alert], now: datetime
     heard = outbox.queue(notice)
     words = story_texts.stored(kind, notice.uid if heard else "")
     AlertEvent.objects.bulk_create(
-        [
-            AlertEvent(alert=row, at=now, noted_at=now, kind=Happened.NOTIFIED, comment=words)
-            for row in changed
-        ],
+        [AlertEvent(alert=row, at=now, kind=Happened.NOTIFIED, comment=words) for row in changed],
         batch_size=ROWS_AT_ONCE,
     )
 

@@ -20,6 +20,10 @@ class SignIn:
         return f"{self.prefix}auth_scheme"
 
     @property
+    def user(self) -> str:
+        return f"{self.prefix}auth_user"
+
+    @property
     def secret(self) -> str:
         return f"{self.prefix}secret"
 

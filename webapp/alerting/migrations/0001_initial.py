@@ -423,7 +423,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("at", models.DateTimeField()),
-                ("noted_at", models.DateTimeField()),
                 (
                     "kind",
                     models.CharField(

@@ -235,7 +235,6 @@ class AlertEvent(models.Model):
 
     alert = models.ForeignKey(Alert, on_delete=models.CASCADE, related_name="events")
     at = models.DateTimeField()
-    noted_at = models.DateTimeField()
     kind = models.CharField(max_length=16, choices=Happened.choices)
     who = models.CharField(
         max_length=200, blank=True, help_text="their name at that time; empty for Weir"

@@ -62,7 +62,6 @@ class Format:
     """Label of the receiver's credential; "" without one."""
     credential_required: bool = False
     default_url: str = ""
-    url_help: str = ""
 
 
 def json_body(document: Mapping[str, Any] | list[Any]) -> bytes:

@@ -76,5 +76,4 @@ FORMAT = Format(
     render,
     refused=code_is_zero("errcode"),
     credential=_("Signing key of the robot (if it checks signatures)"),
-    url_help="of the robot, with its access_token; anyone who has it can post",
 )

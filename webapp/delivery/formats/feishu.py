@@ -96,5 +96,4 @@ FORMAT = Format(
     render,
     refused=code_is_zero("code", "StatusCode"),
     credential=_("Signing key of the bot (if it checks signatures)"),
-    url_help="of the bot; anyone who has it can post",
 )

@@ -84,4 +84,4 @@ def _section(text: str) -> dict[str, Any]:
     return {"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": True}}
 
 
-FORMAT = Format("slack", render, url_help="the incoming webhook's; anyone who has it can post")
+FORMAT = Format("slack", render)

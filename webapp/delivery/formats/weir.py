@@ -27,7 +27,7 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     return Outgoing(to.url, body, {**JSON, **signing.headers(to.secrets, to.message_id, at, body)})
 
 
-FORMAT = Format("weir", render, for_machines=True, url_help="where it is POSTed to")
+FORMAT = Format("weir", render, for_machines=True)
 
 _TEXT = {"type": "string"}
 _TEXTS = {"type": "array", "items": _TEXT}
