@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.views import LoginView, LogoutView
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -15,8 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_POST
 
-from webapp.accounts import devices, people
-from webapp.accounts.forms import SignInForm
+from webapp.accounts import devices, people, throttle
 from webapp.accounts.models import ApiToken
 from webapp.accounts.oidc.configured import is_configured
 from webapp.accounts.oidc.views import SIGN_OUT
@@ -28,6 +28,31 @@ from webapp.lib.translations import gettext_lazy as _
 
 MOST_TOKENS = 50
 LIFETIMES = [("30", _("30 days")), ("90", _("90 days")), ("365", _("a year"))]
+
+
+BLOCKED = _(
+    "Too many failed attempts. Use a browser that you signed in with before, wait an hour, or ask "
+    "an administrator."
+)
+
+
+class SignInForm(AuthenticationForm):
+    """Refuses without checking the password after too many failures."""
+
+    def clean(self) -> dict[str, Any]:
+        request, user_name = self.request, self.cleaned_data.get("username", "")
+        if request is None:
+            return super().clean()
+        if not user_name or not self.cleaned_data.get("password"):
+            return super().clean()
+        try:
+            counted = throttle.begin(request, user_name)
+        except throttle.Blocked:
+            request.sign_in_blocked = True  # type: ignore[attr-defined]  # for the audit log
+            raise ValidationError(BLOCKED, code="blocked") from None
+        cleaned = super().clean()
+        throttle.succeeded(counted)
+        return cleaned
 
 
 class TokenForm(forms.Form):

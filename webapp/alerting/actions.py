@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from webapp.alerting import evaluation_hint
 from webapp.alerting.choices import OPEN, Happened
 from webapp.alerting.models import Alert, AlertEvent, Silence
-from webapp.alerting.models.alert import AlertQuerySet
+from webapp.alerting.models.alert import NOT_ACKNOWLEDGED, AlertQuerySet
 from webapp.lib.labels import accept_every_alert
 from webapp.lib.matchers import Matcher
 from webapp.lib.refusals import ActionRefused, InputRefused
@@ -58,9 +58,7 @@ def take_back(uids: Collection[str], user: Any, now: datetime) -> int:
             .select_for_update()
             .values_list("pk", flat=True)
         )
-        done = Alert.objects.filter(pk__in=pks).update(
-            acknowledged_by=None, acknowledged_name="", acknowledged_at=None, acknowledge_comment=""
-        )
+        done = Alert.objects.filter(pk__in=pks).update(**NOT_ACKNOWLEDGED)
         note(pks, Happened.TAKEN_BACK, name, "", now)
     return done
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from webapp.alerting.choices import Happened, Notified
 from webapp.alerting.lifecycle import AlertEpisode, Event, Life
 from webapp.alerting.models import Alert, AlertEvent, AlertGroup
+from webapp.alerting.models.alert import NOT_ACKNOWLEDGED
 from webapp.findings.choices import SEVERITY_RANK
 from webapp.findings.models import Finding
 from webapp.lib.row_updates import write
@@ -51,10 +52,7 @@ WRITTEN = (
     "finding",
     "labels",
     "recorded",
-    "acknowledged_by",
-    "acknowledged_name",
-    "acknowledged_at",
-    "acknowledge_comment",
+    *NOT_ACKNOWLEDGED,
     "ended_because",
 )
 LIFE_ONLY = (*SAME, "resolves_at", *LISTS, "severity", "severity_rank", "ended_because")
@@ -75,12 +73,8 @@ def life_of(row: Alert) -> Life:
 def put(row: Alert, life: Life) -> None:
     if row.notified == Notified.RESOLVED and life.notified == Notified.NOTHING:
         # It begins again: an earlier acknowledgement no longer counts.
-        row.acknowledged_by, row.acknowledged_name, row.acknowledged_at, row.acknowledge_comment = (
-            None,
-            "",
-            None,
-            "",
-        )
+        for name, value in NOT_ACKNOWLEDGED.items():
+            setattr(row, name, value)
     for name in SAME:
         setattr(row, name, getattr(life, name))
     if life.is_open:

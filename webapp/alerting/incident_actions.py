@@ -1,5 +1,6 @@
 """People's actions on an incident apply to all of its alerts, including later ones."""
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,9 +14,10 @@ from webapp.accounts.viewers import scope_of
 from webapp.alerting import actions
 from webapp.alerting.choices import OPEN, Happened
 from webapp.alerting.models import Alert, Silence
-from webapp.alerting.models.alert import AlertQuerySet
+from webapp.alerting.models.alert import NOT_ACKNOWLEDGED, AlertQuerySet
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.models import Incident
+from webapp.lib.chunks import chunks
 from webapp.lib.matchers import matcher
 from webapp.lib.refusals import ActionRefused, InputRefused
 
@@ -42,13 +44,8 @@ def acknowledge(incident: Incident, user: Any, comment: str, now: datetime) -> i
         Incident.objects.filter(pk=incident.pk, state=IncidentState.OPEN).update(
             acknowledged_rank=incident.severity_rank
         )
-        done = 0
-        while uids := list(
-            _open(incident)
-            .filter(acknowledged_at__isnull=True)
-            .values_list("uid", flat=True)[: actions.AT_ONCE]
-        ):
-            done += actions.acknowledge(uids, user, comment, now)
+        unacknowledged = _open(incident).filter(acknowledged_at__isnull=True)
+        done = sum(actions.acknowledge(uids, user, comment, now) for uids in _uids(unacknowledged))
         if not is_new and not done:
             raise ActionRefused(
                 gettext("It is over.")
@@ -64,19 +61,10 @@ def take_back(incident: Incident, user: Any, now: datetime) -> int:
     """Raises :class:`ActionRefused` if there is none."""
     with transaction.atomic():
         was = Incident.objects.filter(pk=incident.pk, acknowledged_at__isnull=False).update(
-            acknowledged_by=None,
-            acknowledged_name="",
-            acknowledged_at=None,
-            acknowledge_comment="",
-            acknowledged_rank=0,
+            **NOT_ACKNOWLEDGED, acknowledged_rank=0
         )
-        done = 0
-        while uids := list(
-            _open(incident)
-            .filter(acknowledged_at__isnull=False)
-            .values_list("uid", flat=True)[: actions.AT_ONCE]
-        ):
-            done += actions.take_back(uids, user, now)
+        acknowledged = _open(incident).filter(acknowledged_at__isnull=False)
+        done = sum(actions.take_back(uids, user, now) for uids in _uids(acknowledged))
         if not was and not done:
             raise ActionRefused(gettext("Nobody has acknowledged it."))
     incident.refresh_from_db()
@@ -129,3 +117,7 @@ def _open(incident: Incident) -> AlertQuerySet:
         incident__uid=incident.uid, state__in=OPEN
     ).order_by("pk")
     return alerts
+
+
+def _uids(alerts: AlertQuerySet) -> Iterator[list[str]]:
+    return chunks(list(alerts.values_list("uid", flat=True)), actions.AT_ONCE)

@@ -30,7 +30,6 @@ FIELDS = ("muted_by", "inhibited_by", "silence", "notified", "notify_since")
 class MuteReason:
     by: str = Mute.NONE
     pk: int | None = None
-    until: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -47,20 +46,14 @@ class Mutes:
     """All mutes at one instant, in at most four queries; "unreachable" wins."""
 
     def __init__(self, now: datetime) -> None:
-        self._rules = [
-            _Rule(
-                MuteReason(Mute.SILENCE, silence.pk, silence.ends_at), silence.starts_at, matchers
-            )
+        self.rules = [
+            _Rule(MuteReason(Mute.SILENCE, silence.pk), silence.starts_at, matchers)
             for silence in Silence.objects.active(now).order_by("-ends_at")
             if (matchers := _matchers_of(silence)) is not None
         ]
         self.unreachable = UnreachableMutes(
             now, lambda row: bool(self._by_people([row])[row.pk].by)
         )
-
-    @property
-    def any_by_label(self) -> bool:
-        return bool(self._rules)
 
     def reasons_by_alert_id(self, rows: Iterable[Alert]) -> dict[int, MuteReason]:
         reasons: dict[int, MuteReason] = {}
@@ -75,8 +68,8 @@ class Mutes:
 
     def _by_people(self, rows: Sequence[Alert]) -> dict[int, MuteReason]:
         reasons: dict[int, MuteReason] = {}
-        labels = {row.pk: matched_labels(row) for row in rows} if self._rules else {}
-        for rule in self._rules:
+        labels = {row.pk: matched_labels(row) for row in rows} if self.rules else {}
+        for rule in self.rules:
             possible = [row for row in rows if row.pk not in reasons and rule.may_hold(row)]
             matching = match_each(rule.matchers, [labels[row.pk] for row in possible])
             reasons |= {
@@ -97,7 +90,7 @@ def _matchers_of(row: Silence) -> tuple[Matcher, ...] | None:
 
 
 def affected_by(mutes: Mutes) -> Iterator[list[int]]:
-    of_some = Q() if mutes.any_by_label else Q(cluster__in=list(mutes.unreachable.by_cluster))
+    of_some = Q() if mutes.rules else Q(cluster__in=list(mutes.unreachable.by_cluster))
     concerned = (Q(state__in=OPEN) | Q(notify_since__isnull=False)) & of_some | ~Q(
         muted_by=Mute.NONE
     )

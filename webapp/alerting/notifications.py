@@ -4,7 +4,7 @@ repeated.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -56,23 +56,21 @@ def plan(now: datetime) -> list[AlertGroup]:
         next_due_at__isnull=False
     )
     for group in groups.distinct():
-        first, due = news.get(group.pk, (None, None))
+        due = news.get(group.pk)
         if due is not None and group.last_notified_at is not None:
             due = max(due, group.last_notified_at + taken.wait)
             if len(group.recent) >= MOST_RECENT:
                 due = max(due, group.recent_notices[-MOST_RECENT] + taken.interval)
-        if (group.first_pending_at, group.next_due_at) != (first, due):
-            group.first_pending_at, group.next_due_at = first, due
+        if group.next_due_at != due:
+            group.next_due_at = due
             changed.append(group)
         if due is not None:
             with_news.append((due, group))
-    AlertGroup.objects.bulk_update(
-        changed, ["first_pending_at", "next_due_at"], batch_size=ROWS_AT_ONCE
-    )
+    AlertGroup.objects.bulk_update(changed, ["next_due_at"], batch_size=ROWS_AT_ONCE)
     return [group for _due, group in sorted(with_news, key=lambda pair: (pair[0], pair[1].pk))]
 
 
-def _news_by_group(taken: NotificationPace) -> Mapping[int, tuple[datetime, datetime]]:
+def _news_by_group(taken: NotificationPace) -> dict[int, datetime]:
     waiting = Alert.objects.to_notify().order_by()
     notified: dict[tuple[str, str], dict[str, datetime]] = defaultdict(dict)
     of_same = Alert.objects.filter(
@@ -82,16 +80,14 @@ def _news_by_group(taken: NotificationPace) -> Mapping[int, tuple[datetime, date
         Max("notified_at")
     ):
         notified[uid, job][rule] = at
-    news: dict[int, tuple[datetime, datetime]] = {}
+    news: dict[int, datetime] = {}
     for row in waiting.defer(*TEXTS, "labels"):
-        since = row.notify_since or row.created_at
         of_job = notified.get((row.incident_id or "", row.first_attempt_id), {})
         last = max(of_job.values(), default=row.notified_at)
-        due = since + taken.wait
+        due = (row.notify_since or row.created_at) + taken.wait
         if last is not None and not _is_new_cause(row, of_job):
             due = max(due, last + taken.interval)
-        first, earliest = news.get(row.group_id, (since, due))
-        news[row.group_id] = min(first, since), min(earliest, due)
+        news[row.group_id] = min(news.get(row.group_id, due), due)
     return news
 
 
@@ -142,7 +138,7 @@ def repeat(group: AlertGroup, now: datetime) -> int:
     if not rows:
         return 0
     _queue(group, "repeat", rows, now)
-    AlertGroup.objects.filter(pk=group.pk).update(last_notified_at=now, notices=F("notices") + 1)
+    AlertGroup.objects.filter(pk=group.pk).update(last_notified_at=now)
     return 1
 
 
@@ -218,8 +214,6 @@ def _mark_notified(group: AlertGroup, news: Sequence[Alert], now: datetime) -> N
     recent = [*group.recent, now.isoformat()][-MOST_RECENT:]
     AlertGroup.objects.filter(pk=group.pk).update(
         last_notified_at=now,
-        first_pending_at=None,
         next_due_at=None,
-        notices=F("notices") + 1,
         recent=recent,
     )

@@ -1,3 +1,5 @@
+from enum import StrEnum
+
 from django.db import models
 
 from webapp.lib.translations import gettext_lazy as _
@@ -29,11 +31,11 @@ class LogStoreSignIn(models.TextChoices):
     API_KEY = "api_key", _("API key")
 
 
-class LogStoreState(models.TextChoices):
-    NEW = "new", _("not read yet")
-    READ = "read", _("read")
-    BEHIND = "behind", _("behind")
-    FAILING = "failing", _("cannot be read")
+class LogStoreState(StrEnum):
+    NEW = "new"
+    READ = "read"
+    BEHIND = "behind"
+    FAILING = "failing"
 
 
 class OperatorState(models.TextChoices):
@@ -44,15 +46,15 @@ class OperatorState(models.TextChoices):
     SUSPENDED = "suspended", _("suspended")
 
 
-class Visibility(models.TextChoices):
-    LIVE = "live", _("seen")
-    UNREACHABLE = "unreachable", _("not seen")
-    RECORDING = "recording", _("recording")
-    NEW = "new", _("not asked yet")
-    PAUSED = "paused", _("paused")
-    LEFT = "left", _("left its source")
-    BROKEN = "broken", _("not running")
-    SUSPENDED = "suspended", _("suspended")
+class Visibility(StrEnum):
+    LIVE = "live"
+    UNREACHABLE = "unreachable"
+    RECORDING = "recording"
+    NEW = "new"
+    PAUSED = "paused"
+    LEFT = "left"
+    BROKEN = "broken"
+    SUSPENDED = "suspended"
 
 
 UNKNOWN_STATUS = "UNKNOWN"

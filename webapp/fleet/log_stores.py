@@ -24,8 +24,5 @@ def log_stores(now: datetime) -> dict[str, Any]:
         for cluster in Cluster.objects.collected().exclude(log_store_kind="").only(*_COLUMNS)
     ]
     stores.sort(key=lambda pair: (_FIRST.index(pair[0]), pair[1].name))
-    rows = [
-        (cluster, LOG_STORE_BADGES[state], cluster.log_store_history_at(now))
-        for state, cluster in stores[:SHOWN]
-    ]
+    rows = [(cluster, LOG_STORE_BADGES[state]) for state, cluster in stores[:SHOWN]]
     return {"log_stores": rows, "log_stores_more": max(0, len(stores) - SHOWN)}

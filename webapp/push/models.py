@@ -27,12 +27,6 @@ class PushToken(Token):
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="push_tokens")
     lines = models.PositiveBigIntegerField(default=0, editable=False, help_text="taken")
-    repeated = models.PositiveBigIntegerField(
-        default=0, editable=False, help_text="lines that were there already"
-    )
-    skipped = models.PositiveBigIntegerField(
-        default=0, editable=False, help_text="records that are no line of a log"
-    )
     last_problem = MessageField(
         blank=True,
         editable=False,

@@ -207,8 +207,6 @@ def _note(token: PushToken, received: Received) -> None:
     changes = {
         "last_used_at": now,
         "lines": F("lines") + received.taken.lines,
-        "repeated": F("repeated") + received.taken.repeated,
-        "skipped": F("skipped") + received.skipped,
         **(
             {"last_problem": received.problem[:1000], "last_problem_at": now}
             if received.problem

@@ -30,14 +30,10 @@ class Migration(migrations.Migration):
                 ("cluster", models.CharField(blank=True, max_length=100)),
                 ("family", models.CharField(max_length=64)),
                 (
-                    "first_pending_at",
-                    models.DateTimeField(
-                        help_text="first evidence of what is still to be notified", null=True
-                    ),
+                    "next_due_at",
+                    models.DateTimeField(help_text="when its news is notified", null=True),
                 ),
-                ("next_due_at", models.DateTimeField(help_text="when that is notified", null=True)),
                 ("last_notified_at", models.DateTimeField(null=True)),
-                ("notices", models.PositiveIntegerField(default=0)),
                 (
                     "recent",
                     models.JSONField(default=list, help_text="when its last ten notices were made"),

@@ -1,5 +1,5 @@
 from datetime import datetime
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
@@ -19,6 +19,14 @@ from webapp.lib.uids import new_uid
 
 def alert_uid() -> str:
     return new_uid("alr")
+
+
+NOT_ACKNOWLEDGED: dict[str, Any] = {
+    "acknowledged_by": None,
+    "acknowledged_name": "",
+    "acknowledged_at": None,
+    "acknowledge_comment": "",
+}
 
 
 class AlertQuerySet(models.QuerySet["Alert"]):

@@ -10,13 +10,12 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from webapp.accounts.guards import operators_only
 from webapp.alerting import actions
 from webapp.alerting.badges import mute_badge
-from webapp.alerting.choices import OPEN
 from webapp.alerting.forms import MOST_REASON, SilenceForm
 from webapp.alerting.models import Alert, Silence
 from webapp.lib.instants import minute_text
 from webapp.lib.keysets import KeysetColumn, page
 from webapp.lib.labels import matched_labels
-from webapp.lib.matchers import LONGEST_TEXT, BadMatcher, Matcher, match_each, parse_lines
+from webapp.lib.matchers import LONGEST_TEXT, BadMatcher, match_each, parse_lines
 from webapp.lib.refusals import ActionRefused, refusal_as_message
 from webapp.lib.row_numbers import row_number
 from webapp.lib.timeranges import absolute
@@ -97,22 +96,16 @@ def _preview(text: str) -> dict[str, Any]:
         matchers = parse_lines(text)
     except BadMatcher as error:
         return {"wrong": str(error)}
-    return (
-        {"matches": _matches(matchers), "has_matchers": bool(matchers)}
-        if matchers
-        else {"has_matchers": False}
-    )
-
-
-def _matches(matchers: tuple[Matcher, ...]) -> dict[str, Any]:
+    if not matchers:
+        return {}
     rows = (
-        Alert.objects.filter(state__in=OPEN)
+        Alert.objects.open()
         .order_by("-severity_rank", "-id")
         .defer("cause", "next_step", "evidence")[:MOST_LOOKED_AT]
     )
     matching = match_each(matchers, [matched_labels(row) for row in rows])
     alerts = [row for row, matches in zip(rows, matching, strict=True) if matches]
-    return {"count": len(alerts), "first": alerts[:SHOWN]}
+    return {"matching": {"count": len(alerts), "first": alerts[:SHOWN]}}
 
 
 def _matchers_of(request: HttpRequest) -> str:

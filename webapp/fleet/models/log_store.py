@@ -127,19 +127,6 @@ class LogStoreFields(models.Model):
     def log_store_badge(self) -> Badge:
         return LOG_STORE_BADGES[self.log_store_at(timezone.now())]
 
-    def log_store_history_at(self, now: datetime) -> float | None:
-        """Share of the requested history, 0 to 1; None before the first line."""
-        if (
-            self.log_store_read_from is None
-            or self.log_store_read_to is None
-            or now <= self.log_store_read_from
-        ):
-            return None
-        return min(
-            1.0,
-            (self.log_store_read_to - self.log_store_read_from) / (now - self.log_store_read_from),
-        )
-
 
 def auth_of(scheme: str, user: str, encrypted: str) -> Auth | None:
     if not scheme:
