@@ -67,28 +67,14 @@ def replay(delivery: Delivery, now: datetime) -> None:
         raise ActionRefused(gettext("It is being sent already."))
 
 
-def replay_dead(
-    since: datetime, until: datetime, now: datetime, endpoint: Endpoint | None = None
-) -> int:
-    """Made in this range, at most 10,000; returns how many. Raises :class:`ActionRefused`."""
-    if until <= since:
-        raise ActionRefused(gettext("The end of the time has to be after its beginning."))
-    dead = Delivery.objects.filter(
-        state=DeliveryState.DEAD,
-        made_at__gte=since,
-        made_at__lte=until,
-        endpoint__enabled=True,
-        mail_to="",
-    ).exclude(kind="test")
-    if endpoint is not None:
-        _require_enabled(endpoint)
-        dead = dead.filter(endpoint=endpoint)
-    pks = list(dead.values_list("pk", flat=True)[: MOST_REPLAYED + 1])
-    if len(pks) > MOST_REPLAYED:
-        raise ActionRefused(
-            gettext("These are more than %(most_replayed)s; choose a shorter time.")
-            % {"most_replayed": f"{MOST_REPLAYED:,}"}
-        )
+def replay_dead(endpoint: Endpoint, now: datetime) -> int:
+    """Replay the oldest 10,000 dead deliveries; returns how many. What a later notice contains is
+    not sent again. Raises :class:`ActionRefused`.
+    """
+    _require_enabled(endpoint)
+    dead = Delivery.objects.filter(endpoint=endpoint, state=DeliveryState.DEAD, mail_to="")
+    oldest = dead.exclude(kind="test").order_by("id").values_list("pk", flat=True)
+    pks = list(oldest[:MOST_REPLAYED])
     return _replay(Delivery.objects.filter(pk__in=pks, state=DeliveryState.DEAD), now)
 
 

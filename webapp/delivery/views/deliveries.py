@@ -15,10 +15,10 @@ from webapp.delivery.badges import delivery_badge, meaning
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.filters import DeliveryFilters
 from webapp.delivery.models import Delivery, Endpoint
-from webapp.lib import timeranges
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, capped_count, filter_form
 from webapp.lib.refusals import refusal_as_message
+from webapp.lib.row_numbers import row_number
 
 DELIVERIES_A_PAGE = 50
 MOST_ATTEMPTS = 100
@@ -69,23 +69,16 @@ def replay(request: HttpRequest, uid: str) -> HttpResponse:
 
 @operators_only
 @require_POST
-def replay_range(request: HttpRequest) -> HttpResponse:
-    now, entered = timezone.now(), timeranges.absolute(request.POST)
-    chosen = entered.get("endpoint", "")
-    number = int(chosen) if chosen.isascii() and chosen.isdigit() and len(chosen) < 18 else 0
-    endpoint = get_object_or_404(Endpoint, pk=number) if chosen else None
-    try:
-        since = timeranges.instant(entered.get("from", ""), now)
-        until = timeranges.instant(entered.get("to", "") or "now", now)
-        count = orders.replay_dead(since, until, now, endpoint)
-    except ValueError as error:
-        messages.error(request, str(error))
-    else:
+def replay_dead(request: HttpRequest) -> HttpResponse:
+    pk = request.POST.get("endpoint", "")
+    endpoint = get_object_or_404(Endpoint, pk=row_number(pk) if pk.isdecimal() else 0)
+    with refusal_as_message(request):
+        count = orders.replay_dead(endpoint, timezone.now())
         messages.success(
             request,
             gettext("%(count)s deliveries are sent again.") % {"count": f"{count:,}"}
             if count
-            else gettext("No delivery of this time is dead."),
+            else gettext("No delivery is dead."),
         )
     return redirect("deliveries")
 
