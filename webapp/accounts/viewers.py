@@ -1,8 +1,10 @@
 """Scope of a request: the user's, narrowed by the token."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils.functional import SimpleLazyObject
 
@@ -49,5 +51,21 @@ class ScopeOfRequest:
 
 
 def context(request: HttpRequest) -> dict[str, Any]:
-    """``sees_everything`` in templates."""
-    return {"sees_everything": SimpleLazyObject(lambda: scopes.current().is_everything)}
+    """What the reader may do and see, in templates; evaluated on first use."""
+    role = cache(lambda: _role(request.user) or Role.VIEWER)
+    sees_everything = SimpleLazyObject(lambda: scopes.current().is_everything)
+    return {
+        "may_operate": SimpleLazyObject(lambda: role() >= Role.OPERATOR),
+        "may_administer": SimpleLazyObject(
+            lambda: role() is Role.ADMIN and scope_of(request.user).is_everything
+        ),
+        "sees_everything": sees_everything,
+    }
+
+
+def _role(user: Any) -> Role | None:
+    """Error pages have the header, too."""
+    try:
+        return role_of(user)
+    except DatabaseError:
+        return None

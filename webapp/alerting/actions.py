@@ -38,7 +38,6 @@ def acknowledge(
             .values_list("pk", flat=True)
         )
         done = Alert.objects.filter(pk__in=pks, acknowledged_at__isnull=True).update(
-            acknowledged_by=user,
             acknowledged_name=name,
             acknowledged_at=now,
             acknowledge_comment=comment,
@@ -104,7 +103,6 @@ def silence(
             starts_at=starts_at,
             ends_at=ends_at,
             reason=text,
-            author=user,
             author_name=name or user.get_username()[:200],
             created_at=now,
         )

@@ -61,7 +61,7 @@ def take_back(incident: Incident, user: Any, now: datetime) -> int:
     """Raises :class:`ActionRefused` if there is none."""
     with transaction.atomic():
         was = Incident.objects.filter(pk=incident.pk, acknowledged_at__isnull=False).update(
-            **NOT_ACKNOWLEDGED, acknowledged_rank=0
+            **NOT_ACKNOWLEDGED, acknowledged_by=None, acknowledged_rank=0
         )
         acknowledged = _open(incident).filter(acknowledged_at__isnull=False)
         done = sum(actions.take_back(uids, user, now) for uids in _uids(acknowledged))

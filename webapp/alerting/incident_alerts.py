@@ -40,14 +40,9 @@ def join_incident(row: Alert, incident: Incident, now: datetime) -> Iterable[Eve
         or row.severity_rank > incident.acknowledged_rank
     ):
         return ()
-    row.acknowledged_by_id, row.acknowledged_name = (
-        incident.acknowledged_by_id,
-        incident.acknowledged_name,
-    )
-    row.acknowledged_at, row.acknowledge_comment = (
-        incident.acknowledged_at,
-        incident.acknowledge_comment,
-    )
+    row.acknowledged_name = incident.acknowledged_name
+    row.acknowledged_at = incident.acknowledged_at
+    row.acknowledge_comment = incident.acknowledge_comment
     row.notified_rank, row.milder_since = min(row.notified_rank, row.severity_rank), None
     return ((now, Happened.JOINED),)
 

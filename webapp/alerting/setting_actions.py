@@ -46,10 +46,8 @@ def save(wanted: RuleSetting, user: Any) -> RuleSetting:
                 "defaults, remove what is set."
             )
         )
-    columns = {name: getattr(wanted, name) for name in (*COLUMNS, "job_name")} | {
-        "author": user,
-        "author_name": user.get_username()[:200],
-    }
+    columns = {name: getattr(wanted, name) for name in (*COLUMNS, "job_name")}
+    columns["author_name"] = user.get_username()[:200]
     with transaction.atomic():
         if wanted.job_name:
             of_name = RuleSetting.objects.filter(

@@ -88,7 +88,6 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
-                "webapp.accounts.context.permissions",
                 "webapp.accounts.viewers.context",
                 "webapp.accounts.time_zones.context",
                 "webapp.fleet.pipeline_status.context.pipeline_status",

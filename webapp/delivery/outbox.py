@@ -81,7 +81,6 @@ def delivery_of(notice: Notice, endpoint: Endpoint, *, mail_to: str = "") -> Del
         kind=notice.kind,
         group=notice.group[:300],
         cluster=notice.cluster[:100],
-        status=notice.status,
         title=title_of(notice)[:300],
         # PostgreSQL allows no NUL in texts, which JSON escapes.
         payload=notice.to_json().replace("\\u0000", "\\ufffd"),

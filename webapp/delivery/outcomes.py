@@ -12,7 +12,7 @@ from webapp.delivery import endpoint_notices, mail, outbox, retries
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Attempt, Delivery, Endpoint
 from webapp.delivery.network import Answer
-from webapp.delivery.rendering import format_of, request_id
+from webapp.delivery.rendering import format_of
 
 GONE = 410
 LONGEST_EXCERPT = 4 << 10
@@ -107,7 +107,6 @@ def _keep_attempt(row: Delivery, answer: Answer, failure: str, now: datetime) ->
         delivery_id=row.pk,
         number=row.attempts + 1,
         at=now - timedelta(milliseconds=answer.latency_ms),
-        request_id=request_id(row),
         status=answer.status,
         error=failure[:64],
         detail=answer.detail[:300],

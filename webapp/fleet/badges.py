@@ -53,26 +53,6 @@ LOG_STORE_BADGES: dict[str, Badge] = {
 }
 
 
-@dataclass(frozen=True)
-class StatusGroup:
-    slug: str
-    title: str
-    states: tuple[str, ...]
-
-
-STATUS_GROUPS: dict[str, StatusGroup] = {
-    group.slug: group
-    for group in (
-        StatusGroup("failed", _("Failed"), ("FAILED",)),
-        StatusGroup("unsteady", _("Unsteady"), ("RESTARTING", "FAILING", "SUSPENDED")),
-        StatusGroup("unknown", _("Unknown"), (UNKNOWN_STATUS,)),
-        StatusGroup("running", _("Running"), ("RUNNING", "INITIALIZING", "CREATED", "RECONCILING")),
-        StatusGroup("finished", _("Finished"), ("FINISHED", "CANCELED", "CANCELLING", NOT_LISTED)),
-        StatusGroup("unwatched", _("No longer watched"), (UNWATCHED_STATUS,)),
-    )
-}
-
-
 def job_badge(status: str | None) -> Badge:
     if not status:
         return UNKNOWN

@@ -1,35 +1,18 @@
-import re
 from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 
 from webapp.fleet.attempts import ALL, THIS, attempt_ids, has_id, has_id_like
-from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS
+from webapp.fleet.badges import HEALTH_GROUPS
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, ClusterKind, HealthState
 from webapp.fleet.log_kinds import ROUTINE_KINDS
-from webapp.fleet.models import OVER, Cluster
+from webapp.fleet.models import Cluster
 from webapp.fleet.sorting import FLEET_SORTS, WORST_FIRST, Sort
 from webapp.lib.filter_sets import SORT, ListFilters, OfJob
 from webapp.lib.keysets import KeysetColumn, newest_first
 from webapp.lib.matchers import BadMatcher, Matcher, match_each, parse_lines
 from webapp.lib.query_parameters import Choice, Parameter, Text, Whole
-
-_LOWER_CASE = re.compile("[a-z]")
-
-
-class Status(Text):
-    """Accepts states that a later Flink may add."""
-
-    schema = {**Text.schema, "pattern": rf"^({'|'.join(STATUS_GROUPS)}|[^a-z\u0000]*)$"}
-
-    def read(self, text: str) -> str:
-        if text not in STATUS_GROUPS and _LOWER_CASE.search(text):
-            raise ValueError(
-                f"Give one of {', '.join(STATUS_GROUPS)}, or a state as Flink spells it, such as "
-                "RUNNING."
-            )
-        return super().read(text)
 
 
 class NoFilter(Choice):
@@ -85,10 +68,7 @@ class JobFilters(ListFilters):
     cluster = Text()
     label = LABEL
     state = Text(about="as Flink reports it, e.g. RUNNING")
-    status = Status(
-        method="filter_status",
-        about=f"the state, UNKNOWN or UNWATCHED, or a group of them: {', '.join(STATUS_GROUPS)}",
-    )
+    status = Text(method="filter_status", about="the state, UNKNOWN or UNWATCHED")
     name = Text(lookup_expr="icontains", about="part of the name")
     q = Text(method="called", about="part of the name, or how the id of the job begins")
     family = Text(about="its name with # for each number or date, such as orders-#")
@@ -116,11 +96,10 @@ class JobFilters(ListFilters):
         return super().filter_queryset(queryset)
 
     def filter_status(self, jobs: QuerySet[Any], name: str, status: str) -> QuerySet[Any]:
-        states = STATUS_GROUPS[status].states if status in STATUS_GROUPS else (status,)
-        matching = jobs.filter(status__in=states)
-        if {UNKNOWN_STATUS, UNWATCHED_STATUS}.isdisjoint(states):
+        matching = jobs.filter(status=status)
+        if status not in (UNKNOWN_STATUS, UNWATCHED_STATUS):
             # The reported state is indexed; the status is derived from it job by job.
-            matching = matching.alias(reported=FLEET_SORTS["state"].key).filter(reported__in=states)
+            matching = matching.alias(reported=FLEET_SORTS["state"].key).filter(reported=status)
         return matching
 
     def called(self, jobs: QuerySet[Any], name: str, text: str) -> QuerySet[Any]:
@@ -142,15 +121,6 @@ class JobFilters(ListFilters):
     def keys(self) -> tuple[KeysetColumn, KeysetColumn]:
         sort, descending = self.sorting
         return KeysetColumn("sort_key", descending, sort.key), KeysetColumn("id", descending)
-
-
-class FleetFilters(JobFilters):
-    """Filters of the page, on which ``failing`` is a flag."""
-
-    failing = Choice(("1",), method="with_failures")
-
-    def with_failures(self, jobs: QuerySet[Any], name: str, value: str) -> QuerySet[Any]:
-        return jobs.filter(recent_failed__gt=0).exclude(OVER)
 
 
 class JobEventFilters(ListFilters):

@@ -75,7 +75,7 @@ def was_begun() -> bool:
 
 def remove(now: datetime) -> None:
     demo_storage.remove(now)
-    Silence.objects.filter(author=None, author_name=NAME).delete()
+    Silence.objects.filter(author_name=NAME).delete()
     for report in IncidentReport.objects.filter(author=None, author_name=NAME):
         report_orders.delete(report)
     _noted_in().unlink(missing_ok=True)

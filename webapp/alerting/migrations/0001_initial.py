@@ -2,7 +2,6 @@
 
 import django.db.models.deletion
 import webapp.alerting.models.alert
-from django.conf import settings
 from django.db import migrations, models
 
 import webapp.lib.messages.fields
@@ -14,7 +13,6 @@ class Migration(migrations.Migration):
     dependencies = [
         ("findings", "0001_initial"),
         ("incidents", "0001_initial"),
-        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
@@ -106,16 +104,6 @@ class Migration(migrations.Migration):
                 ),
                 ("author_name", models.CharField(blank=True, max_length=200)),
                 ("changed_at", models.DateTimeField(auto_now=True)),
-                (
-                    "author",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
             ],
             options={
                 "ordering": ["rule", "cluster", "job_id"],
@@ -152,15 +140,6 @@ class Migration(migrations.Migration):
                 ),
                 ("starts_at", models.DateTimeField()),
                 ("ends_at", models.DateTimeField()),
-                (
-                    "author",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
             ],
             options={
                 "ordering": ["-ends_at", "-id"],
@@ -349,15 +328,6 @@ class Migration(migrations.Migration):
                 ("acknowledged_at", models.DateTimeField(null=True)),
                 ("acknowledge_comment", models.TextField(blank=True)),
                 ("created_at", models.DateTimeField()),
-                (
-                    "acknowledged_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="acknowledged",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
                 (
                     "finding",
                     models.ForeignKey(

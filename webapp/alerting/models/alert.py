@@ -1,7 +1,6 @@
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
-from django.conf import settings
 from django.db import models
 
 from webapp.alerting.choices import OPEN, AlertState, Happened, Mute, Notified
@@ -22,7 +21,6 @@ def alert_uid() -> str:
 
 
 NOT_ACKNOWLEDGED: dict[str, Any] = {
-    "acknowledged_by": None,
     "acknowledged_name": "",
     "acknowledged_at": None,
     "acknowledge_comment": "",
@@ -158,9 +156,6 @@ class Alert(models.Model):
         Silence, null=True, on_delete=models.SET_NULL, related_name="silenced"
     )
 
-    acknowledged_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="acknowledged"
-    )
     acknowledged_name = models.CharField(
         max_length=200, blank=True, help_text="their name at that time; empty while nobody has"
     )

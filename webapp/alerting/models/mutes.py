@@ -1,7 +1,6 @@
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
-from django.conf import settings
 from django.db import models
 
 from webapp.lib.matchers import Matcher, as_entered, as_lines, from_json, named_cluster
@@ -30,9 +29,6 @@ class Silence(models.Model):
         help_text="that its matchers name; who sees it, sees this",
     )
     reason = models.TextField()
-    author = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
-    )
     author_name = models.CharField(max_length=200, help_text="their name at that time")
     created_at = models.DateTimeField()
     ended_name = models.CharField(max_length=200, blank=True, help_text="who ended it early")

@@ -1,4 +1,3 @@
-from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext
 
@@ -29,9 +28,6 @@ class RuleSetting(models.Model):
     )
     hold_after_s = models.PositiveIntegerField(
         null=True, blank=True, help_text="gone so long before it is resolved"
-    )
-    author = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
     author_name = models.CharField(max_length=200, blank=True)
     changed_at = models.DateTimeField(auto_now=True)

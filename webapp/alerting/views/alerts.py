@@ -26,6 +26,7 @@ from webapp.alerting.notice_preview import notice_text
 from webapp.alerting.policies import Policies
 from webapp.alerting.troubles import folded, troubles, what_resolves
 from webapp.alerting.unnotified import why_nobody
+from webapp.delivery.badges import delivery_badge, meaning
 from webapp.delivery.models import Delivery
 from webapp.findings.badges import CONFIDENCE_MEANS, severity_badge
 from webapp.findings.choices import Severity
@@ -203,7 +204,7 @@ def _about(request: HttpRequest, shown: Alert) -> dict[str, Any]:
         "figures": figures(described.evidence),
         "confidence_means": CONFIDENCE_MEANS.get(shown.confidence, ""),
         "events": list(shown.events.order_by("-id")[:MOST_EVENTS]),
-        "deliveries": deliveries,
+        "deliveries": [(row, delivery_badge(row), meaning(row.last_error)) for row in deliveries],
         "unnotified": None if deliveries else why_nobody([shown], now),
         "muted_count": muted_count,
         "muted": muted,

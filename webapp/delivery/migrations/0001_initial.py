@@ -139,7 +139,6 @@ class Migration(migrations.Migration):
                 ("kind", models.CharField(max_length=24)),
                 ("group", models.CharField(max_length=300)),
                 ("cluster", models.CharField(blank=True, max_length=100)),
-                ("status", models.CharField(max_length=16)),
                 ("title", models.CharField(max_length=300)),
                 (
                     "payload",
@@ -205,10 +204,6 @@ class Migration(migrations.Migration):
                 ),
                 ("number", models.PositiveIntegerField()),
                 ("at", models.DateTimeField()),
-                (
-                    "request_id",
-                    models.CharField(help_text="sent along, for the receiver's log", max_length=64),
-                ),
                 ("status", models.PositiveIntegerField(null=True)),
                 (
                     "error",

@@ -114,7 +114,6 @@ class Delivery(models.Model):
     kind = models.CharField(max_length=24)
     group = models.CharField(max_length=300)
     cluster = models.CharField(max_length=100, blank=True)
-    status = models.CharField(max_length=16)
     title = models.CharField(max_length=300)
     payload = models.TextField(help_text="the notice as JSON, as it is sent to this endpoint")
     made_at = models.DateTimeField()
@@ -189,7 +188,6 @@ class Attempt(models.Model):
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="tried")
     number = models.PositiveIntegerField()
     at = models.DateTimeField()
-    request_id = models.CharField(max_length=64, help_text="sent along, for the receiver's log")
     status = models.PositiveIntegerField(null=True)
     error = models.CharField(
         max_length=64, blank=True, help_text="a code; empty where it was taken"
