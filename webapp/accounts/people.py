@@ -40,7 +40,7 @@ def lock_administrators() -> None:
         Group.objects.select_for_update().filter(name=Role.ADMIN.group).first()
 
 
-def add(by: User, name: str, role: str, sees: str, lines: str) -> tuple[User, str]:
+def add(name: str, role: str, sees: str, lines: str) -> tuple[User, str]:
     """The user and the first password."""
     user, password = User(username=name.strip(), sees=_seen(sees, lines)), _new_password()
     chosen = _group(role)

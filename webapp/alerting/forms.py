@@ -10,7 +10,7 @@ from webapp.lib.translations import gettext_lazy as _
 
 
 class InstantField(forms.CharField):
-    """An instant such as ``2026-11-21 18:00`` or ``now+2h``, in UTC or in the zone of the form's
+    """An instant such as ``2026-11-21 18:00``, in UTC or in the zone of the form's
     field ``zone``; None if empty.
     """
 
@@ -28,20 +28,11 @@ class InstantField(forms.CharField):
         if not text:
             return None
         try:
-            return read_instant(text, datetime.now(UTC))
+            return instant(text.removesuffix(" UTC"), datetime.now(UTC))
         except NoSuchTime as wrong:
             raise forms.ValidationError(str(wrong)) from None
         except ValueError:
-            raise forms.ValidationError(
-                _("Give an instant such as 2026-11-21 18:00, or now+2h.")
-            ) from None
-
-
-def read_instant(text: str, at: datetime) -> datetime:
-    """Raises ``ValueError``."""
-    if text.startswith("now+"):
-        return at + (at - instant("now-" + text.removeprefix("now+"), at))
-    return instant(text.removesuffix(" UTC"), at)
+            raise forms.ValidationError(_("Give an instant such as 2026-11-21 18:00.")) from None
 
 
 MOST_REASON = 1_000

@@ -1,3 +1,4 @@
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -85,7 +86,7 @@ def set_thresholds(
         try:
             numbers[key] = float(text)
         except (TypeError, ValueError):
-            raise InputRefused(gettext("%(key)s must be a number.") % {"key": key}) from None
+            numbers[key] = math.nan
         if not threshold.allows(numbers[key]):
             raise InputRefused(
                 gettext("%(key)s must be a number from %(minimum)s to %(maximum)s %(unit)s.")

@@ -391,7 +391,4 @@ def test_the_page_of_an_alert_gives_the_same_reason(otto, on_call):
     assert "Nobody was notified" not in client.get(address).content.decode()
     Delivery.objects.all().delete()
     gone = client.get(address).content.decode()
-    assert (
-        "Nobody was notified" not in gone
-        and "its deliveries are no longer stored" in gone
-    )
+    assert "Nobody was notified" not in gone and "its deliveries are no longer stored" in gone

@@ -37,9 +37,7 @@ def add(request: HttpRequest) -> HttpResponse:
     form = NewPersonForm(request.POST)
     if form.is_valid():
         try:
-            user, password = people.add(
-                me(request), form.cleaned_data["username"], **form.entered()
-            )
+            user, password = people.add(form.cleaned_data["username"], **form.entered())
         except InputRefused as refused:
             _explain(form, refused)
         else:

@@ -328,7 +328,17 @@ class Migration(migrations.Migration):
                         validators=[webapp.fleet.validators.is_tenant],
                     ),
                 ),
-                ("metrics_interval_s", models.PositiveIntegerField(default=30)),
+                (
+                    "metrics_interval_s",
+                    models.PositiveIntegerField(
+                        default=30,
+                        validators=[
+                            django.core.validators.MinValueValidator(
+                                3, "Flink renews its metrics every 10 s at most; give 3 s or more."
+                            )
+                        ],
+                    ),
+                ),
                 (
                     "labels",
                     models.JSONField(

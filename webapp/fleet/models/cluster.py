@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.core.validators import RegexValidator
+from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -186,7 +186,14 @@ class Cluster(LogStoreFields):
         validators=[is_tenant],
         help_text=_("of Mimir, Cortex or Thanos, where it holds series of several"),
     )
-    metrics_interval_s = models.PositiveIntegerField(default=30)
+    metrics_interval_s = models.PositiveIntegerField(
+        default=30,
+        validators=[
+            MinValueValidator(
+                3, _("Flink renews its metrics every 10 s at most; give 3 s or more.")
+            )
+        ],
+    )
 
     labels = models.JSONField(
         default=dict,

@@ -43,10 +43,12 @@ def kept_bytes() -> int:
 
 
 def problems() -> list[Problem]:
+    """Empty if there is room."""
     listed = []
     least = settings.WEIR.least_free_mb * 1_000_000
     for folder, free_bytes in disks():
-        if free_bytes < least or (free_bytes < least * MORE_TO_RESUME and _is_stopped(str(folder))):
+        resumes = least * MORE_TO_RESUME
+        if free_bytes < (resumes if _is_stopped(str(folder)) else least):
             detail = message(
                 "Nothing is collected: the disk of {folder:name} has {mb:text} free, and Weir "
                 "leaves {mb2:text} free (WEIR_LEAST_FREE_MB). It resumes by itself at "
@@ -54,20 +56,20 @@ def problems() -> list[Problem]:
                 folder=str(folder),
                 mb=_mb(free_bytes),
                 mb2=_mb(least),
-                mb3=_mb(least * MORE_TO_RESUME),
+                mb3=_mb(resumes),
             )
             listed.append(Problem(CODE, str(folder), detail))
-    most: float = settings.WEIR.most_kept_mb * 1_000_000
-    kept = kept_bytes() if most else 0
-    if most and (kept > most or (kept > most / MORE_TO_RESUME and _is_stopped(KEPT))):
-        detail = message(
-            "Nothing is collected: Weir stores {mb:text}, and may store {mb2:text} "
-            "(WEIR_MOST_KEPT_MB). It resumes by itself below {mb3:text}.",
-            mb=_mb(kept),
-            mb2=_mb(most),
-            mb3=_mb(most / MORE_TO_RESUME),
-        )
-        listed.append(Problem(CODE, KEPT, detail))
+    if most := settings.WEIR.most_kept_mb * 1_000_000:
+        kept, resumes = kept_bytes(), most / MORE_TO_RESUME
+        if kept > (resumes if _is_stopped(KEPT) else most):
+            detail = message(
+                "Nothing is collected: Weir stores {mb:text}, and may store {mb2:text} "
+                "(WEIR_MOST_KEPT_MB). It resumes by itself below {mb3:text}.",
+                mb=_mb(kept),
+                mb2=_mb(most),
+                mb3=_mb(resumes),
+            )
+            listed.append(Problem(CODE, KEPT, detail))
     return listed
 
 
