@@ -90,7 +90,7 @@ TEMPLATES = [
                 "csp.context_processors.nonce",
                 "webapp.accounts.viewers.context",
                 "webapp.accounts.time_zones.context",
-                "webapp.fleet.pipeline_status.context.pipeline_status",
+                "webapp.fleet.pipeline_status.status.context",
                 "webapp.site.menu.menu",
                 "webapp.lib.context.page",
             ],

@@ -41,14 +41,7 @@ def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy) -> str:
     :class:`InputRefused`.
     """
     wrong: dict[str, str] = {}
-    form = FORMATS.get(entered.format)
-    if form is None:
-        raise InputRefused(
-            {
-                "format": gettext("Give one of %(values)s.")
-                % {"values": ", ".join(FormatName.values)}
-            }
-        )
+    form = FORMATS[entered.format]
     name = entered.name.strip()
     if not name or len(name) > LONGEST_NAME or not name.isprintable():
         wrong["name"] = gettext(
@@ -56,10 +49,6 @@ def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy) -> str:
         ) % {"longest_name": LONGEST_NAME}
     elif Endpoint.objects.filter(name=name).exclude(pk=endpoint.pk).exists():
         wrong["name"] = gettext("There is an endpoint %(name)s already.") % {"name": name}
-    if entered.min_severity not in Severity.values:
-        wrong["min_severity"] = gettext("Give one of %(values)s.") % {
-            "values": ", ".join(Severity.values)
-        }
     if entered.owner_email and not _is_mail(entered.owner_email):
         wrong["owner_email"] = gettext("Give one mail address.")
     if entered.matchers and accept_every_alert(entered.matchers, {*OF_EACH_ALERT, *label_names()}):

@@ -111,23 +111,18 @@ def _is_allowed(claims: Mapping[str, Any]) -> bool:
 
 
 def _role(claims: Mapping[str, Any]) -> Role | None:
-    given = _values(claims, settings.WEIR.oidc_role_claim)
-    roles = [
-        Role[role.upper()]
-        for value, role in settings.WEIR.oidc_roles.items()
-        if value == EVERYBODY or value in given
-    ]
-    return max(roles, default=None)
+    roles = _granted(claims, settings.WEIR.oidc_role_claim, settings.WEIR.oidc_roles)
+    return max((Role[role.upper()] for role in roles), default=None)
 
 
 def _sees(claims: Mapping[str, Any]) -> list[list[dict[str, str]]] | None:
-    given = _values(claims, settings.WEIR.oidc_scope_claim)
-    lines = [
-        line
-        for value, line in settings.WEIR.oidc_sees.items()
-        if value == EVERYBODY or value in given
-    ]
+    lines = _granted(claims, settings.WEIR.oidc_scope_claim, settings.WEIR.oidc_sees)
     return None if EVERYTHING in lines else grants.as_json(grants.parse("\n".join(lines)))
+
+
+def _granted(claims: Mapping[str, Any], claim: str, granted: Mapping[str, str]) -> list[str]:
+    given = _values(claims, claim)
+    return [text for value, text in granted.items() if value == EVERYBODY or value in given]
 
 
 def _values(claims: Mapping[str, Any], name: str) -> set[str]:

@@ -1,9 +1,12 @@
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.core.cache import cache
 from django.db.models import Count, Max
+from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext
 
 from webapp.fleet.freshness import late_before
@@ -110,3 +113,8 @@ def recent_status() -> PipelineStatus:
     fresh = status(timezone.now())
     cache.set(CACHE_KEY, fresh, CACHED_FOR_S)
     return fresh
+
+
+def context(request: HttpRequest) -> dict[str, Any]:
+    """``pipeline_status`` in templates, read on first use."""
+    return {"pipeline_status": SimpleLazyObject(recent_status)}
