@@ -20,7 +20,7 @@ from webapp.work.texts import storable
 ROWS_AT_ONCE = 200
 REPORTED = frozenset({"operator", "operator_state"})
 """Reported with each listing: a change of these is no change of the cluster."""
-UNREAD = ("cursor", "sees", "misses")
+UNREAD = ("cursor", "misses")
 
 
 @dataclass(frozen=True)

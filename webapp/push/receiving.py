@@ -125,65 +125,62 @@ def receive(token: PushToken, body: IO[bytes] | None, encoding: str, read: Reade
     """Raises the errors of ``Budget.spend``, ``unpacked``, ``read`` and the spool; a repeated body
     has no duplicates.
     """
-    try:
-        _need_room()
-        spool = _spool_with_room(token.cluster)
-        spend = BUDGET.spend(token.pk, lambda: _receive(spool, body, encoding, read))
-    except IngestError as error:
-        _note(token, Received(problem=str(error)))
-        raise
-    _note(token, spend)
-    return spend
+    return _receive(
+        token,
+        lambda: _spool_with_room(token.cluster),
+        lambda spool: _store_lines(spool, read(unpacked(body, encoding) if body else b"")),
+    )
 
 
 def receive_metrics(
     token: PushToken, body: IO[bytes] | None, encoding: str, read: "Callable[[bytes], Pushed]"
 ) -> Received:
     """As :func:`receive`, for the samples that Weir needs."""
+    return _receive(
+        token,
+        lambda: metrics_spool_of(token.cluster.name),
+        lambda spool: _store_samples(spool, read(unpacked(body, encoding) if body else b"")),
+    )
+
+
+def _receive(
+    token: PushToken, open_spool: Callable[[], Found], store: Callable[[Found], Received]
+) -> Received:
     try:
-        _need_room()
-        spool = metrics_spool_of(token.cluster.name)
-        pushed, kept = BUDGET.spend(token.pk, lambda: _keep(spool, body, encoding, read))
+        if why := disk_budget.why_stopped():
+            raise Behind(why)
+        spool = open_spool()
+        received = BUDGET.spend(token.pk, lambda: store(spool))
     except IngestError as error:
         _note(token, Received(problem=str(error)))
         raise
-    late = len(pushed.samples) - kept
+    _note(token, received)
+    return received
+
+
+def _spool_with_room(cluster: Cluster) -> Spool:
+    spool, checked = spool_of(cluster.name), f"pushed-room:{cluster.pk}"
+    if cache.get(checked) is None:
+        cursor = Cluster.objects.values_list("cursor", flat=True).get(pk=cluster.pk)
+        spool.make_room(cursor.get("logs") if isinstance(cursor, dict) else None, time.time())
+        cache.set(checked, 1, ROOM_FOR_S)
+    return spool
+
+
+def _store_samples(spool: MetricsSpool, pushed: "Pushed") -> Received:
+    stored = spool.take(pushed.samples, time.time())
+    late = len(pushed.samples) - stored
     late_problem = (
         f"{count_text(late, 'sample')} older than an hour or of the future; is a clock wrong?"
         if late
         else ""
     )
-    received = Received(
-        Taken(kept, 0), pushed.unread.total() + late, pushed.problem or late_problem
-    )
-    _note(token, received)
-    return received
+    return Received(Taken(stored, 0), pushed.unread.total() + late, pushed.problem or late_problem)
 
 
-def _need_room() -> None:
-    if why := disk_budget.why_stopped():
-        raise Behind(why)
-
-
-def _spool_with_room(cluster: Cluster) -> Spool:
-    spool = spool_of(cluster.name)
-    if cache.get(_checked(cluster)) is None:
-        cursor = Cluster.objects.values_list("cursor", flat=True).get(pk=cluster.pk)
-        spool.make_room(cursor.get("logs") if isinstance(cursor, dict) else None, time.time())
-        cache.set(_checked(cluster), 1, ROOM_FOR_S)
-    return spool
-
-
-def _keep(
-    spool: MetricsSpool, body: IO[bytes] | None, encoding: str, read: "Callable[[bytes], Pushed]"
-) -> "tuple[Pushed, int]":
-    pushed = read(unpacked(body, encoding) if body else b"")
-    return pushed, spool.take(pushed.samples, time.time())
-
-
-def _receive(spool: Spool, body: IO[bytes] | None, encoding: str, read: Reader) -> Received:
+def _store_lines(spool: Spool, lines: Iterator[Entry | Skip]) -> Received:
     received, entries, processes = Received(), [], set[str]()
-    for entry in read(unpacked(body, encoding) if body else b""):
+    for entry in lines:
         if isinstance(entry, Entry):
             entries.append(entry)
             processes.add(entry.process)
@@ -195,10 +192,6 @@ def _receive(spool: Spool, body: IO[bytes] | None, encoding: str, read: Reader) 
         entries, max(LEAST_REMEMBERED_LINES, REMEMBERED_LINES // max(1, len(processes)))
     )
     return received
-
-
-def _checked(cluster: Cluster) -> str:
-    return f"pushed-room:{cluster.pk}"
 
 
 def _note(token: PushToken, received: Received) -> None:

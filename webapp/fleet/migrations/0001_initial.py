@@ -449,21 +449,12 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "sees",
-                    webapp.lib.messages.fields.MessagesField(
-                        blank=True,
-                        default=list,
-                        editable=False,
-                        help_text="what the last connection test could read",
-                    ),
-                ),
-                (
                     "misses",
                     webapp.lib.messages.fields.MessagesField(
                         blank=True,
                         default=list,
                         editable=False,
-                        help_text="what it could not, and why",
+                        help_text="what the last connection test could not read, and why",
                     ),
                 ),
             ],

@@ -259,14 +259,11 @@ class Cluster(LogStoreFields):
     sampling_reason = MessageField(
         blank=True, editable=False, help_text="why that is slower than asked for"
     )
-    sees = MessagesField(
+    misses = MessagesField(
         default=list,
         blank=True,
         editable=False,
-        help_text="what the last connection test could read",
-    )
-    misses = MessagesField(
-        default=list, blank=True, editable=False, help_text="what it could not, and why"
+        help_text="what the last connection test could not read, and why",
     )
 
     objects: ClassVar = ClusterQuerySet.as_manager()

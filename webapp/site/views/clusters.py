@@ -66,7 +66,7 @@ def add(request: HttpRequest) -> HttpResponse:
         if "test" in request.POST:
             entries.mark_carried_out(request)
         else:
-            cluster.sees, cluster.misses = list(report.sees), list(report.misses)
+            cluster.misses = list(report.misses)
             try:
                 register(cluster)
             except (
@@ -109,7 +109,8 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
 def test(request: HttpRequest, name: str) -> HttpResponse:
     cluster = get_object_or_404(Cluster, name=name, kind=ClusterKind.LIVE)
     report = tried_connection(cluster)
-    _keep(cluster, report)
+    cluster.misses = list(report.misses)
+    cluster.save(update_fields=["misses"])
     _say(request, cluster, report)
     return redirect("clusters")
 
@@ -172,11 +173,6 @@ def remove_demo(request: HttpRequest) -> HttpResponse:
         else gettext("There is no demo here."),
     )
     return redirect("clusters")
-
-
-def _keep(cluster: Cluster, report: TestReport) -> None:
-    cluster.sees, cluster.misses = list(report.sees), list(report.misses)
-    cluster.save(update_fields=["sees", "misses"])
 
 
 def _say(request: HttpRequest, cluster: Cluster, report: TestReport) -> None:

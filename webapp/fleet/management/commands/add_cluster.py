@@ -116,7 +116,7 @@ class Command(PreparedCommand):
                 returncode=1,
             )
         if report is not None:
-            cluster.sees, cluster.misses = list(report.sees), list(report.misses)
+            cluster.misses = list(report.misses)
         if cluster.pk:
             cluster.save()
         else:
