@@ -5,7 +5,7 @@ from django.utils.translation import gettext
 
 from webapp.fleet.attempts import ALL, THIS, attempt_ids, has_id, has_id_like
 from webapp.fleet.badges import HEALTH_GROUPS
-from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, ClusterKind, HealthState
+from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, ClusterKind
 from webapp.fleet.log_kinds import ROUTINE_KINDS
 from webapp.fleet.models import Cluster
 from webapp.fleet.sorting import FLEET_SORTS, WORST_FIRST, Sort
@@ -69,17 +69,12 @@ class JobFilters(ListFilters):
     label = LABEL
     state = Text(about="as Flink reports it, e.g. RUNNING")
     status = Text(method="filter_status", about="the state, UNKNOWN or UNWATCHED")
-    name = Text(lookup_expr="icontains", about="part of the name")
     q = Text(method="called", about="part of the name, or how the id of the job begins")
     family = Text(about="its name with # for each number or date, such as orders-#")
     health = Choice(
         tuple(HEALTH_GROUPS), method="filter_health", about="as the fleet page groups them"
     )
-    health_state = Choice(HealthState.values)
     health_below = Whole("health", "lt", about="health less than this")
-    failing: Parameter = Whole(
-        "recent_failed", "gt", about="more failed checkpoints than this among the last 16"
-    )
     attempts = NoFilter(
         (ALL,),
         about="all: also the earlier attempts of jobs, each with its own id (default: the newest "

@@ -1,5 +1,3 @@
-from typing import Any
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -164,11 +162,7 @@ def _form(request: HttpRequest, shown: Endpoint) -> HttpResponse:
                 % {"name": shown.name},
             )
             return redirect("endpoint", shown.pk)
-    context: dict[str, Any] = {
-        "form": form,
-        "endpoint": shown if shown.pk else None,
-        "mail_missing": not mail.is_configured(),
-    }
+    context = {"form": form, "endpoint": shown if shown.pk else None}
     return render(request, "delivery/endpoint_form.html", context)
 
 

@@ -30,7 +30,7 @@ from webapp.site.demo_strip import WENT_COOKIE, stops
 
 PAGE_SIZE = 50
 ENDED = "ended"
-NAMES_ENDED = {"q", "name", "status", "state", "health", "health_state"}
+NAMES_ENDED = {"q", "status", "state", "health"}
 LABELS_OFFERED = 12
 EXPORT_COLUMNS = (
     "cluster",
