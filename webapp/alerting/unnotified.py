@@ -1,17 +1,19 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db.models import Prefetch, prefetch_related_objects
 from django.utils.translation import gettext, gettext_noop
 
-from webapp.alerting.choices import AlertState, Mute, Notified
+from webapp.alerting.choices import LEAST_RANK, AlertState, Mute, Notified
 from webapp.alerting.models import Alert, AlertGroup
 from webapp.alerting.muting import Mutes
 from webapp.alerting.notifications import pace
+from webapp.alerting.policies import Policies
 from webapp.delivery.models import Endpoint
 from webapp.delivery.outbox import matchers_of
+from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding
 from webapp.lib import scopes
 from webapp.lib.instants import age_text
@@ -121,3 +123,37 @@ def _no_taker(row: Alert, endpoints: Sequence[Endpoint], least: Sequence[int]) -
     if row.severity_rank < min(least):
         return gettext("The enabled endpoints that match the labels take only more severe alerts.")
     return ""
+
+
+def why_no_alert(findings: Sequence[Finding]) -> Unnotified:
+    """At most four queries."""
+    if not findings:
+        gone = gettext(
+            "Whether anybody was notified is no longer known: its findings and alerts are not kept."
+        )
+        return Unnotified(((0, gone),), is_known=False)
+    policies = Policies()
+    return Unnotified.counted(_why_no_alert(row, policies) for row in findings)
+
+
+def _why_no_alert(row: Finding, policies: Policies) -> str:
+    policy = policies.rule_policy(row.rule, row.cluster, row.job_id, row.job_name)
+    if not policy.alerts:
+        return gettext("Alerts are switched off for the rule.")
+    if policy.rank(row.severity_rank) < LEAST_RANK:
+        if row.severity_rank >= LEAST_RANK:
+            return gettext("The severity that is set for the rule is below a warning.")
+        return gettext("What is less severe than a warning does not alert.")
+    if policies.why_ended(row.cluster):
+        return gettext("The cluster is no longer watched.")
+    if row.to_alert:
+        return gettext("The next evaluation processes it.")
+    if (
+        row.state == FindingState.CLOSED
+        and timedelta() < policy.hold_before > row.last_seen - row.first_seen
+    ):
+        return gettext("What ends within the hold time does not alert.")
+    return gettext(
+        "With the current settings it would alert: the settings were different, or its alert "
+        "continued in another incident."
+    )

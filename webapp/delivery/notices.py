@@ -91,15 +91,13 @@ class Notice:
     @classmethod
     def from_json(cls, text: str) -> "Notice":
         raw = json.loads(text)
-        alerts = tuple(_alert(alert) for alert in raw["alerts"])
-        given = {
-            **raw,
-            "alerts": alerts,
-            "changed": frozenset(raw["changed"]),
-            "made_at": _instant(raw["made_at"]),
-        }
         return cls(
-            **{column.name: given[column.name] for column in fields(cls) if column.name in given}
+            **{
+                **raw,
+                "alerts": tuple(_alert(alert) for alert in raw["alerts"]),
+                "changed": frozenset(raw["changed"]),
+                "made_at": _instant(raw["made_at"]),
+            }
         )
 
     def without_secrets(self) -> "Notice":
@@ -181,19 +179,13 @@ def _plain(value: Any) -> Any:
 
 
 def _alert(raw: dict[str, Any]) -> NoticeAlert:
-    given = {
-        **raw,
-        "starts_at": _instant(raw["starts_at"]),
-        "ends_at": _instant(raw["ends_at"]) if raw["ends_at"] else None,
-        "evidence": tuple(raw["evidence"]),
-        "muted": tuple(raw["muted"]),
-    }
-    # Notices queued by an earlier version of Weir have no incident.
     return NoticeAlert(
         **{
-            column.name: given[column.name]
-            for column in fields(NoticeAlert)
-            if column.name in given
+            **raw,
+            "starts_at": _instant(raw["starts_at"]),
+            "ends_at": _instant(raw["ends_at"]) if raw["ends_at"] else None,
+            "evidence": tuple(raw["evidence"]),
+            "muted": tuple(raw["muted"]),
         }
     )
 

@@ -36,9 +36,7 @@ class AlertViews(ListView):
         responses={200: AlertWithStorySerializer, **ERRORS, **NOT_FOUND},
     )
     def retrieve(self, request: Request, uid: str) -> Response:
-        return Response(
-            AlertWithStorySerializer(get_object_or_404(self.get_queryset(), uid=uid)).data
-        )
+        return Response(AlertWithStorySerializer(self._find(uid)).data)
 
     @extend_schema(
         summary="Acknowledge an alert: the next notification is sent when it is resolved",
@@ -47,13 +45,13 @@ class AlertViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def acknowledge(self, request: Request, uid: str) -> Response:
-        alert = get_object_or_404(self.get_queryset(), uid=uid)
+        alert = self._find(uid)
         serializer = _valid(CommentSerializer(data=request.data))
         if not actions.acknowledge([uid], request.user, serializer["comment"], timezone.now()):
             alert.refresh_from_db()
             by = alert.acknowledged_name
             raise ActionRefused(f"It is acknowledged by {by} already." if by else "It is resolved.")
-        return Response(AlertSerializer(get_object_or_404(self.get_queryset(), uid=uid)).data)
+        return Response(AlertSerializer(self._find(uid)).data)
 
     @extend_schema(
         summary="Take an acknowledgement back",
@@ -62,10 +60,13 @@ class AlertViews(ListView):
     )
     @action(detail=True, methods=["post"], url_path="take-back")
     def take_back(self, request: Request, uid: str) -> Response:
-        get_object_or_404(self.get_queryset(), uid=uid)
+        self._find(uid)
         if not actions.take_back([uid], request.user, timezone.now()):
             raise ActionRefused("Nobody has acknowledged it, or it is resolved.")
-        return Response(AlertSerializer(get_object_or_404(self.get_queryset(), uid=uid)).data)
+        return Response(AlertSerializer(self._find(uid)).data)
+
+    def _find(self, uid: str) -> Alert:
+        return get_object_or_404(self.get_queryset(), uid=uid)
 
 
 @listed(SilenceSerializer, "Silences, newest first")

@@ -25,8 +25,7 @@ from webapp.alerting.models import Alert
 from webapp.alerting.notified import notifications
 from webapp.alerting.policies import Policies
 from webapp.alerting.troubles import folded, troubles, what_resolves
-from webapp.alerting.unnotified import Unnotified, why_nobody
-from webapp.alerting.without_alert import why_no_alert
+from webapp.alerting.unnotified import Unnotified, why_no_alert, why_nobody
 from webapp.findings.badges import severity_badge
 from webapp.findings.choices import Severity
 from webapp.findings.list_controls import (
