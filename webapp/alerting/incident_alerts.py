@@ -3,15 +3,16 @@ keep their group and unnotified ones join it. Without one, they join the group o
 the bucket that fails jobs of several clusters.
 """
 
+import hashlib
 from collections.abc import Iterable
 from datetime import datetime
 
 from webapp.alerting.choices import Happened
 from webapp.alerting.lifecycle import Event
 from webapp.alerting.models import Alert, AlertGroup
-from webapp.alerting.shared_stores import shared_homes
+from webapp.findings.store_troubles import RULE, StoreTrouble, store_troubles
 from webapp.incidents.joining import Joined
-from webapp.incidents.models import Incident
+from webapp.incidents.models import Incident, IncidentMember
 from webapp.lib.chunks import chunks
 
 ROWS_AT_ONCE = 500
@@ -82,3 +83,32 @@ def _homes(uids: list[str]) -> dict[str, int]:
     causes |= shared_homes(causes)
     groups = AlertGroup.objects.ensure(set(causes.values())) if causes else {}
     return homes | {uid: groups[key].pk for uid, key in causes.items()}
+
+
+FAMILY_CHARS = 64
+NO_CLUSTER = ""
+
+
+def shared_homes(causes: dict[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
+    """One notice for a bucket that fails jobs of several clusters. Incidents have one cluster each,
+    since people may see only some; their unnotified alerts join one group without a cluster.
+
+    Uid → cluster and family of that group. ``causes``: uid → cluster and family.
+    """
+    family = RULE.partition(".")[0]
+    uids = [uid for uid, (_cluster, of_cause) in causes.items() if of_cause == family]
+    shared = [trouble for trouble in store_troubles() if len(trouble.clusters) > 1] if uids else []
+    group_of = {finding.pk: _group(trouble) for trouble in shared for finding in trouble.findings}
+    members = IncidentMember.objects.filter(incident__uid__in=uids, finding__in=list(group_of))
+    return {
+        uid: (NO_CLUSTER, group_of[finding])
+        for uid, finding in members.values_list("incident__uid", "finding_id")
+    }
+
+
+def _group(trouble: StoreTrouble) -> str:
+    name = f"store {trouble.resource} {trouble.fault}"
+    if len(name) <= FAMILY_CHARS:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{name[: FAMILY_CHARS - len(digest) - 1]} {digest}"

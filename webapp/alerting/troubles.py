@@ -1,23 +1,26 @@
 """Open alerts as troubles: one row per incident."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Case, Count, F, QuerySet, Value, When, Window
+from django.db.models import Case, Count, F, Max, QuerySet, Value, When, Window
 from django.db.models.functions import Coalesce, RowNumber
 from django.utils.translation import gettext
 
 from webapp.alerting.lifecycle import FLAP_QUIET
 from webapp.alerting.models import Alert
-from webapp.alerting.notified import Notification, notifications
 from webapp.alerting.policies import Policies
 from webapp.alerting.unnotified import reasons_by_alert
+from webapp.delivery.badges import delivery_badge
+from webapp.delivery.models import Delivery, DeliveryAlert
 from webapp.findings.figures import figures
 from webapp.findings.folding import hold_of
 from webapp.findings.models import Finding
 from webapp.incidents.models import Incident
+from webapp.lib.badges import Badge
 from webapp.lib.instants import instant_text
 from webapp.lib.messages.rendering import localised
 from webapp.lib.quantities import duration_text
@@ -35,7 +38,7 @@ class Trouble:
     incident: Incident | None
     cause: Finding | None
     more: int
-    notified: Sequence[Notification]
+    notified: "Sequence[Notification]"
     unnotified: str
     resolves: str
 
@@ -105,3 +108,44 @@ def what_resolves(row: Alert, policies: Policies) -> str:
         "hold": hold,
         "figure": words.strip(),
     }
+
+
+@dataclass(frozen=True)
+class Notification:
+    uid: str
+    receiver: str
+    at: datetime
+    badge: Badge
+    error: str
+
+
+def notifications(subjects: Mapping[str, str]) -> dict[str, list[Notification]]:
+    """Subject → newest delivery to each receiver, newest first. ``subjects``: uid of an alert →
+    subject, such as its incident. Two queries.
+    """
+    links = DeliveryAlert.objects.filter(alert_uid__in=list(subjects)).order_by()
+    newest: dict[tuple[str, int, str], int] = {}
+    for uid, endpoint, mail_to, pk in links.values_list(
+        "alert_uid", "delivery__endpoint", "delivery__mail_to"
+    ).annotate(Max("delivery")):
+        key = subjects[uid], endpoint, mail_to
+        newest[key] = max(newest.get(key, 0), pk)
+    deliveries = (
+        Delivery.objects.filter(pk__in=set(newest.values()))
+        .select_related("endpoint")
+        .defer("payload")
+        .in_bulk()
+    )
+    notified: dict[str, list[Notification]] = defaultdict(list)
+    for (subject, _, _), pk in sorted(newest.items(), key=lambda item: -item[1]):
+        if row := deliveries.get(pk):
+            notified[subject].append(
+                Notification(
+                    row.uid,
+                    row.mail_to or row.endpoint.name,
+                    row.ended_at or row.made_at,
+                    delivery_badge(row),
+                    row.last_error,
+                )
+            )
+    return dict(notified)
