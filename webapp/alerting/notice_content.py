@@ -1,7 +1,7 @@
 import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -24,10 +24,10 @@ class Facts:
     incident → key and title of its cause. ``known_bugs``: by finding.
     """
 
-    muted: dict[int, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
-    rules: frozenset[str] = frozenset()
-    causes: dict[str, tuple[int | None, str]] = field(default_factory=dict)
-    known_bugs: Mapping[int, tuple[BugBeside, ...]] = field(default_factory=dict)
+    muted: dict[int, tuple[int, tuple[str, ...]]]
+    rules: frozenset[str]
+    causes: dict[str, tuple[int | None, str]]
+    known_bugs: Mapping[int, tuple[BugBeside, ...]]
 
     @classmethod
     def read(cls, rows: Sequence[Alert]) -> "Facts":

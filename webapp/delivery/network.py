@@ -42,12 +42,10 @@ class Answer:
 class Network:
     """``results`` has each tag given to :meth:`send` with its answer."""
 
-    def __init__(
-        self, rules: Policy, timeout_s: float = WHOLE_S, connect_s: float = CONNECT_S
-    ) -> None:
+    def __init__(self, rules: Policy) -> None:
         self.rules = rules
         self.timeout = aiohttp.ClientTimeout(
-            total=timeout_s, connect=connect_s, sock_connect=connect_s
+            total=WHOLE_S, connect=CONNECT_S, sock_connect=CONNECT_S
         )
         self.results: queue.SimpleQueue[tuple[Any, Answer]] = queue.SimpleQueue()
         self._loop = asyncio.new_event_loop()

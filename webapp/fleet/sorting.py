@@ -16,7 +16,7 @@ UNKNOWN_AS, ENDED_FROM, MOST_TROUBLE = 90, 200, 200
 
 def worst_first() -> Combinable:
     """Lowest health first, unknown before healthy, ended jobs last by how they ended. Failed jobs
-    (trouble 80 or more) come before normally ended ones (at most 9), as a finding adds at most 40.
+    (trouble 80 or more) come before normally ended ones, as a finding adds at most 40.
     """
     troubled = F("trouble") + F("worst_finding_points")
     ended = ExpressionWrapper(Value(ENDED_FROM + MOST_TROUBLE) - troubled, models.IntegerField())

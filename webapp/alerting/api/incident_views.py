@@ -20,6 +20,7 @@ from webapp.lib.api.errors import CONFLICT
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 
 MOST_ALERTS = 200
+REFUSALS = {**ERRORS, **NOT_FOUND, **CONFLICT}
 
 NAMES = (
     "uid",
@@ -129,7 +130,7 @@ class IncidentViews(ListView):
             "Acknowledge an incident: all of its alerts, and those that join it and are not worse"
         ),
         request=CommentSerializer,
-        responses={200: IncidentSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+        responses={200: IncidentSerializer, **REFUSALS},
     )
     @action(detail=True, methods=["post"])
     def acknowledge(self, request: Request, uid: str) -> Response:
@@ -142,7 +143,7 @@ class IncidentViews(ListView):
 
     @extend_schema(
         summary="Take the acknowledgement of an incident back", request=None,
-        responses={200: IncidentSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+        responses={200: IncidentSerializer, **REFUSALS},
     )  # fmt: skip
     @action(detail=True, methods=["post"], url_path="take-back")
     def take_back(self, request: Request, uid: str) -> Response:
@@ -153,7 +154,7 @@ class IncidentViews(ListView):
     @extend_schema(
         summary="Say who works on an incident",
         request=IncidentOwnerSerializer,
-        responses={200: IncidentSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+        responses={200: IncidentSerializer, **REFUSALS},
     )
     @action(detail=True, methods=["post"])
     def assign(self, request: Request, uid: str) -> Response:

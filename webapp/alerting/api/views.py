@@ -22,6 +22,7 @@ from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.refusals import ActionRefused
 
 NUMBER = r"\d{1,18}"
+REFUSALS = {**ERRORS, **NOT_FOUND, **CONFLICT}
 
 
 @listed(AlertSerializer, "Alerts, newest first")
@@ -41,7 +42,7 @@ class AlertViews(ListView):
     @extend_schema(
         summary="Acknowledge an alert: the next notification is sent when it is resolved",
         request=CommentSerializer,
-        responses={200: AlertSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+        responses={200: AlertSerializer, **REFUSALS},
     )
     @action(detail=True, methods=["post"])
     def acknowledge(self, request: Request, uid: str) -> Response:
@@ -56,7 +57,7 @@ class AlertViews(ListView):
     @extend_schema(
         summary="Take an acknowledgement back",
         request=None,
-        responses={200: AlertSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+        responses={200: AlertSerializer, **REFUSALS},
     )
     @action(detail=True, methods=["post"], url_path="take-back")
     def take_back(self, request: Request, uid: str) -> Response:
@@ -94,7 +95,7 @@ class SilenceViews(ListView):
     @extend_schema(
         summary="End a silence now",
         request=None,
-        responses={200: SilenceSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+        responses={200: SilenceSerializer, **REFUSALS},
     )
     @action(detail=True, methods=["post"])
     def end(self, request: Request, pk: str) -> Response:
