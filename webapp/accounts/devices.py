@@ -6,10 +6,11 @@ import secrets
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
 from django.core import signing
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.crypto import salted_hmac
+
+from webapp.accounts import kept_choices
 
 COOKIE = "weir_device"
 LIFETIME_S = 180 * 86_400
@@ -49,14 +50,7 @@ def remember(request: HttpRequest, response: HttpResponseBase) -> None:
         :MOST_PEOPLE
     ]
     text = signing.dumps({"nonce": secrets.token_urlsafe(12), "people": people}, salt=_SALT)
-    response.set_cookie(
-        COOKIE,
-        text,
-        max_age=LIFETIME_S,
-        secure=settings.SESSION_COOKIE_SECURE,
-        httponly=True,
-        samesite="Lax",
-    )
+    kept_choices.remember(response, COOKIE, text, LIFETIME_S)
 
 
 def _digest(user_name: str) -> str:

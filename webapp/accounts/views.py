@@ -75,10 +75,9 @@ class TokenForm(forms.Form):
     def __init__(self, *args: Any, operator: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not operator:
-            self.fields["scope"] = forms.ChoiceField(
-                choices=[(ApiToken.Scope.READ.value, ApiToken.Scope.READ.label)],
-                label=gettext("May"),
-            )
+            read = ApiToken.Scope.READ
+            scope = forms.ChoiceField(choices=[(read.value, read.label)], label=_("May"))
+            self.fields["scope"] = scope
 
     def clean_sees_only(self) -> Any:
         try:

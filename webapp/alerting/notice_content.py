@@ -25,7 +25,6 @@ class Facts:
     """
 
     muted: dict[int, tuple[int, tuple[str, ...]]]
-    rules: frozenset[str]
     causes: dict[str, tuple[int | None, str]]
     known_bugs: Mapping[int, tuple[BugBeside, ...]]
 
@@ -38,7 +37,6 @@ class Facts:
         named = incidents.values_list("uid", "cause", "cause__title", "title")
         return cls(
             muted_names(parents),
-            frozenset(all_rules()),
             {uid: (cause, now or then) for uid, cause, now, then in named},
             bugs_beside(row.finding for row in rows if row.finding),
         )
@@ -124,16 +122,16 @@ def notice_alert(row: Alert, facts: Facts) -> NoticeAlert:
         incident_title=""
         if facts.is_cause(row)
         else facts.causes.get(row.incident_id or "", (None, ""))[1],
-        links=links(row, facts.rules),
+        links=links(row),
     )
 
 
-def links(row: Alert, rules: frozenset[str]) -> dict[str, str]:
+def links(row: Alert) -> dict[str, str]:
     base = str(settings.WEIR.public_url).rstrip("/")
     addresses = {"alert": reverse("alert", args=(row.uid,))}
     if row.finding_id:
         addresses["finding"] = reverse("finding", args=(row.finding_id,))
-    if row.rule in rules:
+    if row.rule in all_rules():
         addresses["runbook"] = reverse("rule", args=(row.rule,)) + "#runbook-title"
     if row.incident_id:
         addresses["incident"] = reverse("incident", args=(row.incident_id,))

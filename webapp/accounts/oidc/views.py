@@ -13,12 +13,12 @@ from django.core import signing
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from webapp.accounts.audit import entries
+from webapp.accounts.kept_choices import own, remember
 from webapp.accounts.models import AuditEntry
 from webapp.accounts.oidc import people
 from webapp.accounts.oidc.configured import ProviderFails, is_configured
@@ -28,7 +28,7 @@ SIGN_OUT = "oidc_sign_out"
 """Session key of the URL that ends the session at the provider."""
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
-_LONGEST_COOKIE, _LONGEST_NEXT, _LONGEST_CODE = 4_000, 1_500, 4_000
+_LONGEST_COOKIE, _LONGEST_CODE = 4_000, 4_000
 
 
 @login_not_required
@@ -48,15 +48,7 @@ def start(request: HttpRequest) -> HttpResponse:
     kept = signing.dumps(
         [started["state"], started["nonce"], started["code_verifier"], after], salt=SALT
     )
-    answer.set_cookie(
-        COOKIE,
-        kept,
-        max_age=LIFETIME_S,
-        path=_path(),
-        secure=settings.SESSION_COOKIE_SECURE,
-        httponly=True,
-        samesite="Lax",
-    )
+    remember(answer, COOKIE, kept, LIFETIME_S, _path())
     return answer
 
 
@@ -110,14 +102,6 @@ def _back(request: HttpRequest) -> HttpResponse:
     if arrived.sign_out:
         request.session[SIGN_OUT] = arrived.sign_out
     return redirect(own(request, after) or settings.LOGIN_REDIRECT_URL)
-
-
-def own(request: HttpRequest, after: str) -> str:
-    """``after`` if it is a path of Weir, else ""."""
-    is_own = after.startswith("/") and len(after) <= _LONGEST_NEXT
-    hosts = {request.get_host()}
-    safe = is_own and url_has_allowed_host_and_scheme(after, hosts, request.is_secure())
-    return after if safe else ""
 
 
 def _refused(request: HttpRequest, why: str, after: str) -> HttpResponse:
