@@ -182,11 +182,7 @@ def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
-    token = get_object_or_404(ApiToken, pk=pk, user=me(request))
-    token.delete()
-    messages.success(
-        request, gettext("%(name)s is revoked; it no longer works.") % {"name": token.name}
-    )
+    get_object_or_404(ApiToken, pk=pk, user=me(request)).delete()
     return redirect("account")
 
 

@@ -81,7 +81,7 @@ def why(who: User, seconds: float, of: Incident | None = None) -> str:
 
 
 def set_for(rule: str, who: User, **values) -> None:
-    setting_actions.save(setting_actions.checked(rule, "", "", values), who)
+    setting_actions.save(rule, "", "", values, who)
 
 
 @pytest.mark.parametrize(

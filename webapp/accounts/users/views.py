@@ -63,16 +63,10 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
             people.change(me(request), person.user, **form.entered())
         except InputRefused as refused:
             _explain(form, refused)
+            return _page(request, person, form)
         except ActionRefused as refused:
             messages.error(request, str(refused))
-            return redirect("access-user", pk)
-        else:
-            messages.success(
-                request,
-                gettext("%(username)s is changed; the change applies from their next request.")
-                % {"username": person.user.username},
-            )
-            return redirect("access-user", pk)
+        return redirect("access-user", pk)
     return _page(request, person, form)
 
 
@@ -83,18 +77,8 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
     with refusal_as_message(request):
         if "enable" in request.POST:
             people.reopen(me(request), user)
-            messages.success(
-                request,
-                gettext("%(username)s is open again; their tokens work again.")
-                % {"username": user.username},
-            )
         else:
             people.close(me(request), user)
-            messages.success(
-                request,
-                gettext("%(username)s is closed: sessions ended, tokens stopped.")
-                % {"username": user.username},
-            )
     return redirect("access-user", pk)
 
 
@@ -133,17 +117,10 @@ def end_sessions(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
     user = _person(pk).user
-    try:
+    with refusal_as_message(request):
         people.remove(me(request), user)
-    except ActionRefused as refused:
-        messages.error(request, str(refused))
-        return redirect("access-user", pk)
-    messages.success(
-        request,
-        gettext("%(username)s is removed. What they did stays in the audit log.")
-        % {"username": user.username},
-    )
-    return redirect("access-users")
+        return redirect("access-users")
+    return redirect("access-user", pk)
 
 
 @administrators_only
@@ -152,10 +129,6 @@ def revoke_token(request: HttpRequest, pk: int, token: int) -> HttpResponse:
     api_token = get_object_or_404(ApiToken, pk=token, user_id=pk)
     with refusal_as_message(request):
         people.revoke(me(request), api_token)
-        messages.success(
-            request,
-            gettext("%(name)s is revoked; it no longer works.") % {"name": api_token.name},
-        )
     return redirect("access-user", pk)
 
 

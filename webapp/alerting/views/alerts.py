@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from spark_jobs.diagnosis.finding_hosts import hosts_of
@@ -119,31 +119,12 @@ def acknowledge(request: HttpRequest) -> HttpResponse:
     if not uids:
         messages.warning(request, gettext("No alert was chosen."))
     elif "take_back" in request.POST:
-        done = actions.take_back(uids, user, now)
-        messages.success(
-            request,
-            ngettext(
-                "%(count)s alert waiting for somebody again.",
-                "%(count)s alerts waiting for somebody again.",
-                done,
-            )
-            % {"count": f"{done:,}"},
-        )
+        actions.take_back(uids, user, now)
     else:
         # A row of the list is a trouble: its later alerts are acknowledged with it.
         done = _with_incidents(uids, user, comment, now) if "troubles" in request.POST else 0
         done += actions.acknowledge(uids, user, comment, now)
-        if done:
-            messages.success(
-                request,
-                ngettext(
-                    "%(count)s alert acknowledged in your name.",
-                    "%(count)s alerts acknowledged in your name.",
-                    done,
-                )
-                % {"count": f"{done:,}"},
-            )
-        else:
+        if not done:
             messages.warning(
                 request, gettext("Nothing to acknowledge: somebody was quicker, or it is resolved.")
             )

@@ -1,10 +1,8 @@
 from typing import Any
 
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from webapp.accounts.guards import operators_only
@@ -12,7 +10,6 @@ from webapp.alerting import actions
 from webapp.alerting.badges import mute_badge
 from webapp.alerting.forms import MOST_REASON, SilenceForm
 from webapp.alerting.models import Alert, Silence
-from webapp.lib.instants import minute_text
 from webapp.lib.keysets import KeysetColumn, page
 from webapp.lib.labels import matched_labels
 from webapp.lib.matchers import LONGEST_TEXT, BadMatcher, match_each, parse_lines
@@ -61,11 +58,6 @@ def silence_new(request: HttpRequest) -> HttpResponse:
         except ActionRefused as refused:
             form.add_error(None, str(refused))
         else:
-            messages.success(
-                request,
-                gettext("Silenced until %(end)s. Alerts that still fire then are sent.")
-                % {"end": minute_text(end)},
-            )
             return redirect("silences")
     return render(
         request,
@@ -80,7 +72,6 @@ def silence_end(request: HttpRequest, pk: int) -> HttpResponse:
     silence = get_object_or_404(Silence, pk=row_number(pk))
     with refusal_as_message(request):
         actions.end_silence(silence, request.user, timezone.now())
-        messages.success(request, gettext("Ended in your name. Alerts that still fire are sent."))
     return redirect("silences")
 
 

@@ -112,19 +112,8 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
     shown = _endpoint(pk)
     if "enable" in request.POST:
         orders.enable(shown)
-        messages.success(
-            request,
-            gettext(
-                "%(name)s is notified of alerts again. What it missed can be replayed on the page "
-                "of deliveries."
-            )
-            % {"name": shown.name},
-        )
     else:
         orders.disable_by_hand(shown, request.user.get_username(), timezone.now())
-        messages.success(
-            request, gettext("%(name)s is disabled; it is not notified.") % {"name": shown.name}
-        )
     return redirect("endpoint", pk)
 
 
