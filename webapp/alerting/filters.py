@@ -19,7 +19,6 @@ class AlertFilters(OfAnyAttempt):
     label = LABEL
     state = Choice((*AlertState.values, OPEN_STATE, ANY_STATE), method="in_state")
     severity = Choice(Severity.values)
-    muted_by = Choice([value for value in Mute.values if value])
     acknowledged = Flag(method="with_acknowledgement")
     owner = Text(method="owned_by", about="name of who works on it, - for nobody")
     silenced = Flag(method="with_mute", about="muted by anything")

@@ -75,9 +75,7 @@ def _before_its_notice(row: Alert) -> str:
         return _muted(row.muted_by)
     if row.state != AlertState.PENDING:
         return ""
-    if row.recorded:
-        return gettext("Pending: it did not last for the hold time in the recording.")
-    return gettext("Pending: it has not lasted for the hold time yet.")
+    return gettext("Pending: it has not lasted for the hold time.")
 
 
 def _muted(by: str) -> str:

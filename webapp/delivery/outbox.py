@@ -41,14 +41,10 @@ def selection_of(endpoint: Endpoint) -> Selection:
     return Selection(matchers_of(endpoint), endpoint.min_rank)
 
 
-def queue(notice: Notice) -> int:
-    """A delivery for each endpoint for which the notice has news; returns how many. Call it in a
+def queue(*notices: Notice) -> int:
+    """A delivery for each endpoint for which a notice has news; returns how many. Call it in a
     transaction. Idempotent.
     """
-    return queue_all([notice])
-
-
-def queue_all(notices: list[Notice]) -> int:
     endpoints = [
         (endpoint, selection_of(endpoint)) for endpoint in Endpoint.objects.filter(enabled=True)
     ]

@@ -216,7 +216,7 @@ def test_a_pending_alert_has_not_lasted_for_its_hold_time(otto, on_call):
     set_for("checkpoint.declined", otto, hold_before_s=300)
     opened(0)
     looks(15, 60)
-    assert why(otto, 61) == "Pending: it has not lasted for the hold time yet."
+    assert why(otto, 61) == "Pending: it has not lasted for the hold time."
     looks(300, 330)
     assert on_call.name in said(otto, 331)
 
@@ -227,7 +227,7 @@ def test_in_a_recording_a_hold_time_is_never_over(otto, on_call):
     opened(0)
     looks(15, 60)
     look(90 * 86_400)
-    assert why(otto, 90 * 86_400) == "Pending: it did not last for the hold time in the recording."
+    assert why(otto, 90 * 86_400) == "Pending: it has not lasted for the hold time."
 
 
 def test_a_recording_notifies_as_a_live_cluster_does(otto):
@@ -384,7 +384,7 @@ def test_the_page_of_an_alert_gives_the_same_reason(otto, on_call):
     client.force_login(otto)
     address = reverse("alert", args=[Alert.objects.get().uid])
     assert (
-        "<b>Nobody was notified</b>Pending: it has not lasted for the hold time yet.</div>"
+        "<b>Nobody was notified</b>Pending: it has not lasted for the hold time.</div>"
         in client.get(address).content.decode()
     )
     looks(300, 330)

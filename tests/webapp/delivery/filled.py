@@ -34,8 +34,8 @@ def main(url: str, count: int, endpoints: int) -> None:
             for number in range(start, min(start + 100, count))
         ]
         with transaction.atomic():
-            outbox.queue_all(
-                [notice(one, made_at=timezone.now(), uid=f"ntc_{one.uid}") for one in told]
+            outbox.queue(
+                *(notice(one, made_at=timezone.now(), uid=f"ntc_{one.uid}") for one in told)
             )
 
 

@@ -17,15 +17,6 @@ def is_configured() -> bool:
     return bool(settings.WEIR.oidc_issuer and settings.WEIR.oidc_client_id)
 
 
-def redirect_uri() -> str:
-    """From the public address, not from the host of the request."""
-    return f"{settings.WEIR.public_url}/sign-in/oidc/back/"
-
-
-def signed_out_uri() -> str:
-    return f"{settings.WEIR.public_url}/sign-in/"
-
-
 def check_settings() -> None:
     """Raises ``RefusedSetting``."""
     for line in settings.WEIR.oidc_sees.values():

@@ -18,7 +18,7 @@ from joserfc.errors import JoseError
 from requests import RequestException
 
 from ingest.network.deadlines import TimedAdapter
-from webapp.accounts.oidc.configured import ProviderFails, redirect_uri, signed_out_uri
+from webapp.accounts.oidc.configured import ProviderFails
 
 KEPT_S = 3600
 """Lifetime of the discovery document; keys are reloaded when a token has an unknown one."""
@@ -78,7 +78,7 @@ def start() -> Mapping[str, str]:
     :class:`ProviderFails`.
     """
     try:
-        parameters: Mapping[str, str] = _app().create_authorization_url(redirect_uri())
+        parameters: Mapping[str, str] = _app().create_authorization_url(_redirect_uri())
         return parameters
     except _WENT_WRONG as error:
         raise _failure(error) from error
@@ -89,7 +89,7 @@ def finish(code: str, nonce: str, code_verifier: str) -> Arrived:
     try:
         app = _app()
         token = app.fetch_access_token(
-            code=code, redirect_uri=redirect_uri(), code_verifier=code_verifier
+            code=code, redirect_uri=_redirect_uri(), code_verifier=code_verifier
         )
         answers = [dict(app.parse_id_token(token, nonce=nonce, leeway=CLOCKS_DIFFER_S) or {})]
         if not answers[0].get("sub"):
@@ -125,10 +125,18 @@ def _sign_out(app: Any, id_token: str) -> str:
     endpoint = str(app.server_metadata.get("end_session_endpoint") or "")
     if not endpoint:
         return ""
-    asked = {"client_id": app.client_id, "post_logout_redirect_uri": signed_out_uri()}
+    asked = {
+        "client_id": app.client_id,
+        "post_logout_redirect_uri": f"{settings.WEIR.public_url}/sign-in/",
+    }
     if len(id_token) <= _LONGEST_HINT:
         asked["id_token_hint"] = id_token
     return f"{endpoint}{'&' if urlsplit(endpoint).query else '?'}{urlencode(asked)}"
+
+
+def _redirect_uri() -> str:
+    """From the public address, not from the host of the request."""
+    return f"{settings.WEIR.public_url}/sign-in/oidc/back/"
 
 
 def _app() -> Any:
