@@ -75,23 +75,6 @@ FLEET_COLUMNS = (
         ),
     ),
     Column(
-        _("Orphans"),
-        "orphans",
-        "widest",
-        numeric=True,
-        hint=_(
-            "files in its directories that are proven to be needed by nothing, by the last storage "
-            "audit; – while none is proven yet"
-        ),
-    ),
-    Column(
-        _("Restarts"),
-        "restarts",
-        "widest",
-        numeric=True,
-        hint=_("since submission, as far as reported"),
-    ),
-    Column(
         _("Last success"),
         "",
         "wide",

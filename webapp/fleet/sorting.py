@@ -63,8 +63,6 @@ FLEET_SORTS: dict[str, Sort] = {
         Sort("size", "state_bytes", -1),
         Sort("failed", "recent_failed", -1),
         Sort("pressure", "pressured_share", -1.0),
-        Sort("restarts", "restarts", -1),
-        Sort("orphans", "orphan_bytes", -1),
         Sort("burn", "burn", -1.0),
     )
 }

@@ -54,13 +54,12 @@ class RuleSetting(models.Model):
 
     @property
     def scope(self) -> str:
-        if self.job_id:
-            return gettext("job %(job_name)s of %(cluster)s") % {
-                "job_name": self.job_name or self.job_id,
-                "cluster": self.cluster,
-            }
-        return (
-            gettext("cluster %(cluster)s") % {"cluster": self.cluster}
-            if self.cluster
-            else gettext("everywhere")
-        )
+        return scope_text(self.cluster, self.job_name or self.job_id)
+
+
+def scope_text(cluster: str, job: str) -> str:
+    if job:
+        return gettext("job %(job_name)s of %(cluster)s") % {"job_name": job, "cluster": cluster}
+    if cluster:
+        return gettext("cluster %(cluster)s") % {"cluster": cluster}
+    return gettext("everywhere")

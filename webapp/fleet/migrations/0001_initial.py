@@ -689,20 +689,6 @@ class Migration(migrations.Migration):
                     ),
                     models.Index(
                         django.db.models.functions.comparison.Coalesce(
-                            models.F("restarts"), models.Value(-1)
-                        ),
-                        models.F("id"),
-                        name="job_by_restarts",
-                    ),
-                    models.Index(
-                        django.db.models.functions.comparison.Coalesce(
-                            models.F("orphan_bytes"), models.Value(-1)
-                        ),
-                        models.F("id"),
-                        name="job_by_orphans",
-                    ),
-                    models.Index(
-                        django.db.models.functions.comparison.Coalesce(
                             models.F("burn"), models.Value(-1.0)
                         ),
                         models.F("id"),
