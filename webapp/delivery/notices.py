@@ -145,9 +145,6 @@ class Notice:
             for number, part in enumerate(parts, 1)
         ]
 
-    def first_part(self) -> "Notice":
-        return replace(self.in_parts()[0], parts=1)
-
 
 def _redact(alert: NoticeAlert) -> NoticeAlert:
     return replace(

@@ -1,5 +1,5 @@
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -136,7 +136,8 @@ def matchers_of(endpoint: Endpoint) -> tuple[Matcher, ...]:
 
 
 def _as_sent(notice: Notice, endpoint: Endpoint) -> list[Notice]:
-    return notice.in_parts() if FORMATS[endpoint.format].for_machines else [notice.first_part()]
+    parts = notice.in_parts()
+    return parts if FORMATS[endpoint.format].for_machines else [replace(parts[0], parts=1)]
 
 
 def hint(after: timedelta = timedelta()) -> None:

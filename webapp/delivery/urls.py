@@ -18,6 +18,5 @@ urlpatterns = [
     path("alerts/deliveries/", deliveries.deliveries, name="deliveries"),
     path("alerts/deliveries/replay/", deliveries.replay_dead, name="deliveries-replay"),
     path("alerts/deliveries/<str:uid>/", deliveries.delivery, name="delivery"),
-    path("alerts/deliveries/<str:uid>/progress", deliveries.progress, name="delivery-progress"),
     path("alerts/deliveries/<str:uid>/replay/", deliveries.replay, name="delivery-replay"),
 ]

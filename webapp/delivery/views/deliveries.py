@@ -22,6 +22,8 @@ from webapp.lib.row_numbers import row_number
 
 DELIVERIES_A_PAGE = 50
 MOST_ATTEMPTS = 100
+WATCHED_S = 30
+"""A retry later than this need not be watched."""
 MOST_SHOWN_CHARS = 100_000
 
 
@@ -50,12 +52,11 @@ def deliveries(request: HttpRequest) -> HttpResponse:
 @require_GET
 def delivery(request: HttpRequest, uid: str) -> HttpResponse:
     shown = _delivery(uid)
-    return render(request, "delivery/delivery.html", {**_state(request, shown), **_notice(shown)})
-
-
-@require_GET
-def progress(request: HttpRequest, uid: str) -> HttpResponse:
-    return render(request, "delivery/_attempts.html", _state(request, _delivery(uid)))
+    page = render(request, "delivery/delivery.html", {**_state(request, shown), **_notice(shown)})
+    waits_s = (shown.next_attempt_at - timezone.now()).total_seconds()
+    if shown.state == DeliveryState.PENDING and waits_s < WATCHED_S:
+        page["Refresh"] = "2"
+    return page
 
 
 @operators_only
@@ -90,16 +91,12 @@ def _delivery(uid: str) -> Delivery:
 
 
 def _state(request: HttpRequest, shown: Delivery) -> dict[str, Any]:
-    now = timezone.now()
     attempts = list(shown.tried.order_by("-id")[:MOST_ATTEMPTS])
     return {
         "delivery": shown,
         "badge": delivery_badge(shown),
         "attempts": [(attempt, meaning(attempt.error)) for attempt in attempts],
         "means": meaning(shown.last_error),
-        # A retry hours from now need not be watched.
-        "soon": shown.state == DeliveryState.PENDING
-        and (shown.next_attempt_at - now).total_seconds() < 30,
         "may_replay": may_operate(request.user)
         and shown.state in orders.ENDED
         and (shown.endpoint.enabled or bool(shown.mail_to)),
