@@ -56,22 +56,22 @@ class User(AbstractUser):
             return  # no name, one's own, or the same as another's, which the column itself refuses
         if letter := stray_letter(self.username):
             about = {"letter": letter, "name": unicodedata.name(letter, "a letter without a name")}
-            said = (
+            refusal = (
                 gettext(
                     "%(letter)s is %(name)s. Write the name in one script that is in common use."
                 )
                 % about
             )
-            raise ValidationError({"username": said})
+            raise ValidationError({"username": refusal})
         ours = skeletons(self.username)
         others = User.objects.exclude(pk=self.pk).values_list("username", flat=True)
         if look_alike := next((text for text in others if ours & skeletons(text)), None):
-            said = gettext(
+            refusal = gettext(
                 "It looks like the name %(username)s, which somebody has: capitals and small "
                 "letters, 0 and o, 1, i and l, rn and m, "
                 "vv and w count as the same. Choose another."
             )
-            raise ValidationError({"username": said % {"username": look_alike}})
+            raise ValidationError({"username": refusal % {"username": look_alike}})
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Creates users one after the other. Raises ``ValidationError``."""

@@ -37,8 +37,8 @@ class SessionLimits:
 
     def _look(self, request: HttpRequest, now: int) -> None:
         """A session with instants in the future begins now."""
-        kept, idle_s = request.session, settings.WEIR.session_idle_s
-        began, active = kept.get(SIGNED_IN_AT), kept.get(ACTIVE_AT)
+        session, idle_s = request.session, settings.WEIR.session_idle_s
+        began, active = session.get(SIGNED_IN_AT), session.get(ACTIVE_AT)
         if began is None or active is None or max(began, active) > now + NOTED_EVERY_S:
             begin(request, now)
         elif now - began >= settings.WEIR.session_age_s:
@@ -48,7 +48,7 @@ class SessionLimits:
         elif _is_activity(request) and now - active >= min(
             NOTED_EVERY_S, (idle_s or NOTED_EVERY_S) // 2
         ):
-            kept[ACTIVE_AT] = now
+            session[ACTIVE_AT] = now
 
 
 def begin(request: HttpRequest, now: int) -> None:

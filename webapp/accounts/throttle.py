@@ -68,9 +68,9 @@ def begin(request: HttpRequest, user_name: str) -> dict[str, str]:
 
 def succeeded(subjects: dict[str, str]) -> None:
     """Address and name keep the failures of others."""
-    kept = [subjects[kind] for kind in ("address", "name")]
-    SignInFailures.objects.filter(subject__in=kept, count__gt=0).update(count=F("count") - 1)
-    SignInFailures.objects.filter(subject__in=set(subjects.values()) - set(kept)).delete()
+    shared = [subjects[kind] for kind in ("address", "name")]
+    SignInFailures.objects.filter(subject__in=shared, count__gt=0).update(count=F("count") - 1)
+    SignInFailures.objects.filter(subject__in=set(subjects.values()) - set(shared)).delete()
 
 
 def _room(subjects: dict[str, str], now: datetime) -> int:

@@ -22,8 +22,8 @@ def scope_of(user: Any, token: ApiToken | None = None) -> Scope:
     if not user.is_authenticated or not user.is_active:
         return NOTHING
     of_user = None if user.is_superuser else user.sees
-    kept = [sees for sees in (of_user, token.sees if token else None) if sees is not None]
-    return Scope(*map(grants.grants_from_json, kept)) if kept else EVERYTHING
+    narrowing = [sees for sees in (of_user, token.sees if token else None) if sees is not None]
+    return Scope(*map(grants.grants_from_json, narrowing)) if narrowing else EVERYTHING
 
 
 def is_admin(user: Any) -> bool:

@@ -19,10 +19,10 @@ from webapp.lib.chunks import chunks
 def pending_chunks(now: datetime) -> Iterator[list[int]]:
     _mark_what_was_missed()
     lost = ~Exists(Finding.objects.filter(pk=OuterRef("finding_id")))
-    held = Alert.objects.filter(
+    waiting = Alert.objects.filter(
         Q(state=AlertState.PENDING) | Q(quiet_since__isnull=False) | Q(lost), state__in=OPEN
     )
-    return chunks(list(held.order_by("id").values_list("pk", flat=True)), ROWS_AT_ONCE)
+    return chunks(list(waiting.order_by("id").values_list("pk", flat=True)), ROWS_AT_ONCE)
 
 
 def hold(pks: list[int], policies: Policies, now: datetime) -> int:

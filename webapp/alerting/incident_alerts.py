@@ -20,13 +20,13 @@ ROWS_AT_ONCE = 500
 
 def follow(joined: Joined) -> None:
     """Move alerts of merged incidents. Call it in a transaction."""
-    for other, kept in joined.merged.items():
-        Alert.objects.filter(incident__uid=other).update(incident=kept)
+    for other, remaining in joined.merged.items():
+        Alert.objects.filter(incident__uid=other).update(incident=remaining)
         owned = (
             Incident.objects.filter(uid=other).exclude(owner_name="").values("owner", "owner_name")
         )
         for owner in owned:
-            Incident.objects.filter(uid=kept, owner_name="").update(**owner)
+            Incident.objects.filter(uid=remaining, owner_name="").update(**owner)
 
 
 def join_incident(row: Alert, incident: Incident, now: datetime) -> Iterable[Event]:

@@ -276,14 +276,14 @@ def _pending(life: Life, episode: AlertEpisode, policy: Policy, now: datetime) -
 
 def _again(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
     if not last.is_settled:
-        held = replace(
+        reopened = replace(
             last, state=AlertState.FIRING, resolved_at=None, quiet_since=last.quiet_since or now
         )
         if not episode.is_open and last.overlaps(episode):
             return _step(
                 last, replace(last, ends_at=_later(last.ends_at, episode.closed_at)), [], now
             )
-        step = _go_on(held, episode, policy, now)
+        step = _go_on(reopened, episode, policy, now)
         return replace(step, events=((now, Happened.REOPENED), *step.events))
     life, events = _fire(last, episode.first_seen, now)
     life = replace(

@@ -73,11 +73,11 @@ def muted_names(parents: Sequence[int]) -> dict[int, tuple[int, tuple[str, ...]]
     """How many alerts each mutes, and the 50 worst."""
     if not parents:
         return {}
-    held = Alert.objects.open().filter(inhibited_by__in=parents)
-    counts = dict(held.order_by().values_list("inhibited_by").annotate(Count("id")))
+    muted = Alert.objects.open().filter(inhibited_by__in=parents)
+    counts = dict(muted.order_by().values_list("inhibited_by").annotate(Count("id")))
     names: dict[int, list[str]] = defaultdict(list)
     for parent in parents:
-        of_parent = held.filter(inhibited_by=parent).order_by("-severity_rank", "job_name", "id")
+        of_parent = muted.filter(inhibited_by=parent).order_by("-severity_rank", "job_name", "id")
         for row in of_parent.only("job_name", "job_id", "subject", "rule")[:MOST_MUTED]:
             names[parent].append(f"{row.called[:200]}: {row.rule}")
     return {parent: (counts.get(parent, 0), tuple(names[parent])) for parent in parents}

@@ -58,8 +58,8 @@ def record(row: Delivery, answer: Answer, now: datetime) -> str:
     else:
         state = DeliveryState.PENDING if again else DeliveryState.DEAD
     with transaction.atomic(savepoint=False):
-        held = Delivery.objects.pending().filter(pk=row.pk, fence=row.fence)
-        changed = held.update(
+        claimed = Delivery.objects.pending().filter(pk=row.pk, fence=row.fence)
+        changed = claimed.update(
             state=state,
             lease_until=None,
             leased_by="",

@@ -70,10 +70,10 @@ def send_due(
                     break
                 # None of them had to be sent: the next one of a group may have to.
                 continue
-            came = _answers(network)
-            for row, _ in came:
+            answers = _answers(network)
+            for row, _ in answers:
                 del running.rows[row.pk]
-            ended.update(_steady(partial(record_all, came, now())))
+            ended.update(_steady(partial(record_all, answers, now())))
     _hint_at_the_next(now())
     return ended
 

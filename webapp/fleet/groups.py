@@ -22,7 +22,7 @@ class JobGroup:
     """``counts``: jobs by health group; ``worst``: lowest known health."""
 
     value: str
-    asked: dict[str, str]
+    query: dict[str, str]
     counts: dict[str, int] = field(default_factory=dict)
     worst: int | None = None
 
@@ -37,7 +37,7 @@ class JobGroup:
 
     @property
     def url(self) -> str:
-        return f"{reverse('fleet')}?{urlencode(self.asked)}" if self.asked else ""
+        return f"{reverse('fleet')}?{urlencode(self.query)}" if self.query else ""
 
     def add(self, band: str, jobs: int, worst: int | None) -> None:
         self.counts[band] = self.counts.get(band, 0) + jobs
@@ -54,7 +54,7 @@ def groups(jobs: Any, by: str, clusters: Iterable[Cluster]) -> list[JobGroup]:
     for text, band, number, worst in counted.annotate(jobs=Count("*"), worst=Min("health")):
         value = text if by in (CLUSTER, FAMILY) else str(labels.get(text, {}).get(by, ""))
         group = by_value.get(value) or by_value.setdefault(
-            value, JobGroup(value, _asked(by, value))
+            value, JobGroup(value, _query(by, value))
         )
         group.add(band, number, worst)
     return sorted(
@@ -67,7 +67,7 @@ def groups(jobs: Any, by: str, clusters: Iterable[Cluster]) -> list[JobGroup]:
     )
 
 
-def _asked(by: str, value: str) -> dict[str, str]:
+def _query(by: str, value: str) -> dict[str, str]:
     if not value:
         return {}
     if by in (CLUSTER, FAMILY):

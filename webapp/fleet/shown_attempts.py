@@ -95,8 +95,8 @@ def shown_attempts(request: HttpRequest, view: JobView) -> ShownAttempts:
     """One query. An ended attempt is shown alone unless a time is chosen."""
     start, end = view.time_range.from_time, view.time_range.to_time
     others = other_attempts(view.job)
-    asked = request.GET.get(PARAMETER, "")
-    alone = asked == THIS or (asked != ALL and view.is_past and not view.time_range.chosen)
+    parameter = request.GET.get(PARAMETER, "")
+    alone = parameter == THIS or (parameter != ALL and view.is_past and not view.time_range.chosen)
     lived = [] if alone else [job for job in others if lived_in(job, start, end)]
     shown = sorted([view.job, *lived], key=lambda job: (began(job) or end, job.pk), reverse=True)
     return ShownAttempts(view.job, others, shown, start, end, alone, view.time_range.chosen)

@@ -125,13 +125,13 @@ def _sign_out(app: Any, id_token: str) -> str:
     endpoint = str(app.server_metadata.get("end_session_endpoint") or "")
     if not endpoint:
         return ""
-    asked = {
+    parameters = {
         "client_id": app.client_id,
         "post_logout_redirect_uri": f"{settings.WEIR.public_url}/sign-in/",
     }
     if len(id_token) <= _LONGEST_HINT:
-        asked["id_token_hint"] = id_token
-    return f"{endpoint}{'&' if urlsplit(endpoint).query else '?'}{urlencode(asked)}"
+        parameters["id_token_hint"] = id_token
+    return f"{endpoint}{'&' if urlsplit(endpoint).query else '?'}{urlencode(parameters)}"
 
 
 def _redirect_uri() -> str:

@@ -45,10 +45,10 @@ def start(request: HttpRequest) -> HttpResponse:
     except ProviderFails as why:
         return _refused(request, str(why), after)
     answer = HttpResponseRedirect(started["url"])
-    kept = signing.dumps(
+    signed = signing.dumps(
         [started["state"], started["nonce"], started["code_verifier"], after], salt=SALT
     )
-    remember(answer, COOKIE, kept, LIFETIME_S, _path())
+    remember(answer, COOKIE, signed, LIFETIME_S, _path())
     return answer
 
 
@@ -67,8 +67,8 @@ def _back(request: HttpRequest) -> HttpResponse:
     from webapp.accounts.oidc import provider
 
     try:
-        kept = request.COOKIES.get(COOKIE, "")[:_LONGEST_COOKIE]
-        state, nonce, code_verifier, after = signing.loads(kept, salt=SALT, max_age=LIFETIME_S)
+        signed = request.COOKIES.get(COOKIE, "")[:_LONGEST_COOKIE]
+        state, nonce, code_verifier, after = signing.loads(signed, salt=SALT, max_age=LIFETIME_S)
     except (signing.BadSignature, ValueError, TypeError):
         return _refused(
             request,

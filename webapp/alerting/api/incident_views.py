@@ -158,10 +158,10 @@ class IncidentViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def assign(self, request: Request, uid: str) -> Response:
-        incident, asked = self._find(uid), IncidentOwnerSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        incident, serializer = self._find(uid), IncidentOwnerSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         incident_actions.assign(
-            incident, asked.validated_data["owner"], request.user, timezone.now()
+            incident, serializer.validated_data["owner"], request.user, timezone.now()
         )
         return Response(IncidentSerializer(incident).data)
 
@@ -172,10 +172,10 @@ class IncidentViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def silence(self, request: Request, uid: str) -> Response:
-        incident, asked = self._find(uid), SilenceIncidentSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        lasts = timedelta(seconds=asked.validated_data["lasts_s"])
-        reason = asked.validated_data["reason"]
+        incident, serializer = self._find(uid), SilenceIncidentSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        lasts = timedelta(seconds=serializer.validated_data["lasts_s"])
+        reason = serializer.validated_data["reason"]
         made = incident_actions.silence(incident, lasts, reason, request.user, timezone.now())
         return Response(SilenceSerializer(made).data, status=status.HTTP_201_CREATED)
 

@@ -93,10 +93,12 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return mended + pending.filter(made_at__gt=latest).update(made_at=now, next_attempt_at=now)
 
     def release_from_the_dead(self) -> int:
-        held = self.pending().filter(lease_until__isnull=False).exclude(leased_by="")
-        holders = held.order_by().values_list("leased_by", flat=True).distinct()
+        leased = self.pending().filter(lease_until__isnull=False).exclude(leased_by="")
+        holders = leased.order_by().values_list("leased_by", flat=True).distinct()
         gone = [holder for holder in holders if is_dead(holder)]
-        return held.filter(leased_by__in=gone).update(lease_until=None, leased_by="") if gone else 0
+        return (
+            leased.filter(leased_by__in=gone).update(lease_until=None, leased_by="") if gone else 0
+        )
 
 
 @scoped()

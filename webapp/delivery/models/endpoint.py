@@ -75,5 +75,5 @@ class Endpoint(models.Model):
     def secrets_at(self, now: datetime) -> tuple[str, ...]:
         """Current signing secrets, newest first."""
         previous = self.previous_secret_until is not None and now < self.previous_secret_until
-        kept = [self.secret_encrypted, self.previous_secret_encrypted if previous else ""]
-        return tuple(encryption.decrypt(text) for text in kept if text)
+        current = [self.secret_encrypted, self.previous_secret_encrypted if previous else ""]
+        return tuple(encryption.decrypt(text) for text in current if text)

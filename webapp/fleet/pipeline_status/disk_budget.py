@@ -60,12 +60,12 @@ def problems() -> list[Problem]:
             )
             listed.append(Problem(CODE, str(folder), detail))
     if most := settings.WEIR.most_kept_mb * 1_000_000:
-        kept, resumes = kept_bytes(), most / MORE_TO_RESUME
-        if kept > (resumes if _is_stopped(KEPT) else most):
+        stored, resumes = kept_bytes(), most / MORE_TO_RESUME
+        if stored > (resumes if _is_stopped(KEPT) else most):
             detail = message(
                 "Nothing is collected: Weir stores {mb:text}, and may store {mb2:text} "
                 "(WEIR_MOST_KEPT_MB). It resumes by itself below {mb3:text}.",
-                mb=_mb(kept),
+                mb=_mb(stored),
                 mb2=_mb(most),
                 mb3=_mb(resumes),
             )
