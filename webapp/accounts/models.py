@@ -14,6 +14,7 @@ from webapp.accounts.kept_tokens import Token, TokenQuerySet
 from webapp.accounts.look_alikes import skeletons, stray_letter
 from webapp.accounts.roles import Role
 from webapp.lib import grants
+from webapp.lib.badges import Badge
 from webapp.lib.translations import gettext_lazy as _
 
 
@@ -48,6 +49,23 @@ class User(AbstractUser):
     session_epoch = models.PositiveIntegerField(
         default=0, editable=False, help_text="raised to end all sessions"
     )
+
+    @property
+    def role(self) -> Role:
+        """The highest; without a group: viewer. Ignores whether the account is closed."""
+        if self.is_superuser:
+            return Role.ADMIN
+        names = {group.name for group in self.groups.all()}
+        return max((role for role in Role if role.group in names), default=Role.VIEWER)
+
+    @property
+    def grants(self) -> list[str] | None:
+        """One per line; None: everything."""
+        return None if self.is_superuser or self.sees is None else grants.lines(self.sees)
+
+    @property
+    def badge(self) -> Badge:
+        return Badge("open", "●", "done") if self.is_active else Badge("closed", "■", "unknown")
 
     def clean(self) -> None:
         """New names use one script and look like no other name; existing names stay."""

@@ -10,9 +10,8 @@ from django.views.decorators.http import require_GET, require_POST
 
 from webapp.accounts import people
 from webapp.accounts.guards import administrators_only
-from webapp.accounts.models import ApiToken
+from webapp.accounts.models import ApiToken, User
 from webapp.accounts.roles import GROUPS
-from webapp.accounts.users import rows
 from webapp.accounts.users.filters import CLOSED, OPEN, PeopleFilters
 from webapp.accounts.users.forms import AccessForm, NewPersonForm
 from webapp.accounts.viewers import me
@@ -60,7 +59,7 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
     person, form = _person(pk), AccessForm(request.POST)
     if form.is_valid():
         try:
-            people.change(me(request), person.user, **form.entered())
+            people.change(me(request), person, **form.entered())
         except InputRefused as refused:
             _explain(form, refused)
             return _page(request, person, form)
@@ -73,7 +72,7 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
 @administrators_only
 @require_POST
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
-    user = _person(pk).user
+    user = _person(pk)
     with refusal_as_message(request):
         if "enable" in request.POST:
             people.reopen(me(request), user)
@@ -86,7 +85,7 @@ def switch(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @never_cache
 def reset_password(request: HttpRequest, pk: int) -> HttpResponse:
-    user = _person(pk).user
+    user = _person(pk)
     try:
         password = people.new_password(me(request), user)
     except ActionRefused as refused:
@@ -102,7 +101,7 @@ def reset_password(request: HttpRequest, pk: int) -> HttpResponse:
 @administrators_only
 @require_POST
 def end_sessions(request: HttpRequest, pk: int) -> HttpResponse:
-    user = _person(pk).user
+    user = _person(pk)
     with refusal_as_message(request):
         people.sign_out(me(request), user)
         messages.success(
@@ -116,7 +115,7 @@ def end_sessions(request: HttpRequest, pk: int) -> HttpResponse:
 @administrators_only
 @require_POST
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
-    user = _person(pk).user
+    user = _person(pk)
     with refusal_as_message(request):
         people.remove(me(request), user)
         return redirect("access-users")
@@ -133,7 +132,7 @@ def revoke_token(request: HttpRequest, pk: int, token: int) -> HttpResponse:
 
 
 def _list(request: HttpRequest, form: NewPersonForm) -> HttpResponse:
-    filters = PeopleFilters.from_page(request.GET, rows.listed())
+    filters = PeopleFilters.from_page(request.GET, User.objects.prefetch_related("groups"))
     listed = page(filters.qs, filters.order, request.GET.get("cursor", ""), PEOPLE_A_PAGE)
     context = {
         "filters": filters,
@@ -149,29 +148,28 @@ def _list(request: HttpRequest, form: NewPersonForm) -> HttpResponse:
             ),
         ),
         "page": listed,
-        "rows": [rows.person(row) for row in listed.rows],
         "matching": capped_count(filters.qs),
         "form": form,
     }
     return render(request, "accounts/users.html", context)
 
 
-def _page(request: HttpRequest, person: rows.Person, form: AccessForm) -> HttpResponse:
+def _page(request: HttpRequest, person: User, form: AccessForm) -> HttpResponse:
     context = {
         "person": person,
         "form": form,
-        "tokens": ApiToken.objects.filter(user=person.user),
+        "tokens": ApiToken.objects.filter(user=person),
         "sees_by_provider": bool(settings.WEIR.oidc_sees),
-        "why_not": people.why_not(me(request), person.user),
+        "why_not": people.why_not(me(request), person),
     }
     return render(request, "accounts/user.html", context)
 
 
-def _person(pk: int) -> rows.Person:
-    return rows.person(get_object_or_404(rows.listed(), pk=pk))
+def _person(pk: int) -> User:
+    return get_object_or_404(User, pk=pk)
 
 
-def _form_of(person: rows.Person) -> AccessForm:
+def _form_of(person: User) -> AccessForm:
     sees = people.EVERYTHING if person.grants is None else people.ONLY
     return AccessForm(
         initial={
