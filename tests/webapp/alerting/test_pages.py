@@ -172,7 +172,7 @@ def test_silencing_this_fills_in_the_form_and_shows_what_matches(operator):
             "silence_url"
         ]
     )
-    assert page.context["matches"]["count"] == 1 and "cluster=&quot;prod-eu&quot;" in text(page)
+    assert page.context["matching"]["count"] == 1 and "cluster=&quot;prod-eu&quot;" in text(page)
 
 
 def test_a_silence_needs_matchers_a_reason_and_an_end(operator):

@@ -47,8 +47,8 @@ class AlertViews(ListView):
     @action(detail=True, methods=["post"])
     def acknowledge(self, request: Request, uid: str) -> Response:
         alert = self._find(uid)
-        serializer = _valid(CommentSerializer(data=request.data))
-        if not actions.acknowledge([uid], request.user, serializer["comment"], timezone.now()):
+        entered = _valid(CommentSerializer(data=request.data))
+        if not actions.acknowledge([uid], request.user, entered["comment"], timezone.now()):
             alert.refresh_from_db()
             by = alert.acknowledged_name
             raise ActionRefused(f"It is acknowledged by {by} already." if by else "It is resolved.")
