@@ -48,7 +48,7 @@ def problems() -> list[Problem]:
     least = settings.WEIR.least_free_mb * 1_000_000
     for folder, free_bytes in disks():
         resumes = least * MORE_TO_RESUME
-        if free_bytes < (resumes if _is_stopped(str(folder)) else least):
+        if free_bytes < least or (free_bytes < resumes and _is_stopped(str(folder))):
             detail = message(
                 "Nothing is collected: the disk of {folder:name} has {mb:text} free, and Weir "
                 "leaves {mb2:text} free (WEIR_LEAST_FREE_MB). It resumes by itself at "
@@ -61,7 +61,7 @@ def problems() -> list[Problem]:
             listed.append(Problem(CODE, str(folder), detail))
     if most := settings.WEIR.most_kept_mb * 1_000_000:
         stored, resumes = kept_bytes(), most / MORE_TO_RESUME
-        if stored > (resumes if _is_stopped(KEPT) else most):
+        if stored > most or (stored > resumes and _is_stopped(KEPT)):
             detail = message(
                 "Nothing is collected: Weir stores {mb:text}, and may store {mb2:text} "
                 "(WEIR_MOST_KEPT_MB). It resumes by itself below {mb3:text}.",
