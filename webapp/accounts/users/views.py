@@ -118,8 +118,7 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
     user = _person(pk)
     with refusal_as_message(request):
         people.remove(me(request), user)
-        return redirect("access-users")
-    return redirect("access-user", pk)
+    return redirect("access-user", pk) if user.pk else redirect("access-users")
 
 
 @administrators_only

@@ -67,7 +67,8 @@ class AlertViews(ListView):
         return Response(AlertSerializer(self._find(uid)).data)
 
     def _find(self, uid: str) -> Alert:
-        return get_object_or_404(self.get_queryset(), uid=uid)
+        alert: Alert = get_object_or_404(self.get_queryset(), uid=uid)
+        return alert
 
 
 @listed(SilenceSerializer, "Silences, newest first")
