@@ -85,9 +85,7 @@ def inhabit(folder: Path) -> JobCurrent:
     )
     ThresholdOverride.objects.create(key=KEY, value=0.7)
     told = delivery(endpoint(), notice(made_at=now), state="dead")
-    Attempt.objects.create(
-        delivery=told, number=1, at=now, request_id="r", status=500, latency_ms=3
-    )
+    Attempt.objects.create(delivery=told, number=1, at=now, status=500, latency_ms=3)
     asked = checked([JobKey(of.cluster, of.job_id)], now - timedelta(hours=1), now)
     report = reports.request_report(asked, user=None, name="olga", at=now)
     perform(work_keys.key_of(report.pk), even_if_not_due=True)

@@ -140,7 +140,9 @@ FORMS: dict[str, Write] = {
     "endpoint-test": operators(),
     "endpoint-switch": operators(lambda: {"disable": "1"}),
     "endpoint-remove": operators(lambda: {"name": Endpoint.objects.order_by("-pk")[0].name}),
-    "deliveries-replay": operators(lambda: {"from": "now-1h", "to": "now", "which": "dead"}),
+    "deliveries-replay": operators(
+        lambda: {"endpoint": str(Endpoint.objects.order_by("-pk")[0].pk)}
+    ),
     "delivery-replay": operators(),
     "threads-ask": operators(changes=False),
     "replication-ask": operators(

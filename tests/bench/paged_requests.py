@@ -74,9 +74,8 @@ def _both_ways(sorts: Iterable[str]) -> list[dict[str, str]]:
 
 def _fleet() -> list[dict[str, str]]:
     return [
-        *({"status": status} for status in ("failed", "unknown")),
+        *({"status": status} for status in ("FAILED", "UNKNOWN")),
         *({"health": group} for group in ("poor", "unknown")),
-        {"failing": "1"},
         OF_CLUSTER,
         OF_TEAM,
         {**OF_CLUSTER, "health": "poor", "sort": "name"},

@@ -1,6 +1,4 @@
-"""The groups that roles are made of are there after every ``migrate``, also where the tables were
-emptied.
-"""
+"""Creates the groups of the roles after every ``migrate``."""
 
 from typing import Any
 

@@ -20,9 +20,8 @@ LAST_USED_PRECISION = timedelta(minutes=5)
 
 
 class TokenAuthentication(authentication.TokenAuthentication):
-    """REST framework's, with tokens of ours: sets ``request.auth`` to the token.
-
-    :class:`webapp.accounts.permissions.ScopedAccess` reads the scope of it.
+    """Sets ``request.auth`` to the token, whose scope
+    :class:`webapp.accounts.permissions.ScopedAccess` reads.
     """
 
     keyword = "Bearer"

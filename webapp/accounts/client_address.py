@@ -1,6 +1,4 @@
-"""Whom a request comes from, and which addresses belong to one and the same, as far as guessing
-passwords goes.
-"""
+"""The client address of a request, and the network that counts as one client."""
 
 import ipaddress
 import re
@@ -16,10 +14,8 @@ _LONGEST = 60
 
 
 def address_of(request: HttpRequest) -> str:
-    """One client. Behind a declared proxy the last hop that it noted, which a client cannot forge.
-
-    A client with IPv6 has at least a /64, so that stands for one address. All without an address (a
-    Unix socket) count as one.
+    """Behind a declared proxy the last hop, which a client cannot forge. An IPv6 client has at
+    least a /64. Requests without an address (Unix socket) count as one client.
     """
     return _network(_client(request), 32, 64)
 
@@ -29,7 +25,7 @@ def network_of(request: HttpRequest) -> str:
 
 
 def written(request: HttpRequest) -> str:
-    """The address itself, as a log names it; "" without one."""
+    """The address for logs; "" without one."""
     return str(_client(request) or "")
 
 

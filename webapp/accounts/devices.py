@@ -1,18 +1,16 @@
-"""Browsers that were signed in with before: a signed cookie, as OWASP describes device cookies. It
-signs nobody in.
-
-While others guess at a name, or from an address, such a browser is still let in: nobody is shut out
-of their own account.
+"""Signed cookies of browsers that signed in before (OWASP device cookies). While others guess
+passwords, such a browser can still sign in. The cookie signs nobody in.
 """
 
 import secrets
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
 from django.core import signing
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.crypto import salted_hmac
+
+from webapp.accounts import kept_choices
 
 COOKIE = "weir_device"
 LIFETIME_S = 180 * 86_400
@@ -23,7 +21,7 @@ _LONGEST = 1_000
 
 @dataclass(frozen=True)
 class Device:
-    """``people``: whom it knows, as keyed digests of their names, the last one first."""
+    """``people``: keyed digests of user names, the last one first."""
 
     nonce: str
     people: tuple[str, ...]
@@ -33,7 +31,7 @@ class Device:
 
 
 def device_of(request: HttpRequest) -> Device | None:
-    """``None`` without a cookie of ours that is still valid."""
+    """None without a valid cookie."""
     text = request.COOKIES.get(COOKIE, "")
     if not 0 < len(text) <= _LONGEST:
         return None
@@ -45,23 +43,14 @@ def device_of(request: HttpRequest) -> Device | None:
 
 
 def remember(request: HttpRequest, response: HttpResponseBase) -> None:
-    """The user who has just signed in; with a new nonce, so that failures of before no longer count
-    against it.
-    """
+    """Remember the user who just signed in, with a new nonce: earlier failures no longer count."""
     known = device_of(request)
     me = _digest(request.user.get_username())
     people = (me, *(person for person in (known.people if known else ()) if person != me))[
         :MOST_PEOPLE
     ]
     text = signing.dumps({"nonce": secrets.token_urlsafe(12), "people": people}, salt=_SALT)
-    response.set_cookie(
-        COOKIE,
-        text,
-        max_age=LIFETIME_S,
-        secure=settings.SESSION_COOKIE_SECURE,
-        httponly=True,
-        samesite="Lax",
-    )
+    kept_choices.remember(response, COOKIE, text, LIFETIME_S)
 
 
 def _digest(user_name: str) -> str:

@@ -14,9 +14,7 @@ View = Callable[..., HttpResponseBase]
 
 
 def whole_fleet_only(view: View) -> View:
-    """What concerns all clusters at once: who sees some would be shown an empty page, and could not
-    tell why.
-    """
+    """Readers of some clusters get an explanation instead of an empty page."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -55,4 +53,3 @@ administrators_only = _only(
     is_admin,
     _("This needs the admin role for the whole fleet; ask an administrator of Weir for it."),
 )
-"""People and what they did: for administrators who see every cluster."""

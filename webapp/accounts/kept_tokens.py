@@ -1,4 +1,4 @@
-"""The text of a token, which is shown once, and what is kept of it."""
+"""Tokens: the text is shown once, its digest is stored."""
 
 import hashlib
 import secrets
@@ -8,10 +8,10 @@ from typing import Any
 from django.db import models
 
 PREFIX = "weir_"
-"""Of tokens: it lets secret scanners recognise a leaked one."""
+"""Lets secret scanners recognise a leaked token."""
 
 _SHOWN = 7
-"""Characters of the random part that lists show."""
+"""Characters of the random part in lists."""
 
 
 def digest_of(token: str) -> str:
@@ -20,7 +20,7 @@ def digest_of(token: str) -> str:
 
 class TokenQuerySet(models.QuerySet[Any]):
     kind = ""
-    """In front of the text of tokens that are no person's."""
+    """Prefix of tokens that belong to no person."""
 
     def made(self, **about: Any) -> tuple[Any, str]:
         text = f"{PREFIX}{self.kind}{secrets.token_urlsafe(32)}"
@@ -28,12 +28,12 @@ class TokenQuerySet(models.QuerySet[Any]):
         return self.create(**about, prefix=prefix, digest=digest_of(text)), text
 
     def find(self, text: str) -> Any:
-        """The token of this text, valid or not, with whose it is; ``None`` where there is none."""
+        """Valid or not, with its owner."""
         return self.select_related().filter(digest=digest_of(text)).first()
 
 
 class Token(models.Model):
-    """Only its SHA-256 is kept: the token itself is random and long, so no slow hash is needed."""
+    """Tokens are random and long, so SHA-256 suffices."""
 
     name = models.CharField(max_length=100)
     prefix = models.CharField(max_length=20, editable=False)

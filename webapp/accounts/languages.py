@@ -1,9 +1,5 @@
-"""In which language a page is: the one that was chosen, else the first that the browser asks for
-and Weir has, else English.
-
-The choice is kept in a cookie, and with the account of whoever made it, which brings it to the next
-browser they sign in with. What machines read stays English whatever is asked: the API, downloads of
-tables, probes.
+"""Language of pages: the chosen one, else the browser's first that Weir has, else English. The
+choice is stored in a cookie and with the account. API, downloads and probes are English.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -28,11 +24,11 @@ from webapp.lib.api.json_errors import PREFIX
 
 ENGLISH = "en"
 _DOWNLOAD = "form"
-"""The parameter of addresses of downloads (:class:`webapp.lib.path_names.ExportForm`)."""
+"""URL parameter of downloads (:class:`webapp.lib.path_names.ExportForm`)."""
 
 
 class Language:
-    """Middleware. No row is read for it: a database that is away takes no page its language."""
+    """Reads no row: it works while the database is away."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -57,7 +53,6 @@ class Language:
     def process_view(
         self, request: HttpRequest, view: Any, args: Any, kwargs: dict[str, Any]
     ) -> None:
-        """Until the end of this request, see ``__call__``."""
         if is_for_machines(request):
             translation.activate(ENGLISH)
 
@@ -78,12 +73,11 @@ def choose(request: HttpRequest) -> HttpResponse:
 
 
 def known(language: str) -> str:
-    """The code where Weir has it, else ""."""
     return language if language in dict(settings.LANGUAGES) else ""
 
 
 def is_for_machines(request: HttpRequest) -> bool:
-    """Known once the address is: before that a request is one for a page."""
+    """Known after URL resolution; before that every request counts as one for a page."""
     match = request.resolver_match
     return match is not None and (_DOWNLOAD in match.kwargs or request.path_info.startswith(PREFIX))
 

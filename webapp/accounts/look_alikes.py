@@ -1,5 +1,5 @@
-"""Names that a reader would take for each other, after Unicode Technical Standard 39: sections 4
-(skeletons) and 5.2 (scripts).
+"""Names that look alike, by Unicode Technical Standard 39, sections 4 (skeletons) and 5.2
+(scripts).
 """
 
 import unicodedata
@@ -30,14 +30,11 @@ _SCRIPTS = {
     "THAI",
     "TIBETAN",
 }
-"""In common use (UAX 31, table 5).
-
-Cherokee and Lisu, among others, have the shapes of nearly all Latin capitals.
-"""
+"""In common use (UAX 31, table 5). Others, such as Cherokee and Lisu, resemble Latin capitals."""
 
 _EAST_ASIAN = ("BOPOMOFO", "CJK", "HANGUL", "HIRAGANA", "IDEOGRAPHIC", "KATAKANA")
 _LAST_COMMON_LATIN = "\u017f"
-"""Further ones without an accent are phonetic signs, small capitals and the like."""
+"""Later ones without an accent are phonetic signs, small capitals and the like."""
 
 _GLYPHS = (
     ("АВЕЅІЈКМНОРСТУХԚԜҮҺԀԌӀЬҒ", "abesijkmhopctyxqwyhdgibf"),  # Cyrillic capitals
@@ -53,13 +50,12 @@ _LATIN = {
     for glyph, latin in zip(others, letters, strict=True)
 }
 _ALIKE = str.maketrans("01i", "oll", "\u115f\u1160\u0307")
-"""Left out: letters that are shown as nothing, and the dot that a small form of İ keeps."""
+"""Removed: invisible letters, and the dot of a lower-case İ."""
 
 
 def stray_letter(name: str) -> str | None:
-    """A letter of no script in common use, or of another one than the rest.
-
-    East Asian letters may stand beside all others.
+    """A letter of a rare script, or of another script than the rest. East Asian letters mix with
+    all.
     """
     letters = [
         (letter, script)
@@ -73,8 +69,8 @@ def stray_letter(name: str) -> str | None:
 
 
 def skeletons(name: str) -> set[str]:
-    """Two names may be taken for each other where they share one: a capital may look like another
-    letter than its small form.
+    """Two names look alike if they share a skeleton. A capital may resemble another letter than its
+    small form.
     """
     plain = unicodedata.normalize("NFKC", name)
     return {_skeleton(plain), _skeleton(plain.lower()), _skeleton(plain.upper())}
@@ -85,9 +81,7 @@ def _skeleton(text: str) -> str:
 
 
 def _script(letter: str) -> str:
-    """By the first word of its name in Unicode; "" of digits, signs and what may stand beside
-    any.
-    """
+    """First word of its Unicode name; "" for digits, signs and letters that mix with all scripts."""
     if letter.isascii():
         return "LATIN" if letter.isalpha() else ""
     script = unicodedata.name(letter, "UNNAMED").replace("-", " ").partition(" ")[0]

@@ -14,13 +14,12 @@ from webapp.accounts.kept_tokens import Token, TokenQuerySet
 from webapp.accounts.look_alikes import skeletons, stray_letter
 from webapp.accounts.roles import Role
 from webapp.lib import grants
+from webapp.lib.badges import Badge
 from webapp.lib.translations import gettext_lazy as _
 
 
 class User(AbstractUser):
-    """A person; what they may do follows from their group (:mod:`webapp.accounts.roles`), what they
-    see from ``sees``.
-    """
+    """The group gives the role (:mod:`webapp.accounts.roles`), ``sees`` the scope."""
 
     sees = models.JSONField(
         null=True,
@@ -51,34 +50,49 @@ class User(AbstractUser):
         default=0, editable=False, help_text="raised to end all sessions"
     )
 
+    @property
+    def role(self) -> Role:
+        """The highest; without a group: viewer. Ignores whether the account is closed."""
+        if self.is_superuser:
+            return Role.ADMIN
+        names = {group.name for group in self.groups.all()}
+        return max((role for role in Role if role.group in names), default=Role.VIEWER)
+
+    @property
+    def grants(self) -> list[str] | None:
+        """One per line; None: everything."""
+        return None if self.is_superuser or self.sees is None else grants.lines(self.sees)
+
+    @property
+    def badge(self) -> Badge:
+        return Badge("open", "●", "done") if self.is_active else Badge("closed", "■", "unknown")
+
     def clean(self) -> None:
-        """A new name is of one script and none that somebody would take for another person's; names
-        of before stay.
-        """
+        """New names use one script and look like no other name; existing names stay."""
         super().clean()
         if not self.username or User.objects.filter(username=self.username).exists():
             return  # no name, one's own, or the same as another's, which the column itself refuses
         if letter := stray_letter(self.username):
             about = {"letter": letter, "name": unicodedata.name(letter, "a letter without a name")}
-            said = (
+            refusal = (
                 gettext(
                     "%(letter)s is %(name)s. Write the name in one script that is in common use."
                 )
                 % about
             )
-            raise ValidationError({"username": said})
+            raise ValidationError({"username": refusal})
         ours = skeletons(self.username)
         others = User.objects.exclude(pk=self.pk).values_list("username", flat=True)
         if look_alike := next((text for text in others if ours & skeletons(text)), None):
-            said = gettext(
+            refusal = gettext(
                 "It looks like the name %(username)s, which somebody has: capitals and small "
                 "letters, 0 and o, 1, i and l, rn and m, "
                 "vv and w count as the same. Choose another."
             )
-            raise ValidationError({"username": said % {"username": look_alike}})
+            raise ValidationError({"username": refusal % {"username": look_alike}})
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """New people are made one after the other, whichever way. Raises ``ValidationError``."""
+        """Creates users one after the other. Raises ``ValidationError``."""
         if not self._state.adding:
             super().save(*args, **kwargs)
             return
@@ -88,7 +102,7 @@ class User(AbstractUser):
             super().save(*args, **kwargs)
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
-        """Also that of keys which are being replaced: both of Django's ask here."""
+        """Django calls this for the current and for replaced secret keys."""
         # not in its stubs
         of_password: str = super()._get_session_auth_hash(secret)  # type: ignore[misc]
         if not self.session_epoch:
@@ -110,16 +124,11 @@ class ApiTokenQuerySet(TokenQuerySet):
         expires_at: datetime | None = None,
         sees: Any = None,
     ) -> "tuple[ApiToken, str]":
-        """A new token and its text, which is shown once and never kept.
-
-        ``sees``: grants that narrow what its user sees.
-        """
+        """The token and its text. ``sees``: grants that narrow the user's scope."""
         return self.made(user=user, name=name, scope=scope, expires_at=expires_at, sees=sees)
 
 
 class ApiToken(Token):
-    """A key for machines."""
-
     class Scope(models.TextChoices):
         READ = "read", _("read")
         WRITE = "write", _("read and write")
@@ -140,7 +149,7 @@ class ApiToken(Token):
 
     @property
     def narrowed(self) -> list[str]:
-        """Grants that it is narrowed to, a line each; empty where it sees what its user does."""
+        """One grant per line; empty if not narrowed."""
         return [] if self.sees is None else grants.lines(self.sees) or ["no cluster"]
 
     def is_valid(self, at: datetime) -> bool:
@@ -148,9 +157,7 @@ class ApiToken(Token):
 
 
 class SignInFailures(models.Model):
-    """Failed sign-ins of one subject of :mod:`webapp.accounts.throttle` within the current
-    window.
-    """
+    """Failed sign-ins of one subject of :mod:`webapp.accounts.throttle` in the current window."""
 
     subject = models.CharField(max_length=64, unique=True)
     count = models.PositiveIntegerField(default=0)
@@ -164,7 +171,7 @@ class SignInFailures(models.Model):
 
 
 KEPT_AT_LEAST = timedelta(days=90)
-"""Of entries of the audit log, whatever else is set."""
+"""Least age of audit entries that may be removed."""
 
 
 class NeverChanged(Exception):
@@ -172,14 +179,10 @@ class NeverChanged(Exception):
 
 
 class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
-    """Only added to: an entry gets its outcome once, and goes when it is old."""
-
     def end(
         self, pk: int, details: dict[str, str] | None = None, subject: str = "", **ending: Any
     ) -> None:
-        """How it ended, if that is not known yet; and what was entered, where that came to be known
-        only now.
-        """
+        """Set the outcome, and what became known late."""
         rows = self.filter(pk=pk, outcome="")
         if subject:
             models.QuerySet.update(rows.filter(subject=""), subject=subject)
@@ -195,11 +198,9 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
 
 
 class AuditEntry(models.Model):
-    """One thing that somebody did or tried. Written once, given how it ended once, and then never
-    changed; only age removes it.
-
-    ``outcome`` is empty if Weir ended before it had answered: the write may have been done. Names
-    are texts, so that an entry outlives whom it is about.
+    """Written once and given its outcome once; only age removes it. ``outcome`` is empty if Weir
+    ended before it answered: the write may have been done. Names are texts, so that an entry
+    outlives its subject.
     """
 
     class Outcome(models.TextChoices):

@@ -1,7 +1,5 @@
-"""What administrators do with people: add, role, scope, password, close, remove. Each action checks
-who asks, and that somebody is left.
-
-Raises :class:`webapp.lib.refusals.ActionRefused`, or ``InputRefused`` with what is wrong by field.
+"""Actions of administrators on people. Each checks who acts, and that an administrator remains.
+Raises :class:`webapp.lib.refusals.ActionRefused`, or ``InputRefused`` by field.
 """
 
 import secrets
@@ -30,22 +28,20 @@ EVERYTHING, ONLY = "everything", "only"
 
 
 def administrators() -> Q:
-    """Who can manage people: active, and of the whole fleet."""
+    """Users who can manage people."""
     return Q(is_active=True) & (
         Q(is_superuser=True) | Q(groups__name=Role.ADMIN.group, sees__isnull=True)
     )
 
 
 def lock_administrators() -> None:
-    """Whoever changes who administers waits for the others until their transaction ends; SQLite has
-    one writer anyway.
-    """
+    """Serialises changes of administrators; SQLite has one writer anyway."""
     if connection.in_atomic_block:
         Group.objects.select_for_update().filter(name=Role.ADMIN.group).first()
 
 
-def add(by: User, name: str, role: str, sees: str, lines: str) -> tuple[User, str]:
-    """The new person and their first password, which is shown once."""
+def add(name: str, role: str, sees: str, lines: str) -> tuple[User, str]:
+    """The user and the first password."""
     user, password = User(username=name.strip(), sees=_seen(sees, lines)), _new_password()
     chosen = _group(role)
     user.set_password(password)
@@ -66,7 +62,7 @@ def add(by: User, name: str, role: str, sees: str, lines: str) -> tuple[User, st
 
 
 def change(by: User, user: User, role: str, sees: str, lines: str) -> None:
-    """Role and scope; a superuser is one no more."""
+    """A superuser stops being one."""
     chosen, seen = _group(role), _seen(sees, lines)
     with _changing(by, user):
         user.groups.remove(*Group.objects.filter(name__in=GROUPS))
@@ -75,7 +71,7 @@ def change(by: User, user: User, role: str, sees: str, lines: str) -> None:
 
 
 def close(by: User, user: User) -> None:
-    """Sessions end and tokens stop; nothing of theirs is lost."""
+    """Ends sessions and tokens."""
     with _changing(by, user):
         User.objects.filter(pk=user.pk).update(
             is_active=False, session_epoch=F("session_epoch") + 1
@@ -88,7 +84,7 @@ def reopen(by: User, user: User) -> None:
 
 
 def new_password(by: User, user: User) -> str:
-    """Another one, which is shown once. Sessions hold a hash of it, and so they end."""
+    """Sessions contain a hash of the password, so they end."""
     password = _new_password()
     with _changing(by, user):
         user.set_password(password)
@@ -102,7 +98,6 @@ def sign_out(by: User, user: User) -> None:
 
 
 def end_sessions(user: User) -> None:
-    """One's own, too, by whoever is signed in as them."""
     User.objects.filter(pk=user.pk).update(session_epoch=F("session_epoch") + 1)
 
 
@@ -123,7 +118,7 @@ def why_not(by: User, user: User) -> str:
 
 
 def remove(by: User, user: User) -> None:
-    """With their tokens. What they did stays in the audit log, and their name at what they made."""
+    """With their tokens; the audit log stays."""
     with _changing(by, user):
         if user.is_active:
             raise ActionRefused(gettext("Close the account first; if nobody misses it, remove it."))
@@ -132,9 +127,7 @@ def remove(by: User, user: User) -> None:
 
 @contextmanager
 def _changing(by: User, user: User) -> Iterator[None]:
-    """Whoever asks administers still when the change is done, and is not who is changed: so
-    somebody is always left.
-    """
+    """``by`` must still be an administrator, and not ``user``: so one always remains."""
     if why := why_not(by, user):
         raise ActionRefused(why)
     with transaction.atomic():

@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 
 class ScopedAccess(BasePermission):
-    """Reading: anybody signed in.
-
-    Writing: operators, and by token only with the scope to write, or that to approve, which
-    includes it.
-    """
+    """Everybody may read. Operators may write; tokens need the scope to write or approve."""
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
         if request.method in SAFE_METHODS:
@@ -39,10 +35,8 @@ def keep_to_limit(request: Request) -> None:
 
 
 def noted(request: Request, allowed: bool) -> bool:
-    """``allowed``, in the audit log where the request would write: with what it says, where a view
-    came to read that. For every permission.
-
-    Raises ``Throttled``, which is answered with 429 and ``Retry-After``.
+    """``allowed``, after the rate limit and the entry in the audit log. Every permission ends with
+    it. Raises ``Throttled`` (429 with ``Retry-After``).
     """
     if not request.user.is_authenticated:
         return False

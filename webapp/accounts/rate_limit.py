@@ -1,7 +1,4 @@
-"""How many requests one token, or one person by their session, may make in a minute.
-
-Counted in Redis; without Redis nobody is refused.
-"""
+"""Limits the requests of a token, or of a person by session, per minute."""
 
 import math
 import time
@@ -18,11 +15,9 @@ WINDOW_S = 60
 
 
 def seconds_to_wait(person: int, token: ApiToken | None) -> int:
-    """0: go on. Counts this request.
-
-    A fixed window of the clock: at its turn twice as many may come at once. Without Redis in the
-    settings each process counts for itself; where Redis does not answer nothing is counted, since
-    who looks for a cause must not be locked out by a cache.
+    """Counts this request; 0 if it is within the limit. Where two windows meet, twice as many may
+    pass. Without Redis in the settings each process counts alone; if Redis does not answer, nobody
+    is refused.
     """
     most = settings.WEIR.requests_per_min
     if not most:

@@ -1,10 +1,7 @@
 """What people may do: three groups, each including the ones before it."""
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AbstractUser, AnonymousUser
+from typing import Any
 
 
 class Role(IntEnum):
@@ -24,22 +21,11 @@ class Role(IntEnum):
 GROUPS = tuple(role.group for role in Role)
 
 
-def role_in(groups: set[str], is_superuser: bool) -> Role:
-    """The highest; people without a group are viewers. Whether or not the account is closed."""
-    if is_superuser:
-        return Role.ADMIN
-    return max((role for role in Role if role.group in groups), default=Role.VIEWER)
+def role_of(user: Any) -> Role | None:
+    """None unless active."""
+    return user.role if user.is_authenticated and user.is_active else None
 
 
-def role_of(user: "AbstractUser | AnonymousUser | Any") -> Role | None:
-    """Of an active user. ``None`` for nobody."""
-    if not user.is_authenticated or not user.is_active:
-        return None
-    if user.is_superuser:
-        return Role.ADMIN
-    return role_in(set(user.groups.values_list("name", flat=True)), is_superuser=False)
-
-
-def may_operate(user: "AbstractUser | AnonymousUser | Any") -> bool:
+def may_operate(user: Any) -> bool:
     role = role_of(user)
     return role is not None and role >= Role.OPERATOR

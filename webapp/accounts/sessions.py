@@ -1,8 +1,4 @@
-"""How long a sign-in lasts: from its beginning at most, and without anything done.
-
-Ended sessions lead to the sign-in page. django-allauth lists and ends sessions, none by idleness:
-``test_whoever_does_nothing_for_the_idle_time_is_signed_out_and_told_why``.
-"""
+"""Sessions end at a maximum age and after inactivity, which django-allauth does not offer."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,14 +13,12 @@ from django.utils.translation import gettext
 
 SIGNED_IN_AT, ACTIVE_AT = "signed_in_at", "active_at"
 NOTED_EVERY_S = 60
-"""Every page would write otherwise."""
+"""Not at every page, as each would write."""
 PROBES = ("/healthz", "/readyz")
 
 
 class Sessions(SessionMiddleware):
-    """Django's own. A probe has none, whoever asks: else it would wait for the database that knows
-    sessions, and fall with it.
-    """
+    """Probes have no session, so that they do not depend on the database."""
 
     def process_request(self, request: HttpRequest) -> None:
         if request.path_info in PROBES:
@@ -33,8 +27,6 @@ class Sessions(SessionMiddleware):
 
 
 class SessionLimits:
-    """Middleware behind Django's own, which knows the session's user."""
-
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
@@ -44,9 +36,9 @@ class SessionLimits:
         return self.get_response(request)
 
     def _look(self, request: HttpRequest, now: int) -> None:
-        """A session that was noted by a clock that ran ahead begins now."""
-        kept, idle_s = request.session, settings.WEIR.session_idle_s
-        began, active = kept.get(SIGNED_IN_AT), kept.get(ACTIVE_AT)
+        """A session with instants in the future begins now."""
+        session, idle_s = request.session, settings.WEIR.session_idle_s
+        began, active = session.get(SIGNED_IN_AT), session.get(ACTIVE_AT)
         if began is None or active is None or max(began, active) > now + NOTED_EVERY_S:
             begin(request, now)
         elif now - began >= settings.WEIR.session_age_s:
@@ -56,7 +48,7 @@ class SessionLimits:
         elif _is_activity(request) and now - active >= min(
             NOTED_EVERY_S, (idle_s or NOTED_EVERY_S) // 2
         ):
-            kept[ACTIVE_AT] = now
+            session[ACTIVE_AT] = now
 
 
 def begin(request: HttpRequest, now: int) -> None:
@@ -69,10 +61,7 @@ def signed_in(request: Any, **_about: Any) -> None:
 
 
 def _is_activity(request: HttpRequest) -> bool:
-    """What a page fetches by itself, to keep up to date, is nobody's doing.
-
-    Browsers say so to https and loopback.
-    """
+    """A page's own refreshes are none; browsers mark them over https and on loopback."""
     return request.headers.get(
         "Sec-Fetch-Mode", "navigate"
     ) == "navigate" or request.method not in ("GET", "HEAD")

@@ -1,13 +1,8 @@
-"""Slowing down guesses of passwords, without letting one client shut out another.
-
-Failures are counted in the database (so also without Redis) per address, per name and network, per
-name from everywhere, and per browser that the person signed in with before. A browser that knows
-the name is held to its own count alone; all others to the three. An attempt is counted before the
-password is looked at, so that many at once get no further than one after the other, and given back
-where it succeeds. What is refused makes no new rows, so the table stays small whatever is tried.
-
-django-allauth counts in the cache, which keeps languages and time zones apart and may be away:
-``test_without_redis_it_counts_all_the_same``. It knows no browsers either.
+"""Limits password guesses, without letting one client shut out another. Failures are counted in the
+database per address, per name and network, per name, and per known browser
+(:mod:`webapp.accounts.devices`). A browser that knows the name is limited by its own count only. An
+attempt counts before its password is checked, and is given back on success. Refused attempts create
+no rows. django-allauth counts in the cache, which may be away, and knows no browsers.
 """
 
 import hashlib
@@ -46,10 +41,7 @@ class Blocked(Exception):
 
 
 def begin(request: HttpRequest, user_name: str) -> dict[str, str]:
-    """Count one attempt; raises :class:`Blocked` if there were too many.
-
-    Kind of limit → what is counted by it.
-    """
+    """Count one attempt. Returns the counted subjects by kind of limit. Raises :class:`Blocked`."""
     now, name = timezone.now(), user_name.casefold()
     device = device_of(request)
     knows = device is not None and device.knows(user_name)
@@ -75,16 +67,14 @@ def begin(request: HttpRequest, user_name: str) -> dict[str, str]:
 
 
 def succeeded(subjects: dict[str, str]) -> None:
-    """The address and the name keep what others failed: one good account must not pay for guessing
-    at others, nor one visit for guesses.
-    """
-    kept = [subjects[kind] for kind in ("address", "name")]
-    SignInFailures.objects.filter(subject__in=kept, count__gt=0).update(count=F("count") - 1)
-    SignInFailures.objects.filter(subject__in=set(subjects.values()) - set(kept)).delete()
+    """Address and name keep the failures of others."""
+    shared = [subjects[kind] for kind in ("address", "name")]
+    SignInFailures.objects.filter(subject__in=shared, count__gt=0).update(count=F("count") - 1)
+    SignInFailures.objects.filter(subject__in=set(subjects.values()) - set(shared)).delete()
 
 
 def _room(subjects: dict[str, str], now: datetime) -> int:
-    """How many attempts the tightest limit still allows; below zero where it is exceeded."""
+    """Attempts that the tightest limit still allows; negative if exceeded."""
     rows = SignInFailures.objects.filter(subject__in=subjects.values()).values_list(
         "subject", "count", "window_start"
     )
@@ -110,7 +100,7 @@ def _count(subject: str, window: timedelta, now: datetime) -> None:
 
 
 def _is_current(since: datetime, window: timedelta, now: datetime) -> bool:
-    """A row of the future is of a clock that was wrong: it must not shut anybody out until then."""
+    """False for a row in the future, from a wrong clock."""
     return now - window < since <= now + _CLOCKS_DIFFER
 
 

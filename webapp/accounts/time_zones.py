@@ -1,8 +1,5 @@
-"""In which time zone pages are: UTC, the one of the browser, or one that its person chose.
-
-As with the language, the choice is kept in a cookie, and with the account, which brings it to the
-next browser they sign in with. Which zone the browser is in only a script knows: it writes a second
-cookie. What machines read stays UTC.
+"""Time zone of pages: UTC, the browser's, or a chosen one. Stored as the language is; a script
+writes the browser's zone into a second cookie. API and downloads are in UTC.
 """
 
 from collections.abc import Callable
@@ -29,7 +26,7 @@ OF_UTC, LOCAL = "UTC", "local"
 
 
 class ShownZone:
-    """Middleware. No row is read for it, and no zone looked up before an instant is shown."""
+    """Reads no row, and resolves the zone on first use."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -50,9 +47,7 @@ class ShownZone:
     def process_view(
         self, request: HttpRequest, view: Any, args: Any, kwargs: Any
     ) -> HttpResponse | None:
-        """Addresses hold absolute instants: those that a form sends with the zone they were typed
-        in are asked for again as such.
-        """
+        """URLs contain absolute instants: redirects those that a form sends in its zone."""
         if (
             request.method != "GET"
             or timeranges.ZONE not in request.GET
@@ -85,7 +80,6 @@ def choose(request: HttpRequest) -> HttpResponse:
 
 
 def chosen_by(request: HttpRequest) -> str:
-    """``UTC``, ``local``, or an IANA name."""
     return known(request.COOKIES.get(COOKIE, "")) or OF_UTC
 
 
@@ -98,7 +92,6 @@ def zone_of(request: HttpRequest) -> tzinfo:
 
 
 def known(choice: str) -> str:
-    """The choice where it is one, else ""."""
     return choice if choice == LOCAL or shown_zone.named(choice) is not None else ""
 
 

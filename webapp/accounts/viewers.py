@@ -1,8 +1,10 @@
-"""Whose scope a request has: that of who is signed in, and of their token on top."""
+"""Scope of a request: the user's, narrowed by the token."""
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from django.utils.functional import SimpleLazyObject
 
@@ -16,19 +18,16 @@ if TYPE_CHECKING:
 
 
 def scope_of(user: Any, token: ApiToken | None = None) -> Scope:
-    """A superuser sees everything: whoever holds the keys must not lock themselves out.
-
-    A token may narrow that of its person.
-    """
+    """A superuser always sees everything."""
     if not user.is_authenticated or not user.is_active:
         return NOTHING
     of_user = None if user.is_superuser else user.sees
-    kept = [sees for sees in (of_user, token.sees if token else None) if sees is not None]
-    return Scope(*map(grants.grants_from_json, kept)) if kept else EVERYTHING
+    narrowing = [sees for sees in (of_user, token.sees if token else None) if sees is not None]
+    return Scope(*map(grants.grants_from_json, narrowing)) if narrowing else EVERYTHING
 
 
 def is_admin(user: Any) -> bool:
-    """Of the whole fleet: what administrators manage knows no scopes."""
+    """Of the whole fleet."""
     return role_of(user) is Role.ADMIN and scope_of(user).is_everything
 
 
@@ -37,10 +36,7 @@ def me(request: "HttpRequest | Request") -> User:
 
 
 class ScopeOfRequest:
-    """Middleware, behind that of sign-ins.
-
-    Requests see nothing of ours until somebody is known to ask.
-    """
+    """Behind the sign-in middleware. A request sees nothing until its user is known."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -55,7 +51,21 @@ class ScopeOfRequest:
 
 
 def context(request: HttpRequest) -> dict[str, Any]:
-    """``sees_everything`` in templates: links to what concerns the whole fleet are for nobody
-    else.
-    """
-    return {"sees_everything": SimpleLazyObject(lambda: scopes.current().is_everything)}
+    """What the reader may do and see, in templates; evaluated on first use."""
+    role = cache(lambda: _role(request.user) or Role.VIEWER)
+    sees_everything = SimpleLazyObject(lambda: scopes.current().is_everything)
+    return {
+        "may_operate": SimpleLazyObject(lambda: role() >= Role.OPERATOR),
+        "may_administer": SimpleLazyObject(
+            lambda: role() is Role.ADMIN and scope_of(request.user).is_everything
+        ),
+        "sees_everything": sees_everything,
+    }
+
+
+def _role(user: Any) -> Role | None:
+    """Error pages have the header, too."""
+    try:
+        return role_of(user)
+    except DatabaseError:
+        return None

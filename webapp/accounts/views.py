@@ -1,5 +1,3 @@
-"""Signing in, and a person's own account: password and API tokens."""
-
 from datetime import timedelta
 from typing import Any
 
@@ -9,6 +7,7 @@ from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.views import LoginView, LogoutView
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -17,8 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_POST
 
-from webapp.accounts import devices, people
-from webapp.accounts.forms import SignInForm
+from webapp.accounts import devices, people, throttle
 from webapp.accounts.models import ApiToken
 from webapp.accounts.oidc.configured import is_configured
 from webapp.accounts.oidc.views import SIGN_OUT
@@ -26,11 +24,35 @@ from webapp.accounts.roles import may_operate, role_of
 from webapp.accounts.viewers import me
 from webapp.lib import grants
 from webapp.lib.matchers import BadMatcher
-from webapp.lib.quantities import duration_text
 from webapp.lib.translations import gettext_lazy as _
 
 MOST_TOKENS = 50
 LIFETIMES = [("30", _("30 days")), ("90", _("90 days")), ("365", _("a year"))]
+
+
+BLOCKED = _(
+    "Too many failed attempts. Use a browser that you signed in with before, wait an hour, or ask "
+    "an administrator."
+)
+
+
+class SignInForm(AuthenticationForm):
+    """Refuses without checking the password after too many failures."""
+
+    def clean(self) -> dict[str, Any]:
+        request, user_name = self.request, self.cleaned_data.get("username", "")
+        if request is None:
+            return super().clean()
+        if not user_name or not self.cleaned_data.get("password"):
+            return super().clean()
+        try:
+            counted = throttle.begin(request, user_name)
+        except throttle.Blocked:
+            request.sign_in_blocked = True  # type: ignore[attr-defined]  # for the audit log
+            raise ValidationError(BLOCKED, code="blocked") from None
+        cleaned = super().clean()
+        throttle.succeeded(counted)
+        return cleaned
 
 
 class TokenForm(forms.Form):
@@ -53,10 +75,9 @@ class TokenForm(forms.Form):
     def __init__(self, *args: Any, operator: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not operator:
-            self.fields["scope"] = forms.ChoiceField(
-                choices=[(ApiToken.Scope.READ.value, ApiToken.Scope.READ.label)],
-                label=gettext("May"),
-            )
+            read = ApiToken.Scope.READ
+            scope = forms.ChoiceField(choices=[(read.value, read.label)], label=_("May"))
+            self.fields["scope"] = scope
 
     def clean_sees_only(self) -> Any:
         try:
@@ -88,7 +109,7 @@ class SignIn(LoginView):
 
 
 class SignOut(LogoutView):
-    """Here at once, and then at the provider that somebody came from."""
+    """Signs out here, then at the provider."""
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         there = request.session.get(SIGN_OUT, "") if is_configured() else ""
@@ -128,7 +149,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
 @require_POST
 @never_cache
 def create_token(request: HttpRequest) -> HttpResponse:
-    """The answer is the only page that ever shows the token."""
+    """Only this answer shows the token."""
     form = TokenForm(request.POST, operator=may_operate(me(request)))
     if form.is_valid() and ApiToken.objects.filter(user=me(request)).count() >= MOST_TOKENS:
         form.add_error(
@@ -149,7 +170,6 @@ def create_token(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
-    """Every session of whoever asks but this one."""
     user = me(request)
     people.end_sessions(user)
     user.refresh_from_db()
@@ -162,11 +182,7 @@ def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
-    token = get_object_or_404(ApiToken, pk=pk, user=me(request))
-    token.delete()
-    messages.success(
-        request, gettext("%(name)s is revoked; it no longer works.") % {"name": token.name}
-    )
+    get_object_or_404(ApiToken, pk=pk, user=me(request)).delete()
     return redirect("account")
 
 
@@ -179,9 +195,5 @@ def _page(
         "token_form": token_form,
         "tokens": ApiToken.objects.filter(user=me(request)),
         "role": role.group if role else "",
-        "session_age": duration_text(settings.WEIR.session_age_s * 1000),
-        "session_idle": duration_text(settings.WEIR.session_idle_s * 1000)
-        if settings.WEIR.session_idle_s
-        else "",
     }
     return render(request, "accounts/account.html", context)

@@ -1,6 +1,4 @@
-"""What people do with alerts, from pages, API and commands. Each action records who, when and their
-comment.
-"""
+"""People's actions on alerts. Each records who, when and why."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
@@ -14,7 +12,7 @@ from django.utils.translation import gettext
 from webapp.alerting import evaluation_hint
 from webapp.alerting.choices import OPEN, Happened
 from webapp.alerting.models import Alert, AlertEvent, Silence
-from webapp.alerting.models.alert import AlertQuerySet
+from webapp.alerting.models.alert import NOT_ACKNOWLEDGED, AlertQuerySet
 from webapp.lib.labels import accept_every_alert
 from webapp.lib.matchers import Matcher
 from webapp.lib.refusals import ActionRefused, InputRefused
@@ -22,14 +20,14 @@ from webapp.lib.refusals import ActionRefused, InputRefused
 LONGEST_COMMENT = 4_000
 LONGEST_SILENCE = timedelta(days=90)
 AT_ONCE = 500
-"""Alerts that can be acknowledged by one act."""
+"""Most alerts of one acknowledgement."""
 
 
 def acknowledge(
     uids: Collection[str], user: Any, comment: str, now: datetime, *, name: str = ""
 ) -> int:
-    """Acknowledged alerts are not repeated until they are resolved; a higher severity is still
-    notified. Returns how many were not acknowledged before. ``name``: of an actor that is no user.
+    """No repetition until resolved; a higher severity is still notified. Returns how many were not
+    acknowledged before.
     """
     comment, name = clean(comment), name or user.get_username()[:200]
     with transaction.atomic():
@@ -40,7 +38,6 @@ def acknowledge(
             .values_list("pk", flat=True)
         )
         done = Alert.objects.filter(pk__in=pks, acknowledged_at__isnull=True).update(
-            acknowledged_by=user,
             acknowledged_name=name,
             acknowledged_at=now,
             acknowledge_comment=comment,
@@ -60,9 +57,7 @@ def take_back(uids: Collection[str], user: Any, now: datetime) -> int:
             .select_for_update()
             .values_list("pk", flat=True)
         )
-        done = Alert.objects.filter(pk__in=pks).update(
-            acknowledged_by=None, acknowledged_name="", acknowledged_at=None, acknowledge_comment=""
-        )
+        done = Alert.objects.filter(pk__in=pks).update(**NOT_ACKNOWLEDGED)
         note(pks, Happened.TAKEN_BACK, name, "", now)
     return done
 
@@ -77,9 +72,7 @@ def silence(
     *,
     name: str = "",
 ) -> Silence:
-    """Notify nobody of matching alerts for a while. ``name``: of an actor that is no user. Raises
-    :class:`InputRefused`.
-    """
+    """Raises :class:`InputRefused`."""
     text = clean(reason)
     if not matchers:
         raise InputRefused(
@@ -110,7 +103,6 @@ def silence(
             starts_at=starts_at,
             ends_at=ends_at,
             reason=text,
-            author=user,
             author_name=name or user.get_username()[:200],
             created_at=now,
         )
@@ -119,7 +111,7 @@ def silence(
 
 
 def end_silence(silence: Silence, user: Any, now: datetime) -> None:
-    """End a silence now. Raises :class:`ActionRefused` if it is over."""
+    """Raises :class:`ActionRefused` if it is over."""
     with transaction.atomic():
         ended = Silence.objects.filter(pk=silence.pk, ends_at__gt=now)
         if not ended.update(ends_at=now, ended_name=user.get_username()[:200]):
@@ -140,9 +132,6 @@ def _open(uids: Collection[str]) -> AlertQuerySet:
 
 def note(pks: Collection[int], kind: str, who: str, comment: str, now: datetime) -> None:
     AlertEvent.objects.bulk_create(
-        [
-            AlertEvent(alert_id=pk, at=now, noted_at=now, kind=kind, who=who, comment=comment)
-            for pk in pks
-        ],
+        [AlertEvent(alert_id=pk, at=now, kind=kind, who=who, comment=comment) for pk in pks],
         batch_size=AT_ONCE,
     )

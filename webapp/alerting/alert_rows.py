@@ -7,6 +7,7 @@ from datetime import datetime
 from webapp.alerting.choices import Happened, Notified
 from webapp.alerting.lifecycle import AlertEpisode, Event, Life
 from webapp.alerting.models import Alert, AlertEvent, AlertGroup
+from webapp.alerting.models.alert import NOT_ACKNOWLEDGED
 from webapp.findings.choices import SEVERITY_RANK
 from webapp.findings.models import Finding
 from webapp.lib.row_updates import write
@@ -51,10 +52,7 @@ WRITTEN = (
     "finding",
     "labels",
     "recorded",
-    "acknowledged_by",
-    "acknowledged_name",
-    "acknowledged_at",
-    "acknowledge_comment",
+    *NOT_ACKNOWLEDGED,
     "ended_because",
 )
 LIFE_ONLY = (*SAME, "resolves_at", *LISTS, "severity", "severity_rank", "ended_because")
@@ -75,12 +73,8 @@ def life_of(row: Alert) -> Life:
 def put(row: Alert, life: Life) -> None:
     if row.notified == Notified.RESOLVED and life.notified == Notified.NOTHING:
         # It begins again: an earlier acknowledgement no longer counts.
-        row.acknowledged_by, row.acknowledged_name, row.acknowledged_at, row.acknowledge_comment = (
-            None,
-            "",
-            None,
-            "",
-        )
+        for name, value in NOT_ACKNOWLEDGED.items():
+            setattr(row, name, value)
     for name in SAME:
         setattr(row, name, getattr(life, name))
     if life.is_open:
@@ -102,7 +96,7 @@ def episode_of(finding: Finding, rank: int, causes: frozenset[str] = frozenset()
 
 
 def copy_texts(row: Alert, finding: Finding) -> None:
-    """The alert keeps the last texts of its finding, for when the finding is gone."""
+    """Kept for when the finding is gone."""
     row.finding_id = finding.pk
     for name in TEXTS:
         setattr(row, name, getattr(finding, name))
@@ -110,7 +104,7 @@ def copy_texts(row: Alert, finding: Finding) -> None:
 
 @dataclass
 class Written:
-    """Rows of one transaction: created, changed and deleted, with their events."""
+    """Changes of one transaction."""
 
     new: list[Alert] = field(default_factory=list)
     changed: dict[int, Alert] = field(default_factory=dict)
@@ -132,7 +126,7 @@ class Written:
             self.deleted.append(row.pk)
         self.events = [(of, event) for of, event in self.events if of is not row]
 
-    def save(self, now: datetime, fields: Sequence[str] = WRITTEN) -> None:
+    def save(self, fields: Sequence[str] = WRITTEN) -> None:
         """Call it in a transaction."""
         Alert.objects.filter(pk__in=self.deleted).delete()
         write(self.changed.values(), fields)
@@ -146,7 +140,6 @@ class Written:
                 AlertEvent(
                     alert=row,
                     at=at,
-                    noted_at=now,
                     kind=kind,
                     comment=row.ended_because if kind == Happened.RESOLVED else "",
                 )

@@ -24,9 +24,7 @@ OVER = Badge("over", "■", "unknown")
 
 
 def state_badge(alert: Alert) -> Badge:
-    """A firing alert has the tone of its severity. It is quiet from the end of its finding until it
-    is resolved.
-    """
+    """A firing alert has its severity's tone; it is quiet while its finding is closed."""
     if alert.state == AlertState.FIRING:
         if alert.quiet_since is not None:
             return QUIET

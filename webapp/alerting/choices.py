@@ -4,13 +4,13 @@ from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.lib.translations import gettext_lazy as _
 
 UNREACHABLE = "collect.blind"
-"""The rule whose alert mutes all others of its cluster: an unseen cluster cannot be judged."""
+"""Its alert mutes the others of the cluster."""
 LEAST_RANK = SEVERITY_RANK[Severity.WARNING]
-"""Findings below a warning are information; nobody is notified of them."""
+"""Nobody is notified of less."""
 
 
 class AlertState(models.TextChoices):
-    """``PENDING``: its finding is open, but not yet for as long as the hold time."""
+    """``PENDING``: within the hold time."""
 
     PENDING = "pending", _("pending")
     FIRING = "firing", _("firing")
@@ -21,7 +21,7 @@ OPEN = (AlertState.PENDING, AlertState.FIRING)
 
 
 class Notified(models.TextChoices):
-    """The state of an alert in the last notice of its group."""
+    """State in the last notice."""
 
     NOTHING = "", _("nothing")
     FIRING = "firing", _("that it fires")
@@ -29,7 +29,7 @@ class Notified(models.TextChoices):
 
 
 class Mute(models.TextChoices):
-    """Why nobody is notified of an alert. It stays visible."""
+    """A muted alert stays visible."""
 
     NONE = "", _("not muted")
     UNREACHABLE = "unreachable", _("its cluster is not seen")
@@ -37,8 +37,6 @@ class Mute(models.TextChoices):
 
 
 class Happened(models.TextChoices):
-    """What an entry of an alert's story says."""
-
     PENDING = "pending", _("seen")
     FIRED = "fired", _("fired")
     FIRED_AGAIN = "fired_again", _("fired again")

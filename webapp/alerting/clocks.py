@@ -1,6 +1,4 @@
-"""Corrects instants far in the future, from a wrong clock of Weir or of a JobManager, which would
-delay notices until then. They are set to now: a superfluous notice is better than a missing one.
-"""
+"""Corrects instants in the far future, from a wrong clock, to now: they would delay notices."""
 
 from datetime import datetime
 
@@ -14,7 +12,6 @@ _WAITED_FOR = ("notified_at", "notify_since", "quiet_since", "milder_since")
 
 
 def any_ahead(now: datetime) -> bool:
-    """One query."""
     latest = now + CLOCK_SLACK
     waits = Q(state__in=OPEN) | Q(notify_since__isnull=False)
     ahead = Q(episode_at__gt=latest, state=AlertState.PENDING)

@@ -1,7 +1,3 @@
-"""The due work of alerting: findings become alerts, alerts become notices; at once on a hint, else
-with the next tick.
-"""
-
 from datetime import timedelta
 
 from django.utils import timezone
@@ -15,7 +11,7 @@ SHORTLY = timedelta(seconds=1)
 
 
 def _again(_key: str) -> None:
-    """A hint during the end of an evaluation may be too late for it."""
+    """A hint at the end of an evaluation may come too late for it."""
     if Finding.objects.filter(to_alert=True).exists():
         evaluation_hint.hint(SHORTLY)
 

@@ -1,6 +1,5 @@
-"""Findings → alerts → groups → notices, as due work every 15 s and on hints. Each chunk is one
-transaction under the lease, which also marks its findings as taken. If it is killed, the next
-evaluation continues there and notifies nobody twice.
+"""Findings → alerts → groups → notices, every 15 s and on hints. Each chunk is one transaction
+under the lease, so an evaluation that is killed continues there and notifies nobody twice.
 """
 
 from collections.abc import Callable
@@ -23,17 +22,15 @@ from webapp.work.lease import WriteGuard
 from webapp.work.models import Manifest
 
 CHUNKS_AT_MOST = 200
-"""A hundred thousand findings per evaluation; the rest waits 15 s."""
+"""A hundred thousand findings."""
 LOADS_FOR = timedelta(seconds=60)
-"""The longest wait for a run that is just being loaded, so that its findings are in one notice."""
+"""Longest wait for a run that is being loaded, to have its findings in one notice."""
 SOON = timedelta(seconds=20)
 
 
 @dataclass(frozen=True)
 class Evaluated:
-    """``taken``: findings; ``held`` and ``muted``: alerts changed by time, and by silences or
-    unreachable clusters.
-    """
+    """``taken``: findings; ``held`` and ``muted``: changed alerts."""
 
     taken: int = 0
     held: int = 0

@@ -1,6 +1,4 @@
-"""A hint that there is something to evaluate. Rows decide: a lost hint only delays work until the
-next tick.
-"""
+"""Hints are optional: without one, the next tick evaluates."""
 
 from datetime import timedelta
 
@@ -11,7 +9,7 @@ from webapp.work import hints
 
 KEY = "alerts/evaluate"
 TASK = hints.Task("alerts.evaluate", schedule.ALERTS, 600)
-"""Of a queue of its own: alerts must not wait for a clean-up or a purge of old rows."""
+"""An own queue, so that alerts wait for no other work."""
 
 
 def wake() -> None:
@@ -19,5 +17,4 @@ def wake() -> None:
 
 
 def hint(after: timedelta = timedelta()) -> None:
-    """Ask a worker to evaluate, at once or shortly. Without a broker the next tick does."""
     hints.hint(TASK, KEY, after)

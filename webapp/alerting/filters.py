@@ -19,7 +19,6 @@ class AlertFilters(OfAnyAttempt):
     label = LABEL
     state = Choice((*AlertState.values, OPEN_STATE, ANY_STATE), method="in_state")
     severity = Choice(Severity.values)
-    muted_by = Choice([value for value in Mute.values if value])
     acknowledged = Flag(method="with_acknowledgement")
     owner = Text(method="owned_by", about="name of who works on it, - for nobody")
     silenced = Flag(method="with_mute", about="muted by anything")
@@ -46,7 +45,7 @@ class AlertFilters(OfAnyAttempt):
 
     @property
     def keys(self) -> tuple[KeysetColumn, ...]:
-        """Pages list firing alerts by severity, then quiet ones, then the newest past ones."""
+        """Firing alerts by severity, then quiet ones, then the newest past ones."""
         quiet_last = Case(When(quiet_since=None, then=Value(0)), default=Value(1))
         worst = (
             KeysetColumn("severity_rank", descending=True),

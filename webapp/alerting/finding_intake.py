@@ -1,6 +1,4 @@
-"""Marked findings → alerts, in chunks. The mark is removed in the same transaction, so that each
-finding is taken exactly once.
-"""
+"""Marked findings → alerts. The same transaction removes the mark, so each is taken once."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -27,9 +25,7 @@ Identity = tuple[str, str, str, str]
 
 
 def take_marked(policies: Policies, now: datetime) -> int:
-    """Take at most 500; returns how many. Call it in a transaction. Findings locked by another
-    process are left for the next time.
-    """
+    """Take at most 500, except locked ones; returns how many. Call it in a transaction."""
     marked = (
         Finding.objects.filter(to_alert=True).order_by("id").select_for_update(skip_locked=True)
     )
@@ -42,7 +38,7 @@ def take_marked(policies: Policies, now: datetime) -> int:
     written = Written()
     for finding in findings:
         _take(finding, joined.of_finding.get(finding.pk), known, policies, written, now)
-    written.save(now)
+    written.save()
     Finding.objects.filter(pk__in=[finding.pk for finding in findings]).update(to_alert=False)
     return len(findings)
 
@@ -116,7 +112,7 @@ def _take(
 
 
 def changed_texts() -> Iterator[list[int]]:
-    """Keys of open alerts whose texts differ from their finding's, in batches."""
+    """Open alerts whose texts differ from their finding's, in batches of keys."""
     other = Alert.objects.filter(state__in=OPEN, finding__isnull=False).exclude(
         title=F("finding__title"), cause=F("finding__cause"), next_step=F("finding__next_step")
     )
@@ -124,9 +120,7 @@ def changed_texts() -> Iterator[list[int]]:
 
 
 def copy_changed(pks: list[int]) -> int:
-    """Copy the current texts of findings to their alerts; returns how many. Call it in a
-    transaction.
-    """
+    """Call it in a transaction."""
     rows = list(
         Alert.objects.filter(pk__in=pks, state__in=OPEN)
         .select_related("finding")
@@ -140,7 +134,7 @@ def copy_changed(pks: list[int]) -> int:
 
 
 def _known_alerts(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]:
-    """Alerts that these findings may belong to, or whose firings count with theirs; newest first."""
+    """Alerts of these findings, or whose firings count with theirs; newest first."""
     findings = list(findings)
     since = min(finding.first_seen for finding in findings) - FLAP_WINDOW
     near = Q(state__in=OPEN) | Q(ends_at__gte=since) | Q(notify_since__isnull=False)

@@ -1,5 +1,3 @@
-"""Forms of silences. Views pass instants on in UTC, whatever zone they were typed in."""
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,10 +10,8 @@ from webapp.lib.translations import gettext_lazy as _
 
 
 class InstantField(forms.CharField):
-    """An instant, UTC where it names no zone: ``2026-11-21 18:00`` or ``now+2h``; the value is a
-    datetime, or None if it may be empty.
-
-    Its label names the displayed zone, in which forms with a field ``zone`` are read.
+    """An instant such as ``2026-11-21 18:00``, in UTC or in the zone of the form's
+    field ``zone``; None if empty.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -32,20 +28,11 @@ class InstantField(forms.CharField):
         if not text:
             return None
         try:
-            return read_instant(text, datetime.now(UTC))
+            return instant(text.removesuffix(" UTC"), datetime.now(UTC))
         except NoSuchTime as wrong:
             raise forms.ValidationError(str(wrong)) from None
         except ValueError:
-            raise forms.ValidationError(
-                _("Give an instant such as 2026-11-21 18:00, or now+2h.")
-            ) from None
-
-
-def read_instant(text: str, at: datetime) -> datetime:
-    """Read an instant like the time range of pages, and also ``now+2h``. Raises ``ValueError``."""
-    if text.startswith("now+"):
-        return at + (at - instant("now-" + text.removeprefix("now+"), at))
-    return instant(text.removesuffix(" UTC"), at)
+            raise forms.ValidationError(_("Give an instant such as 2026-11-21 18:00.")) from None
 
 
 MOST_REASON = 1_000

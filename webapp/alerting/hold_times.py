@@ -1,6 +1,4 @@
-"""Changes of alerts by time: after their hold time they fire or are resolved; without their finding
-they end.
-"""
+"""Alerts fire or are resolved after their hold time, and end without their finding."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -9,7 +7,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from webapp.alerting.alert_rows import LIFE_ONLY, ROWS_AT_ONCE, Written, life_of, put
 from webapp.alerting.choices import OPEN, AlertState
-from webapp.alerting.lifecycle import Policy, Step, end_without_finding, resolves_at, tick
+from webapp.alerting.lifecycle import Step, end_without_finding, resolves_at, tick
 from webapp.alerting.models import Alert
 from webapp.alerting.muting import UNREAD
 from webapp.alerting.policies import Policies
@@ -21,10 +19,10 @@ from webapp.lib.chunks import chunks
 def pending_chunks(now: datetime) -> Iterator[list[int]]:
     _mark_what_was_missed()
     lost = ~Exists(Finding.objects.filter(pk=OuterRef("finding_id")))
-    held = Alert.objects.filter(
+    waiting = Alert.objects.filter(
         Q(state=AlertState.PENDING) | Q(quiet_since__isnull=False) | Q(lost), state__in=OPEN
     )
-    return chunks(list(held.order_by("id").values_list("pk", flat=True)), ROWS_AT_ONCE)
+    return chunks(list(waiting.order_by("id").values_list("pk", flat=True)), ROWS_AT_ONCE)
 
 
 def hold(pks: list[int], policies: Policies, now: datetime) -> int:
@@ -38,12 +36,7 @@ def hold(pks: list[int], policies: Policies, now: datetime) -> int:
     for row in rows.select_for_update(of=("self",)):
         last, has_finding = life_of(row), bool(vars(row)["has_finding"])
         rule_policy = policies.rule_policy(row.rule, row.cluster, row.job_id, row.job_name)
-        policy = Policy(
-            rule_policy.alerts,
-            rule_policy.hold_before,
-            rule_policy.hold_after,
-            policies.is_recorded(row.cluster),
-        )
+        policy = rule_policy.policy(row.severity_rank, recorded=policies.is_recorded(row.cluster))
         step: Step = (
             tick(last, policy, now) if has_finding else end_without_finding(last, policy, now)
         )
@@ -56,14 +49,12 @@ def hold(pks: list[int], policies: Policies, now: datetime) -> int:
             row.resolves_at = resolves
             written.change(row)
             written.note(row, step.events)
-    written.save(now, LIFE_ONLY)
+    written.save(LIFE_ONLY)
     return len(written.changed) + len(written.deleted)
 
 
 def _mark_what_was_missed() -> None:
-    """Mark ended findings whose alert does not know of the end. There are none, unless something
-    wrote findings without marks.
-    """
+    """Mark closed findings with an open alert: something wrote them without marks."""
     missed = Alert.objects.filter(
         state__in=OPEN,
         quiet_since__isnull=True,

@@ -1,7 +1,6 @@
-"""What people do with an incident: the same as with alerts, for all of its alerts, including later
-ones.
-"""
+"""People's actions on an incident apply to all of its alerts, including later ones."""
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,9 +14,10 @@ from webapp.accounts.viewers import scope_of
 from webapp.alerting import actions
 from webapp.alerting.choices import OPEN, Happened
 from webapp.alerting.models import Alert, Silence
-from webapp.alerting.models.alert import AlertQuerySet
+from webapp.alerting.models.alert import NOT_ACKNOWLEDGED, AlertQuerySet
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.models import Incident
+from webapp.lib.chunks import chunks
 from webapp.lib.matchers import matcher
 from webapp.lib.refusals import ActionRefused, InputRefused
 
@@ -27,10 +27,8 @@ MOST_PEOPLE = 200
 
 
 def acknowledge(incident: Incident, user: Any, comment: str, now: datetime) -> int:
-    """Later alerts of the incident are also acknowledged, unless they are worse. Returns how many
-    alerts were not acknowledged before.
-
-    Raises :class:`ActionRefused` if it is over, or if all of it is acknowledged.
+    """Later alerts are acknowledged too, unless they are worse. Returns how many alerts were not
+    acknowledged before. Raises :class:`ActionRefused`.
     """
     comment, name = actions.clean(comment), user.get_username()[:200]
     with transaction.atomic():
@@ -46,13 +44,8 @@ def acknowledge(incident: Incident, user: Any, comment: str, now: datetime) -> i
         Incident.objects.filter(pk=incident.pk, state=IncidentState.OPEN).update(
             acknowledged_rank=incident.severity_rank
         )
-        done = 0
-        while uids := list(
-            _open(incident)
-            .filter(acknowledged_at__isnull=True)
-            .values_list("uid", flat=True)[: actions.AT_ONCE]
-        ):
-            done += actions.acknowledge(uids, user, comment, now)
+        unacknowledged = _open(incident).filter(acknowledged_at__isnull=True)
+        done = sum(actions.acknowledge(uids, user, comment, now) for uids in _uids(unacknowledged))
         if not is_new and not done:
             raise ActionRefused(
                 gettext("It is over.")
@@ -65,24 +58,13 @@ def acknowledge(incident: Incident, user: Any, comment: str, now: datetime) -> i
 
 
 def take_back(incident: Incident, user: Any, now: datetime) -> int:
-    """Take back the acknowledgement of the incident and its alerts. Raises :class:`ActionRefused`
-    if there is none.
-    """
+    """Raises :class:`ActionRefused` if there is none."""
     with transaction.atomic():
         was = Incident.objects.filter(pk=incident.pk, acknowledged_at__isnull=False).update(
-            acknowledged_by=None,
-            acknowledged_name="",
-            acknowledged_at=None,
-            acknowledge_comment="",
-            acknowledged_rank=0,
+            **NOT_ACKNOWLEDGED, acknowledged_by=None, acknowledged_rank=0
         )
-        done = 0
-        while uids := list(
-            _open(incident)
-            .filter(acknowledged_at__isnull=False)
-            .values_list("uid", flat=True)[: actions.AT_ONCE]
-        ):
-            done += actions.take_back(uids, user, now)
+        acknowledged = _open(incident).filter(acknowledged_at__isnull=False)
+        done = sum(actions.take_back(uids, user, now) for uids in _uids(acknowledged))
         if not was and not done:
             raise ActionRefused(gettext("Nobody has acknowledged it."))
     incident.refresh_from_db()
@@ -90,7 +72,7 @@ def take_back(incident: Incident, user: Any, now: datetime) -> int:
 
 
 def people(incident: Incident) -> list[User]:
-    """Possible owners: operators who may see its cluster, by name; the first 200."""
+    """Operators who may see its cluster, by name; at most 200."""
     operators = Q(is_superuser=True) | Q(groups__name__in=OPERATORS)
     active = User.objects.filter(operators, is_active=True).distinct().order_by("username")
     sees: dict[str, bool] = {}
@@ -104,9 +86,8 @@ def people(incident: Incident) -> list[User]:
 
 
 def assign(incident: Incident, owner: str, user: Any, now: datetime) -> None:
-    """``owner``: the name of the person who works on it; empty for nobody. Recorded in the history
-    of each of its open alerts. Raises :class:`InputRefused` if the person may not,
-    :class:`ActionRefused` if it is over.
+    """``owner``: user name; empty for nobody. Raises :class:`InputRefused` or
+    :class:`ActionRefused`.
     """
     able = next((person for person in people(incident) if person.username == owner), None)
     if owner and able is None:
@@ -126,7 +107,7 @@ def assign(incident: Incident, owner: str, user: Any, now: datetime) -> None:
 
 
 def silence(incident: Incident, lasts: timedelta, reason: str, user: Any, now: datetime) -> Silence:
-    """Notify nobody of its alerts for this long. Raises :class:`InputRefused`."""
+    """Raises :class:`InputRefused`."""
     text = actions.clean(reason) or f"Incident: {incident.title}"[: actions.LONGEST_COMMENT]
     return actions.silence([matcher(LABEL, "=", incident.uid)], now, now + lasts, text, user, now)
 
@@ -136,3 +117,7 @@ def _open(incident: Incident) -> AlertQuerySet:
         incident__uid=incident.uid, state__in=OPEN
     ).order_by("pk")
     return alerts
+
+
+def _uids(alerts: AlertQuerySet) -> Iterator[list[str]]:
+    return chunks(list(alerts.values_list("uid", flat=True)), actions.AT_ONCE)

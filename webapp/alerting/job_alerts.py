@@ -1,5 +1,3 @@
-"""The open alerts of one job, for its page."""
-
 from dataclasses import dataclass
 
 from webapp.alerting.badges import badges, state_badge
@@ -11,8 +9,6 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class JobAlert:
-    """``marks``: acknowledged, muted, flapping."""
-
     alert: Alert
     state: Badge
     marks: list[Badge]
@@ -20,14 +16,13 @@ class JobAlert:
 
 @dataclass(frozen=True)
 class JobAlerts:
-    """The worst first; ``more``: the number beyond ``shown``."""
+    """``more``: how many are not in ``shown``."""
 
     shown: list[JobAlert]
     more: int
 
 
 def open_alerts(cluster: str, job_id: str) -> JobAlerts:
-    """One query."""
     alerts = (
         Alert.objects.of_job(cluster, job_id).open().order_by("-severity_rank", "-starts_at", "-id")
     )

@@ -31,12 +31,12 @@ FLAP_QUIET = timedelta(minutes=10)
 """After three firings within half an hour, it fires until it was quiet for ten minutes."""
 
 MILDER_FOR = timedelta(minutes=10)
-"""After this long at a lower severity than notified, the lower one counts as known."""
+"""After this long, a lower severity counts as known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How one identity alerts. ``recorded``: its data are from a recording, so all in the past."""
+    """``recorded``: of a recording, so all in the past."""
 
     alerts: bool = True
     hold_before: timedelta = timedelta()
@@ -46,7 +46,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class AlertEpisode:
-    """A finding's current state; ``closed_at`` is None while it is open."""
+    """``closed_at``: None while open."""
 
     first_seen: datetime
     last_seen: datetime
@@ -61,8 +61,6 @@ class AlertEpisode:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """The life-cycle columns of an alert."""
-
     state: str
     starts_at: datetime
     episode_at: datetime
@@ -144,9 +142,7 @@ def _is_another(last: Life, episode: AlertEpisode, policy: Policy) -> bool:
 
 
 def end_without_finding(last: Life, policy: Policy, now: datetime) -> Step:
-    """Its finding was deleted and not replaced: the alert ended, at the latest when it was last
-    seen.
-    """
+    """The finding was deleted and not replaced."""
     if last.state == AlertState.PENDING:
         return Step(None)
     if last.quiet_since is not None:
@@ -169,7 +165,7 @@ def tick(last: Life, policy: Policy, now: datetime) -> Step:
 
 
 def resolves_at(life: Life, policy: Policy) -> datetime | None:
-    """When a quiet alert is resolved, unless its finding reopens before; None for any other."""
+    """None unless quiet."""
     if life.state != AlertState.FIRING or life.quiet_since is None:
         return None
     if policy.recorded or (life.notified == Notified.NOTHING and not life.flapping):
@@ -180,7 +176,7 @@ def resolves_at(life: Life, policy: Policy) -> datetime | None:
 
 
 def unmuted(last: Life, now: datetime) -> Life:
-    """It is no longer held back: if it still fires, it is notified, even if it was before."""
+    """A firing alert is notified, even if it was before."""
     if last.state != AlertState.FIRING:
         return last
     return replace(
@@ -191,7 +187,7 @@ def unmuted(last: Life, now: datetime) -> Life:
 
 
 def muted(last: Life) -> Life:
-    """A muted alert that ended without a notice is not notified."""
+    """One that ended without a notice is not notified."""
     if last.state == AlertState.RESOLVED and last.notified == Notified.NOTHING:
         return replace(last, notified=Notified.RESOLVED, notify_since=None)
     return last
@@ -280,14 +276,14 @@ def _pending(life: Life, episode: AlertEpisode, policy: Policy, now: datetime) -
 
 def _again(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
     if not last.is_settled:
-        held = replace(
+        reopened = replace(
             last, state=AlertState.FIRING, resolved_at=None, quiet_since=last.quiet_since or now
         )
         if not episode.is_open and last.overlaps(episode):
             return _step(
                 last, replace(last, ends_at=_later(last.ends_at, episode.closed_at)), [], now
             )
-        step = _go_on(held, episode, policy, now)
+        step = _go_on(reopened, episode, policy, now)
         return replace(step, events=((now, Happened.REOPENED), *step.events))
     life, events = _fire(last, episode.first_seen, now)
     life = replace(
@@ -315,7 +311,6 @@ def _switch_off(last: Life, episode: AlertEpisode, now: datetime) -> Step:
 
 
 def _fire(life: Life, at: datetime, now: datetime) -> tuple[Life, list[Event]]:
-    """One more firing, at ``at`` in the data."""
     kind = Happened.FIRED_AGAIN if life.firings else Happened.FIRED
     fired = tuple(
         sorted({*(instant for instant in life.fired if abs(at - instant) <= FLAP_WINDOW), at})[
@@ -359,7 +354,7 @@ def _resolve(life: Life, now: datetime) -> Life:
 
 
 def _later_step(life: Life, events: list[Event], policy: Policy, now: datetime) -> Step:
-    """The step of a quiet alert, which may be resolved at once."""
+    """A quiet alert may be resolved at once."""
     step = tick(life, policy, now)
     return _step(None, step.life or life, [*events, *step.events], now)
 
@@ -383,7 +378,7 @@ def _known_as(life: Life, now: datetime) -> Life:
 
 
 def _notify_since(life: Life, now: datetime) -> datetime | None:
-    """The first evidence that no notice contains yet; None if there is nothing new."""
+    """First evidence without a notice; None if there is nothing new."""
     if life.state == AlertState.FIRING:
         is_worse = life.rank > life.notified_rank
         is_news = life.notified != Notified.FIRING or is_worse or life.has_new_cause

@@ -1,11 +1,7 @@
-"""An alert as notices contain it: its finding's newest texts, names of what it mutes, absolute
-links.
-"""
-
 import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -24,17 +20,13 @@ from webapp.incidents.models import Incident
 
 @dataclass(frozen=True)
 class Facts:
-    """Data from other rows for all alerts of a notice, read at once. ``muted``: alert number →
-    count and first names.
-
-    ``causes``: uid of an incident → number and title of the finding that is its cause.
-    ``known_bugs``: number of a finding → the bugs of Flink that explain it.
+    """Facts of other rows. ``muted``: alert key → count and first names. ``causes``: uid of an
+    incident → key and title of its cause. ``known_bugs``: by finding.
     """
 
-    muted: dict[int, tuple[int, tuple[str, ...]]] = field(default_factory=dict)
-    rules: frozenset[str] = frozenset()
-    causes: dict[str, tuple[int | None, str]] = field(default_factory=dict)
-    known_bugs: Mapping[int, tuple[BugBeside, ...]] = field(default_factory=dict)
+    muted: dict[int, tuple[int, tuple[str, ...]]]
+    causes: dict[str, tuple[int | None, str]]
+    known_bugs: Mapping[int, tuple[BugBeside, ...]]
 
     @classmethod
     def read(cls, rows: Sequence[Alert]) -> "Facts":
@@ -45,7 +37,6 @@ class Facts:
         named = incidents.values_list("uid", "cause", "cause__title", "title")
         return cls(
             muted_names(parents),
-            frozenset(all_rules()),
             {uid: (cause, now or then) for uid, cause, now, then in named},
             bugs_beside(row.finding for row in rows if row.finding),
         )
@@ -54,7 +45,7 @@ class Facts:
         return self.causes.get(row.incident_id or "", (None, ""))[0] == row.finding_id is not None
 
     def cause_of(self, finding: Finding | Alert) -> str:
-        """The cause, with known bugs that explain it unless it names them itself."""
+        """With known bugs that it does not name itself."""
         beside = self.known_bugs.get(finding.pk, ()) if isinstance(finding, Finding) else ()
         unnamed = [
             exposure.sentence for exposure in beside if exposure.bug.issue not in finding.cause
@@ -62,7 +53,7 @@ class Facts:
         return join_messages((finding.cause, *unnamed), " ") if unnamed else finding.cause
 
     def in_order(self, rows: Sequence[Alert]) -> list[Alert]:
-        """Open alerts first, by incident, the worst incident first, its cause first."""
+        """Open first, by incident, the worst incident and its cause first."""
         worst: dict[tuple[bool, str], tuple[int, int]] = {}
         for place, row in enumerate(rows):
             key = (row.is_open, row.incident_id or row.uid)
@@ -79,14 +70,14 @@ class Facts:
 
 
 def muted_names(parents: Sequence[int]) -> dict[int, tuple[int, tuple[str, ...]]]:
-    """How many alerts each of these mutes, and the names of the 50 worst."""
+    """How many alerts each mutes, and the 50 worst."""
     if not parents:
         return {}
-    held = Alert.objects.open().filter(inhibited_by__in=parents)
-    counts = dict(held.order_by().values_list("inhibited_by").annotate(Count("id")))
+    muted = Alert.objects.open().filter(inhibited_by__in=parents)
+    counts = dict(muted.order_by().values_list("inhibited_by").annotate(Count("id")))
     names: dict[int, list[str]] = defaultdict(list)
     for parent in parents:
-        of_parent = held.filter(inhibited_by=parent).order_by("-severity_rank", "job_name", "id")
+        of_parent = muted.filter(inhibited_by=parent).order_by("-severity_rank", "job_name", "id")
         for row in of_parent.only("job_name", "job_id", "subject", "rule")[:MOST_MUTED]:
             names[parent].append(f"{row.called[:200]}: {row.rule}")
     return {parent: (counts.get(parent, 0), tuple(names[parent])) for parent in parents}
@@ -131,16 +122,16 @@ def notice_alert(row: Alert, facts: Facts) -> NoticeAlert:
         incident_title=""
         if facts.is_cause(row)
         else facts.causes.get(row.incident_id or "", (None, ""))[1],
-        links=links(row, facts.rules),
+        links=links(row),
     )
 
 
-def links(row: Alert, rules: frozenset[str]) -> dict[str, str]:
+def links(row: Alert) -> dict[str, str]:
     base = str(settings.WEIR.public_url).rstrip("/")
     addresses = {"alert": reverse("alert", args=(row.uid,))}
     if row.finding_id:
         addresses["finding"] = reverse("finding", args=(row.finding_id,))
-    if row.rule in rules:
+    if row.rule in all_rules():
         addresses["runbook"] = reverse("rule", args=(row.rule,)) + "#runbook-title"
     if row.incident_id:
         addresses["incident"] = reverse("incident", args=(row.incident_id,))

@@ -1,4 +1,4 @@
-"""The notice of an alert for people: as last sent, or as it would be sent now."""
+"""The notice of an alert as last sent, or as it would be sent now."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from webapp.lib import scopes, shown_zone
 
 @dataclass(frozen=True)
 class NoticeText:
-    """``sent``: the newest delivery to ``receivers``; None for a preview."""
+    """``sent``: None for a preview."""
 
     text: str
     sent: Delivery | None
@@ -26,8 +26,8 @@ class NoticeText:
 
 
 def notice_text(alert: Alert, deliveries: Sequence[Delivery], now: datetime) -> NoticeText | None:
-    """``deliveries``: of the alert, the newest first; None if the sent notice cannot be read.
-    Alerts of clusters that the viewer may not see are left out.
+    """``deliveries``: newest first. Without alerts of clusters that the viewer may not see. None if
+    unreadable.
     """
     if not deliveries:
         kind = FIRING if alert.is_open else RESOLVED

@@ -1,11 +1,10 @@
-"""Groups → notices → the outbox. Due notices are queued in the transaction that marks their alerts
-as notified. A group waits a little after the first evidence, to collect related alerts. News of an
-incident then come at most once per interval. News of other incidents and new causes do not wait for
-it. Unacknowledged alerts are repeated after a while.
+"""Groups → notices → outbox. A group waits briefly to collect related alerts. Then news of one job
+come at most once per interval, other incidents and new causes at once. Unacknowledged alerts are
+repeated.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -28,13 +27,11 @@ LISTED = 100
 UNREAD = ("fired", "finding__related", "finding__data", "finding__subject")
 WORST_FIRST = ("-severity_rank", "starts_at", "id")
 MOST_RECENT = 10
-"""Notices of a group within its interval: with more new incidents, the next ones are combined."""
+"""Most notices of a group within its interval."""
 
 
 @dataclass(frozen=True)
 class NotificationPace:
-    """The waiting times of groups."""
-
     wait: timedelta
     interval: timedelta
     repeat: timedelta
@@ -50,7 +47,7 @@ def pace() -> NotificationPace:
 
 
 def plan(now: datetime) -> list[AlertGroup]:
-    """Set when each group is due; returns those with news, the earliest first. Call it in a
+    """Set when each group is due; returns those with news, earliest first. Call it in a
     transaction.
     """
     taken, changed, with_news = pace(), [], []
@@ -59,23 +56,21 @@ def plan(now: datetime) -> list[AlertGroup]:
         next_due_at__isnull=False
     )
     for group in groups.distinct():
-        first, due = news.get(group.pk, (None, None))
+        due = news.get(group.pk)
         if due is not None and group.last_notified_at is not None:
             due = max(due, group.last_notified_at + taken.wait)
             if len(group.recent) >= MOST_RECENT:
                 due = max(due, group.recent_notices[-MOST_RECENT] + taken.interval)
-        if (group.first_pending_at, group.next_due_at) != (first, due):
-            group.first_pending_at, group.next_due_at = first, due
+        if group.next_due_at != due:
+            group.next_due_at = due
             changed.append(group)
         if due is not None:
             with_news.append((due, group))
-    AlertGroup.objects.bulk_update(
-        changed, ["first_pending_at", "next_due_at"], batch_size=ROWS_AT_ONCE
-    )
+    AlertGroup.objects.bulk_update(changed, ["next_due_at"], batch_size=ROWS_AT_ONCE)
     return [group for _due, group in sorted(with_news, key=lambda pair: (pair[0], pair[1].pk))]
 
 
-def _news_by_group(taken: NotificationPace) -> Mapping[int, tuple[datetime, datetime]]:
+def _news_by_group(taken: NotificationPace) -> dict[int, datetime]:
     waiting = Alert.objects.to_notify().order_by()
     notified: dict[tuple[str, str], dict[str, datetime]] = defaultdict(dict)
     of_same = Alert.objects.filter(
@@ -85,16 +80,14 @@ def _news_by_group(taken: NotificationPace) -> Mapping[int, tuple[datetime, date
         Max("notified_at")
     ):
         notified[uid, job][rule] = at
-    news: dict[int, tuple[datetime, datetime]] = {}
+    news: dict[int, datetime] = {}
     for row in waiting.defer(*TEXTS, "labels"):
-        since = row.notify_since or row.created_at
         of_job = notified.get((row.incident_id or "", row.first_attempt_id), {})
         last = max(of_job.values(), default=row.notified_at)
-        due = since + taken.wait
+        due = (row.notify_since or row.created_at) + taken.wait
         if last is not None and not _is_new_cause(row, of_job):
             due = max(due, last + taken.interval)
-        first, earliest = news.get(row.group_id, (since, due))
-        news[row.group_id] = min(first, since), min(earliest, due)
+        news[row.group_id] = min(news.get(row.group_id, due), due)
     return news
 
 
@@ -105,7 +98,6 @@ def _is_new_cause(row: Alert, notified_rules: Collection[str]) -> bool:
 
 
 def to_repeat(now: datetime) -> list[AlertGroup]:
-    """Groups with an unacknowledged firing alert whose last notice is long ago."""
     waits = _unanswered().filter(group=OuterRef("pk"))
     return list(
         AlertGroup.objects.filter(
@@ -115,7 +107,7 @@ def to_repeat(now: datetime) -> list[AlertGroup]:
 
 
 def notify(group: AlertGroup, now: datetime) -> int:
-    """Queue the news of a group; returns the number of notices. Call it in a transaction."""
+    """Returns the number of notices. Call it in a transaction."""
     news = list(
         Alert.objects.to_notify()
         .filter(group=group)
@@ -135,7 +127,7 @@ def notify(group: AlertGroup, now: datetime) -> int:
 
 
 def repeat(group: AlertGroup, now: datetime) -> int:
-    """Repeat the notice of unacknowledged alerts. Call it in a transaction."""
+    """Call it in a transaction."""
     rows = list(
         _unanswered()
         .filter(group=group)
@@ -146,7 +138,7 @@ def repeat(group: AlertGroup, now: datetime) -> int:
     if not rows:
         return 0
     _queue(group, "repeat", rows, now)
-    AlertGroup.objects.filter(pk=group.pk).update(last_notified_at=now, notices=F("notices") + 1)
+    AlertGroup.objects.filter(pk=group.pk).update(last_notified_at=now)
     return 1
 
 
@@ -156,7 +148,7 @@ def _unanswered() -> AlertQuerySet:
 
 
 def notice_of(group: AlertGroup, kind: str, changed: Sequence[Alert], now: datetime) -> Notice:
-    """The current notice of a group, with its other firing alerts; nothing is queued."""
+    """With the other firing alerts of the group. Queues nothing."""
     known = {row.pk for row in changed}
     others = Alert.objects.firing().filter(group=group, muted_by=Mute.NONE)
     room = max(LISTED - len(changed), 0)
@@ -200,10 +192,7 @@ def _queue(group: AlertGroup, kind: str, changed: Sequence[Alert], now: datetime
     heard = outbox.queue(notice)
     words = story_texts.stored(kind, notice.uid if heard else "")
     AlertEvent.objects.bulk_create(
-        [
-            AlertEvent(alert=row, at=now, noted_at=now, kind=Happened.NOTIFIED, comment=words)
-            for row in changed
-        ],
+        [AlertEvent(alert=row, at=now, kind=Happened.NOTIFIED, comment=words) for row in changed],
         batch_size=ROWS_AT_ONCE,
     )
 
@@ -225,8 +214,6 @@ def _mark_notified(group: AlertGroup, news: Sequence[Alert], now: datetime) -> N
     recent = [*group.recent, now.isoformat()][-MOST_RECENT:]
     AlertGroup.objects.filter(pk=group.pk).update(
         last_notified_at=now,
-        first_pending_at=None,
         next_due_at=None,
-        notices=F("notices") + 1,
         recent=recent,
     )

@@ -1,6 +1,4 @@
-"""The number of unacknowledged troubles, for the menu of every page: alerts of one incident count
-as one.
-"""
+"""Alerts that nobody has acknowledged, for the menu; those of one incident count as one."""
 
 from django.core.cache import cache
 from django.db.models.functions import Coalesce
@@ -12,7 +10,7 @@ CAP = 999
 
 
 def count() -> int:
-    """The count, at most 1,000, cached for 15 s."""
+    """At most 1,000, cached for 15 s."""
     known = cache.get(CACHE_KEY)
     if isinstance(known, int):
         return known

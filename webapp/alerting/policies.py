@@ -1,7 +1,6 @@
-"""How each identity alerts: by people's settings, the narrowest scope first, else by defaults."""
-
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 
 from webapp.alerting.choices import LEAST_RANK
 from webapp.alerting.lifecycle import Policy
@@ -12,7 +11,6 @@ from webapp.fleet.models import Cluster, RemovedCluster
 from webapp.lib.instants import instant_text
 
 WEIR = "weir"
-"""Family of the rules on Weir itself."""
 HOLD_BEFORE = timedelta()
 HOLD_AFTER = timedelta(seconds=120)
 """In addition to the minutes after which an unseen finding is closed."""
@@ -23,9 +21,7 @@ Scope = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class RulePolicy:
-    """The settings in force for one rule and job; ``severity`` is empty if the finding's own
-    counts.
-    """
+    """``severity``: empty for the finding's own."""
 
     severity: str = ""
     alerts: bool = True
@@ -45,14 +41,11 @@ class RulePolicy:
 
 
 class Policies:
-    """All settings, read once per evaluation: three queries. ``instead``: a hypothetical setting
-    for its scope.
-    """
+    """All settings, in three queries."""
 
-    def __init__(self, instead: RuleSetting | None = None) -> None:
-        rows = [*RuleSetting.objects.all(), *([instead] if instead else [])]
+    def __init__(self) -> None:
         self._set: dict[Scope, RuleSetting] = {}
-        for row in rows:
+        for row in RuleSetting.objects.all():
             self._set[row.rule, row.cluster, row.job_id, ""] = row
             if row.job_name:
                 self._set[row.rule, row.cluster, "", row.job_name] = row
@@ -83,7 +76,7 @@ class Policies:
         return replace(rule_policy, alerts=False) if cluster in self._removed else rule_policy
 
     def why_ended(self, cluster: str) -> str:
-        """Why an alert ends now; empty if its rule no longer finds anything."""
+        """Empty if its rule no longer finds anything."""
         removed = self._removed.get(cluster)
         if removed is None:
             return ""
@@ -102,25 +95,21 @@ class Policies:
 
     def _narrowest(self, scope: Scope) -> RulePolicy:
         rule, cluster, job_id, name = scope
-        wider = [
+        narrowest_first = (
             (rule, cluster, job_id, ""),
             (rule, cluster, "", name),
             (rule, cluster, "", ""),
             (rule, "", "", ""),
-        ]
-        settings = [self._set.get(pair) for pair in dict.fromkeys(wider)]
-        return in_force(rule, [setting for setting in settings if setting is not None])
+        )
+        rows = [self._set[wider] for wider in narrowest_first if wider in self._set]
 
+        def first(column: str, default: Any) -> Any:
+            values = (getattr(row, column) for row in rows)
+            return next((value for value in values if value not in (None, "")), default)
 
-def in_force(rule: str, rows: list[RuleSetting]) -> RulePolicy:
-    """``rows``: the settings that apply, the narrowest first."""
-    severity = next((row.severity for row in rows if row.severity), "")
-    alerts = next((row.alerts for row in rows if row.alerts is not None), True)
-    before = next((row.hold_before_s for row in rows if row.hold_before_s is not None), None)
-    after = next((row.hold_after_s for row in rows if row.hold_after_s is not None), None)
-    return RulePolicy(
-        severity,
-        alerts,
-        HOLD_BEFORE if before is None else timedelta(seconds=before),
-        HOLD_AFTER if after is None else timedelta(seconds=after),
-    )
+        return RulePolicy(
+            first("severity", ""),
+            first("alerts", True),
+            timedelta(seconds=first("hold_before_s", HOLD_BEFORE.total_seconds())),
+            timedelta(seconds=first("hold_after_s", HOLD_AFTER.total_seconds())),
+        )

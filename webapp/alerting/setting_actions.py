@@ -1,7 +1,4 @@
-"""Changes of a rule's settings in a scope: how it alerts, and its thresholds. The author is
-recorded.
-"""
-
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +8,6 @@ from django.utils.translation import gettext
 from spark_jobs.diagnosis import registry
 from webapp.alerting import evaluation_hint
 from webapp.alerting.models import RuleSetting
-from webapp.findings.choices import Severity
 from webapp.findings.models import Finding, ThresholdOverride
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.lib.refusals import InputRefused
@@ -20,50 +16,28 @@ LONGEST_HOLD_S = 7 * 86_400
 COLUMNS = ("severity", "alerts", "hold_before_s", "hold_after_s")
 
 
-def checked(rule: str, cluster: str, job_id: str, values: Mapping[str, Any]) -> RuleSetting:
-    """An unsaved setting; ``values`` has :data:`COLUMNS`, empty ones are unset. Raises
-    :class:`InputRefused`.
+def save(rule: str, cluster: str, job_id: str, values: Mapping[str, Any], user: Any) -> RuleSetting:
+    """Replaces the setting of its scope. ``values``: :data:`COLUMNS`, as the form checked them.
+    Raises :class:`InputRefused`.
     """
-    if rule not in registry.all_rules():
-        raise InputRefused(gettext("There is no rule called %(rule)s.") % {"rule": rule[:100]})
-    job_name = _name_in_scope(cluster, job_id)
-    severity = values.get("severity") or ""
-    if severity and severity not in Severity.values:
-        raise InputRefused(
-            gettext("A severity is one of %(values)s.") % {"values": ", ".join(Severity.values)}
-        )
-    for name in ("hold_before_s", "hold_after_s"):
-        value = values.get(name)
-        if value is not None and not 0 <= value <= LONGEST_HOLD_S:
-            raise InputRefused(
-                gettext("A hold time lasts from 0 to %(longest_hold_s)s seconds.")
-                % {"longest_hold_s": LONGEST_HOLD_S}
-            )
-    columns = {column: values.get(column) for column in COLUMNS} | {"severity": severity}
-    return RuleSetting(rule=rule, cluster=cluster, job_id=job_id, job_name=job_name, **columns)
-
-
-def save(wanted: RuleSetting, user: Any) -> RuleSetting:
-    """Replace the setting of the same scope. Raises :class:`InputRefused` if nothing is set."""
-    if not wanted.severity and all(getattr(wanted, name) is None for name in COLUMNS[1:]):
+    columns = {name: values.get(name) for name in COLUMNS} | {
+        "severity": values.get("severity") or ""
+    }
+    if all(value in (None, "") for value in columns.values()):
         raise InputRefused(
             gettext(
                 "Nothing is set: choose a severity, a hold time, or whether it alerts. For the "
                 "defaults, remove what is set."
             )
         )
-    columns = {name: getattr(wanted, name) for name in (*COLUMNS, "job_name")} | {
-        "author": user,
-        "author_name": user.get_username()[:200],
-    }
+    job_name = _name_in_scope(cluster, job_id)
+    columns |= {"job_name": job_name, "author_name": user.get_username()[:200]}
     with transaction.atomic():
-        if wanted.job_name:
-            of_name = RuleSetting.objects.filter(
-                rule=wanted.rule, cluster=wanted.cluster, job_name=wanted.job_name
-            )
-            of_name.exclude(job_id=wanted.job_id).delete()
+        if job_name:
+            of_name = RuleSetting.objects.filter(rule=rule, cluster=cluster, job_name=job_name)
+            of_name.exclude(job_id=job_id).delete()
         row, _made = RuleSetting.objects.update_or_create(
-            rule=wanted.rule, cluster=wanted.cluster, job_id=wanted.job_id, defaults=columns
+            rule=rule, cluster=cluster, job_id=job_id, defaults=columns
         )
         _mark_for_evaluation(row)
     return row
@@ -75,12 +49,8 @@ def remove(row: RuleSetting) -> None:
         _mark_for_evaluation(row)
 
 
-def set_thresholds(
-    values: Mapping[str, Any], cluster: str, job_id: str, user: Any
-) -> list[ThresholdOverride]:
-    """Replace the thresholds of the same scope from the next cycle on. ``values``: number or text
-    by key. Raises :class:`InputRefused`.
-    """
+def set_thresholds(values: Mapping[str, Any], cluster: str, job_id: str, user: Any) -> None:
+    """``values``: number or text by key; used from the next cycle on. Raises :class:`InputRefused`."""
     known = {threshold.key: threshold for threshold in registry.all_thresholds()}
     name = _name_in_scope(cluster, job_id)
     if not values:
@@ -95,7 +65,7 @@ def set_thresholds(
         try:
             numbers[key] = float(text)
         except (TypeError, ValueError):
-            raise InputRefused(gettext("%(key)s must be a number.") % {"key": key}) from None
+            numbers[key] = math.nan
         if not threshold.allows(numbers[key]):
             raise InputRefused(
                 gettext("%(key)s must be a number from %(minimum)s to %(maximum)s %(unit)s.")
@@ -111,15 +81,13 @@ def set_thresholds(
             ThresholdOverride.objects.filter(
                 key__in=numbers, cluster=cluster, job_name=name
             ).exclude(job_id=job_id).delete()
-        return [
+        for key, value in numbers.items():
             ThresholdOverride.objects.update_or_create(
                 key=key,
                 cluster=cluster,
                 job_id=job_id,
                 defaults={"value": value, "author": user, "job_name": name},
-            )[0]
-            for key, value in numbers.items()
-        ]
+            )
 
 
 def _name_in_scope(cluster: str, job_id: str) -> str:

@@ -1,6 +1,4 @@
-"""Weir's own texts in the history of an alert: stored in English, shown in the page's language."""
-
-from collections.abc import Iterable
+"""Texts in the history of alerts: stored in English, shown in the page's language."""
 
 from django.utils.translation import gettext
 
@@ -8,20 +6,12 @@ from webapp.alerting.choices import Happened
 from webapp.lib.messages.rendering import localised
 
 NOBODY = ": nobody, since no endpoint takes it"
-"""The end of the text if no endpoint accepted the notice."""
 _NOTICE = ", notice "
 
 
 def stored(kind: str, uid: str) -> str:
     """``uid``: of the notice; empty if no endpoint took it."""
     return f"{kind}{_NOTICE}{uid}" if uid else f"{kind}{NOBODY}"
-
-
-def taken(comments: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
-    """(alert key, uid) of each notice that an endpoint accepted; ``comments``: (alert key, text as
-    made by :func:`stored`).
-    """
-    return [(alert, uid) for alert, text in comments if (uid := text.partition(_NOTICE)[2])]
 
 
 def story_words(kind: str, comment: str) -> str:

@@ -1,31 +1,32 @@
-"""Open alerts as troubles: alerts of one incident are one row, with its owner, the notified
-receivers, and what would resolve it.
-"""
+"""Open alerts as troubles: one row per incident."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Case, Count, F, QuerySet, Value, When, Window
+from django.db.models import Case, Count, F, Max, QuerySet, Value, When, Window
 from django.db.models.functions import Coalesce, RowNumber
 from django.utils.translation import gettext
 
 from webapp.alerting.lifecycle import FLAP_QUIET
 from webapp.alerting.models import Alert
-from webapp.alerting.notified import Notification, notifications
 from webapp.alerting.policies import Policies
-from webapp.alerting.unnotified import NO_LONGER_KNOWN, reasons_by_alert
+from webapp.alerting.unnotified import reasons_by_alert
+from webapp.delivery.badges import delivery_badge
+from webapp.delivery.models import Delivery, DeliveryAlert
 from webapp.findings.figures import figures
 from webapp.findings.folding import hold_of
 from webapp.findings.models import Finding
 from webapp.incidents.models import Incident
+from webapp.lib.badges import Badge
 from webapp.lib.instants import instant_text
 from webapp.lib.messages.rendering import localised
 from webapp.lib.quantities import duration_text
 
 MOST_ALERTS = 2_000
-"""Of the troubles of one page, whose deliveries are looked up."""
+"""Most alerts of one page whose deliveries are read."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Trouble:
     incident: Incident | None
     cause: Finding | None
     more: int
-    notified: Sequence[Notification]
+    notified: "Sequence[Notification]"
     unnotified: str
     resolves: str
 
@@ -57,8 +58,8 @@ def folded(alerts: QuerySet[Alert]) -> QuerySet[Alert]:
 def troubles(
     rows: Sequence[Alert], among: QuerySet[Alert] | None, now: datetime
 ) -> dict[int, Trouble]:
-    """Troubles by alert key; about ten queries for any number. ``among``: alerts to group by
-    incident, each represented by its worst; None for no grouping.
+    """By alert key; about ten queries. ``among``: alerts to group by incident; None for no
+    grouping.
     """
     uids = {row.incident_id for row in rows if row.incident_id}
     incidents = Incident.objects.select_related("cause").in_bulk(uids, field_name="uid")
@@ -79,7 +80,7 @@ def troubles(
             incident.cause if incident and incident.cause_id != row.finding_id else None,
             max(counts.get(row.incident_id, 1) - 1, 0),
             notified.get(row.uid, ()),
-            gettext(NO_LONGER_KNOWN) if reasons is None else reasons.get(row.pk, ""),
+            reasons.get(row.pk, ""),
             what_resolves(row, policies) if row.is_open else "",
         )
         for row in rows
@@ -87,9 +88,6 @@ def troubles(
 
 
 def what_resolves(row: Alert, policies: Policies) -> str:
-    """What resolves it: its figure must stay below its threshold for as long as the rule and
-    settings require.
-    """
     if row.quiet_since is not None:
         return gettext("At %(at)s, unless its rule finds it again.") % {
             "at": instant_text(row.resolves_at)
@@ -110,3 +108,44 @@ def what_resolves(row: Alert, policies: Policies) -> str:
         "hold": hold,
         "figure": words.strip(),
     }
+
+
+@dataclass(frozen=True)
+class Notification:
+    uid: str
+    receiver: str
+    at: datetime
+    badge: Badge
+    error: str
+
+
+def notifications(subjects: Mapping[str, str]) -> dict[str, list[Notification]]:
+    """Subject → newest delivery to each receiver, newest first. ``subjects``: uid of an alert →
+    subject, such as its incident. Two queries.
+    """
+    links = DeliveryAlert.objects.filter(alert_uid__in=list(subjects)).order_by()
+    newest: dict[tuple[str, int, str], int] = {}
+    for uid, endpoint, mail_to, pk in links.values_list(
+        "alert_uid", "delivery__endpoint", "delivery__mail_to"
+    ).annotate(Max("delivery")):
+        key = subjects[uid], endpoint, mail_to
+        newest[key] = max(newest.get(key, 0), pk)
+    deliveries = (
+        Delivery.objects.filter(pk__in=set(newest.values()))
+        .select_related("endpoint")
+        .defer("payload")
+        .in_bulk()
+    )
+    notified: dict[str, list[Notification]] = defaultdict(list)
+    for (subject, _, _), pk in sorted(newest.items(), key=lambda item: -item[1]):
+        if row := deliveries.get(pk):
+            notified[subject].append(
+                Notification(
+                    row.uid,
+                    row.mail_to or row.endpoint.name,
+                    row.ended_at or row.made_at,
+                    delivery_badge(row),
+                    row.last_error,
+                )
+            )
+    return dict(notified)

@@ -1,30 +1,26 @@
-"""Why nobody was notified of alerts: what mutes each, or why no endpoint accepted its notice."""
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db.models import Prefetch, prefetch_related_objects
 from django.utils.translation import gettext, gettext_noop
 
-from webapp.alerting import story_texts
-from webapp.alerting.choices import AlertState, Happened, Mute, Notified
-from webapp.alerting.models import Alert, AlertEvent, AlertGroup
+from webapp.alerting.choices import LEAST_RANK, AlertState, Mute, Notified
+from webapp.alerting.models import Alert, AlertGroup
 from webapp.alerting.muting import Mutes
 from webapp.alerting.notifications import pace
-from webapp.delivery.models import Delivery, Endpoint
+from webapp.alerting.policies import Policies
+from webapp.delivery.models import Endpoint
 from webapp.delivery.outbox import matchers_of
+from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding
 from webapp.lib import scopes
 from webapp.lib.instants import age_text
 from webapp.lib.labels import matched_labels
 from webapp.lib.matchers import match_each
 
-MOST_NOTICES = 1_000
-NO_LONGER_KNOWN = gettext_noop(
-    "Whether anybody was notified is no longer known: deliveries of that time are not kept."
-)
+NOT_STORED = gettext_noop("No endpoint took the notice, or its deliveries are no longer stored.")
 
 
 @dataclass(frozen=True)
@@ -35,49 +31,38 @@ class Unnotified:
 
     reasons: tuple[tuple[int, str], ...]
     is_known: bool = True
-    elsewhere: str = ""
-    """Uid of the incident that says who was notified."""
 
     @classmethod
     def counted(cls, sentences: Iterable[str]) -> "Unnotified":
-        return cls(tuple((count, sentence) for sentence, count in Counter(sentences).items()))
+        counts = Counter(sentences)
+        return cls(
+            tuple((count, sentence) for sentence, count in counts.items()),
+            is_known=gettext(NOT_STORED) not in counts,
+        )
 
 
 def why_nobody(alerts: Sequence[Alert], now: datetime) -> Unnotified:
-    """For alerts without a known delivery; at most seven queries for any number."""
-    reasons = reasons_by_alert(alerts, now)
-    if reasons is None:
-        return Unnotified(((len(alerts), gettext(NO_LONGER_KNOWN)),), is_known=False)
-    return Unnotified.counted(reasons[row.pk] for row in alerts)
+    """For alerts without a known delivery; at most five queries."""
+    return Unnotified.counted(reasons_by_alert(alerts, now).values())
 
 
-def reasons_by_alert(alerts: Sequence[Alert], now: datetime) -> dict[int, str] | None:
-    """Alert key → why nobody was notified; None if no longer known."""
+def reasons_by_alert(alerts: Sequence[Alert], now: datetime) -> dict[int, str]:
+    """By alert key."""
     reasons = {row.pk: _before_its_notice(row) for row in alerts}
-    due = [row for row in alerts if not reasons[row.pk] and row.notified_at is None]
-    of_notice = [row for row in alerts if not reasons[row.pk] and row.notified_at is not None]
-    if due:
+    if due := [row for row in alerts if not reasons[row.pk] and row.notified_at is None]:
         reasons |= _about_to_be_muted(due, now)
-    due = [row for row in due if not reasons[row.pk]]
-    sent = _sent(of_notice)
-    if sent is None:
-        return None
+    unexplained = [row for row in alerts if not reasons[row.pk]]
     # Readers of some clusters see no endpoints: these belong to the whole fleet.
-    endpoints = (
-        list(Endpoint.objects.all())
-        if (due or of_notice) and scopes.current().is_everything
-        else None
-    )
-    groups = AlertGroup.objects.in_bulk({row.group_id for row in due}) if due else {}
-    takers = _takers([*due, *of_notice], endpoints or ())
-    for row in due:
-        reasons[row.pk] = _no_taker(row, endpoints, takers[row.pk]) or _due(
-            row, groups.get(row.group_id), now
-        )
-    for row in of_notice:
-        reasons[row.pk] = _no_taker(row, endpoints, takers[row.pk]) or _taken_by_now(
-            row.pk in sent, endpoints is not None
-        )
+    sees_endpoints = bool(unexplained) and scopes.current().is_everything
+    endpoints = list(Endpoint.objects.all()) if sees_endpoints else []
+    groups = AlertGroup.objects.in_bulk({row.group_id for row in due})
+    takers = _takers(unexplained, endpoints)
+    for row in unexplained:
+        no_taker = _no_taker(row, endpoints, takers[row.pk]) if sees_endpoints else ""
+        if row.notified_at is None:
+            reasons[row.pk] = no_taker or _due(row, groups.get(row.group_id), now)
+        else:
+            reasons[row.pk] = no_taker or gettext(NOT_STORED)
     return reasons
 
 
@@ -90,9 +75,7 @@ def _before_its_notice(row: Alert) -> str:
         return _muted(row.muted_by)
     if row.state != AlertState.PENDING:
         return ""
-    if row.recorded:
-        return gettext("Pending: it did not last for the hold time in the recording.")
-    return gettext("Pending: it has not lasted for the hold time yet.")
+    return gettext("Pending: it has not lasted for the hold time.")
 
 
 def _muted(by: str) -> str:
@@ -102,7 +85,7 @@ def _muted(by: str) -> str:
 
 
 def _about_to_be_muted(rows: Sequence[Alert], now: datetime) -> dict[int, str]:
-    """Alerts with a new silence: the next evaluation mutes before it notifies."""
+    """The next evaluation mutes before it notifies."""
     mutes = Mutes(now)
     prefetch_related_objects(rows, Prefetch("finding", Finding.objects.only("last_seen")))
     return {
@@ -111,41 +94,11 @@ def _about_to_be_muted(rows: Sequence[Alert], now: datetime) -> dict[int, str]:
 
 
 def _due(row: Alert, group: AlertGroup | None, now: datetime) -> str:
-    since = row.notify_since or now
-    due_at = (
-        group.next_due_at
-        if group is not None and group.next_due_at is not None
-        else since + pace().wait
-    )
+    due_at = (group and group.next_due_at) or (row.notify_since or now) + pace().wait
     when = {"when": age_text(due_at, now)}
-    return (
-        gettext("The notice is due %(when)s.") % when
-        if due_at > now
-        else gettext("The notice was due %(when)s, and is not made yet.") % when
-    )
-
-
-def _sent(rows: Sequence[Alert]) -> set[int] | None:
-    """Keys of alerts whose notice an endpoint accepted; None if one of these deliveries is no
-    longer stored.
-    """
-    if not rows:
-        return set()
-    events = AlertEvent.objects.filter(
-        alert__in=[row.pk for row in rows], kind=Happened.NOTIFIED
-    ).order_by("id")
-    taken = story_texts.taken(
-        events.exclude(comment__endswith=story_texts.NOBODY).values_list("alert_id", "comment")[
-            :MOST_NOTICES
-        ]
-    )
-    if not taken:
-        return set()
-    uids = {uid for _, uid in taken}
-    kept = set(
-        Delivery.objects.filter(notice_uid__in=uids).values_list("notice_uid", flat=True).distinct()
-    )
-    return {pk for pk, _ in taken} if uids <= kept else None
+    if due_at > now:
+        return gettext("The notice is due %(when)s.") % when
+    return gettext("The notice was due %(when)s, and is not made yet.") % when
 
 
 def _takers(rows: Sequence[Alert], endpoints: Sequence[Endpoint]) -> dict[int, list[int]]:
@@ -158,9 +111,7 @@ def _takers(rows: Sequence[Alert], endpoints: Sequence[Endpoint]) -> dict[int, l
     return takers
 
 
-def _no_taker(row: Alert, endpoints: Sequence[Endpoint] | None, least: Sequence[int]) -> str:
-    if endpoints is None:
-        return ""
+def _no_taker(row: Alert, endpoints: Sequence[Endpoint], least: Sequence[int]) -> str:
     if not endpoints:
         return gettext("There is no endpoint.")
     if not any(endpoint.enabled for endpoint in endpoints):
@@ -172,9 +123,35 @@ def _no_taker(row: Alert, endpoints: Sequence[Endpoint] | None, least: Sequence[
     return ""
 
 
-def _taken_by_now(was_sent: bool, knows_endpoints: bool) -> str:
-    if not knows_endpoints:
-        return gettext("No endpoint took it.")
-    if was_sent:
-        return gettext("No delivery names it; an endpoint would take it by now.")
-    return gettext("No endpoint took the notice; one would by now.")
+def why_no_alert(findings: Sequence[Finding]) -> Unnotified:
+    """At most four queries."""
+    if not findings:
+        gone = gettext(
+            "Whether anybody was notified is no longer known: its findings and alerts are not kept."
+        )
+        return Unnotified(((0, gone),), is_known=False)
+    policies = Policies()
+    return Unnotified.counted(_why_no_alert(row, policies) for row in findings)
+
+
+def _why_no_alert(row: Finding, policies: Policies) -> str:
+    policy = policies.rule_policy(row.rule, row.cluster, row.job_id, row.job_name)
+    if not policy.alerts:
+        return gettext("Alerts are switched off for the rule.")
+    if policy.rank(row.severity_rank) < LEAST_RANK:
+        if row.severity_rank >= LEAST_RANK:
+            return gettext("The severity that is set for the rule is below a warning.")
+        return gettext("What is less severe than a warning does not alert.")
+    if policies.why_ended(row.cluster):
+        return gettext("The cluster is no longer watched.")
+    if row.to_alert:
+        return gettext("The next evaluation processes it.")
+    if (
+        row.state == FindingState.CLOSED
+        and timedelta() < policy.hold_before > row.last_seen - row.first_seen
+    ):
+        return gettext("What ends within the hold time does not alert.")
+    return gettext(
+        "With the current settings it would alert: the settings were different, or its alert "
+        "continued in another incident."
+    )

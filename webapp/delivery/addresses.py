@@ -1,5 +1,5 @@
-"""Which addresses Weir may connect to for users: public ones, and private networks that an operator
-allows. Generally forbidden addresses and embedded addresses are in :mod:`ingest.network.clusters`.
+"""Addresses that Weir may connect to for users: public ones, and private networks that settings
+allow. Forbidden and embedded addresses: :mod:`ingest.network.clusters`.
 """
 
 import ipaddress
@@ -32,8 +32,6 @@ _PUBLIC_V6 = ipaddress.ip_network("2000::/3")
 
 @dataclass(frozen=True)
 class Policy:
-    """The networks that the operator of this installation allows."""
-
     allow_http: bool = False
     networks: Sequence[Network] = field(default=())
 
@@ -51,7 +49,7 @@ def policy() -> Policy:
 
 
 def refusal(text: str, scheme: str, rules: Policy) -> str:
-    """Why Weir does not connect to this address by ``scheme``; "" if it does."""
+    """Why Weir does not connect by ``scheme``; "" if it does."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:

@@ -37,7 +37,7 @@ def delivery_badge(delivery: Delivery) -> Badge:
 
 
 def endpoint_badge(endpoint: Endpoint, now: datetime, *, is_sending: bool) -> Badge:
-    """``is_sending``: Weir runs, so that due deliveries are sent."""
+    """``is_sending``: Weir runs."""
     if not endpoint.enabled:
         return Badge("disabled", "■", "crit" if endpoint.failures else "done")
     if endpoint.failures:
@@ -52,7 +52,7 @@ def endpoint_badge(endpoint: Endpoint, now: datetime, *, is_sending: bool) -> Ba
 
 
 def meaning(error: str) -> str:
-    """A sentence for a code; "" for self-explanatory codes and those with their own sentence."""
+    """A sentence for a code, or ""."""
     kind, _, number = error.partition("_")
     if number.isdigit() and kind in ("status", "code"):
         return (

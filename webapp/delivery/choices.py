@@ -4,8 +4,6 @@ from webapp.lib.translations import gettext_lazy as _
 
 
 class FormatName(models.TextChoices):
-    """One module of :mod:`webapp.delivery.formats` each."""
-
     WEIR = "weir", _("Weir JSON (signed)")
     SLACK = "slack", "Slack"
     PAGERDUTY = "pagerduty", "PagerDuty"
@@ -15,7 +13,7 @@ class FormatName(models.TextChoices):
 
 
 class DeliveryState(models.TextChoices):
-    """``pending`` also while an attempt is under way: see its lease."""
+    """``pending`` includes attempts under way."""
 
     PENDING = "pending", _("pending")
     DELIVERED = "delivered", _("delivered")

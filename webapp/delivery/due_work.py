@@ -1,7 +1,3 @@
-"""The due work of delivery: a cheap check for due deliveries. Deliveries that are due at once also
-send a hint.
-"""
-
 from django.utils import timezone
 
 from webapp.config.schedule import TICK_S

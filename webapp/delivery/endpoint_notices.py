@@ -28,7 +28,6 @@ def disabled(endpoint: Endpoint, reason: str, now: datetime) -> Notice:
 
 
 def test(endpoint: Endpoint, name: str, now: datetime) -> Notice:
-    """A test notice, requested by ``name``."""
     return _notice(
         endpoint,
         "test",

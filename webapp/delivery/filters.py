@@ -1,14 +1,11 @@
 from webapp.delivery.choices import DeliveryState
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.keysets import NEWEST_ROWS_FIRST
-from webapp.lib.query_parameters import Choice, Text, Whole
+from webapp.lib.query_parameters import Choice, Whole
 
 
 class DeliveryFilters(ListFilters):
     endpoint = Whole()
     state = Choice(DeliveryState.values)
-    kind = Text()
-    cluster = Text()
-    alert = Text("alerts__alert_uid", about="uid of an alert in it")
     time_field = "made_at"
     order = NEWEST_ROWS_FIRST

@@ -1,7 +1,4 @@
-"""Entering an endpoint.
-
-Address and credential are written, never shown again: left empty, the stored ones stay.
-"""
+"""Address and credential are never shown: an empty field keeps the stored one."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +19,7 @@ _HIDDEN: dict[str, Any] = {"autocomplete": "off", "spellcheck": "false"}
 
 
 class EndpointForm(forms.Form):
-    """Checks that need other rows or a name server are in :mod:`webapp.delivery.endpoint_entry`."""
+    """Further checks: :mod:`webapp.delivery.endpoint_entry`."""
 
     name = forms.CharField(max_length=LONGEST_NAME, label=_("Name"))
     format = forms.ChoiceField(

@@ -1,5 +1,3 @@
-"""Mail by the SMTP server of this installation (WEIR_SMTP_URL), with a plain and an HTML body."""
-
 import smtplib
 from typing import cast
 from urllib.parse import unquote, urlsplit
@@ -15,7 +13,7 @@ _PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
 
 
 class MailFailed(Exception):
-    """The message does not quote the server; ``status`` is its reply code, if any."""
+    """Does not quote the server; ``status``: its reply code."""
 
     def __init__(self, what: str, status: int | None = None) -> None:
         super().__init__(what)
@@ -27,9 +25,7 @@ def is_configured() -> bool:
 
 
 def send_mail(mail: Mail) -> str:
-    """Blocks for at most ten seconds a step. Raises :class:`MailFailed` unless every recipient was
-    accepted.
-    """
+    """At most ten seconds a step. Raises :class:`MailFailed` unless every recipient was accepted."""
     if not is_configured():
         raise MailFailed("WEIR_SMTP_URL is not set: no mail can be sent.")
     try:
@@ -55,7 +51,7 @@ def send_mail(mail: Mail) -> str:
 
 
 def message(mail: Mail) -> EmailMultiAlternatives:
-    """Sending refuses line ends in headers (``BadHeaderError``)."""
+    """Line ends in headers raise ``BadHeaderError``."""
     headers = {
         "Message-ID": f"<{mail.message_id}@{settings.WEIR.mail_from.rpartition('@')[2]}>",
         "Auto-Submitted": "auto-generated",

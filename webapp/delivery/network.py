@@ -1,8 +1,5 @@
-"""One attempt over the network, bounded in time and memory, and an event loop in a thread to make
-many at once.
-
-The loop and the database's thread do not wait for each other: requests go in by
-:meth:`Network.send`, results come out of a queue.
+"""Attempts over the network, bounded in time and memory, on an event loop in a thread. Requests go
+in by :meth:`Network.send`, results come out of a queue.
 """
 
 import asyncio
@@ -32,7 +29,7 @@ _NAME_THREADS, _MAIL_THREADS = 16, 4
 
 @dataclass(frozen=True)
 class Answer:
-    """``error`` is a code, "" if a whole answer came; ``body`` has 64 KiB at most."""
+    """``error``: a code, "" for a whole answer; ``body``: at most 64 KiB."""
 
     latency_ms: int
     status: int | None = None
@@ -43,17 +40,12 @@ class Answer:
 
 
 class Network:
-    """A thread with an event loop.
+    """``results`` has each tag given to :meth:`send` with its answer."""
 
-    ``results`` yields what was given to :meth:`send` with its answer.
-    """
-
-    def __init__(
-        self, rules: Policy, timeout_s: float = WHOLE_S, connect_s: float = CONNECT_S
-    ) -> None:
+    def __init__(self, rules: Policy) -> None:
         self.rules = rules
         self.timeout = aiohttp.ClientTimeout(
-            total=timeout_s, connect=connect_s, sock_connect=connect_s
+            total=WHOLE_S, connect=CONNECT_S, sock_connect=CONNECT_S
         )
         self.results: queue.SimpleQueue[tuple[Any, Answer]] = queue.SimpleQueue()
         self._loop = asyncio.new_event_loop()
@@ -73,7 +65,7 @@ class Network:
         self._mails.shutdown(wait=False, cancel_futures=True)
 
     def send(self, tag: Any, rendered: Rendered) -> None:
-        """Start it; ``(tag, answer)`` follows in :attr:`results` within the time-out."""
+        """``(tag, answer)`` follows in :attr:`results` within the time-out."""
         asyncio.run_coroutine_threadsafe(self._one(tag, rendered), self._loop)
 
     def _run(self) -> None:
@@ -170,23 +162,25 @@ class Network:
         return Answer(elapsed(), 250, body=reply.encode())
 
 
-def code_of(error: BaseException) -> str:
-    """The code of a failed attempt, most specific first."""
-    if isinstance(error, (TimeoutError, aiohttp.ServerTimeoutError)):
-        return "timeout"
-    if isinstance(
-        error, (aiohttp.ClientConnectorCertificateError, aiohttp.ClientSSLError, ssl.SSLError)
-    ):
-        return "tls"
-    if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return "unknown_name"
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return "no_connection"
-    if isinstance(error, (aiohttp.ServerDisconnectedError, ConnectionError, aiohttp.ClientOSError)):
-        return "connection_lost"
-    if isinstance(
-        error,
+_CODES: tuple[tuple[str, tuple[type[BaseException], ...]], ...] = (
+    ("timeout", (TimeoutError, aiohttp.ServerTimeoutError)),
+    (
+        "tls",
+        (aiohttp.ClientConnectorCertificateError, aiohttp.ClientSSLError, ssl.SSLError),
+    ),
+    ("unknown_name", (aiohttp.ClientConnectorDNSError,)),
+    ("no_connection", (aiohttp.ClientConnectorError,)),
+    (
+        "connection_lost",
+        (aiohttp.ServerDisconnectedError, ConnectionError, aiohttp.ClientOSError),
+    ),
+    (
+        "no_http",
         (aiohttp.ClientResponseError, aiohttp.ClientPayloadError, aiohttp.http.HttpProcessingError),
-    ):
-        return "no_http"
-    return "failed"
+    ),
+)
+"""The code of a failed attempt; subclasses come before their bases."""
+
+
+def code_of(error: BaseException) -> str:
+    return next((code for code, kinds in _CODES if isinstance(error, kinds)), "failed")

@@ -1,14 +1,12 @@
-"""One notice about one group of alerts, as plain data. Formats read it, the outbox keeps it as
-JSON.
-
-This module uses neither database nor clock, so that a notice is the same at every attempt.
+"""A notice about one group of alerts, as plain data: no database and no clock, so that it is the
+same at every attempt.
 """
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 
 from ingest.redaction.documents import redact_texts
 from ingest.redaction.texts import redact
@@ -16,80 +14,75 @@ from ingest.redaction.texts import redact
 FIRING, RESOLVED = "firing", "resolved"
 KINDS = ("firing", "changed", "resolved", "repeat", "test", "endpoint_disabled")
 MOST_ALERTS, MOST_CHARACTERS = 500, 750_000
-"""Of what one endpoint is sent at once: web servers refuse more than a megabyte unless configured
-otherwise. Machines are sent the rest in further parts.
+"""Of one request: web servers refuse more than a megabyte by default. Machines get the rest in
+further parts.
 """
 MOST_MUTED = 50
 
 
 @dataclass(frozen=True)
 class NoticeAlert:
-    """One alert when the notice was made. Instants are data time; ``evidence`` is that of findings."""
+    """The published schema follows from the fields."""
 
-    uid: str
-    fingerprint: str
-    """The same for all alerts of a rule and subject."""
-    status: str
-    """``firing`` or ``resolved``."""
-    rule: str
-    family: str
-    severity: str
-    confidence: str
-    cluster: str
-    job_id: str
+    uid: Annotated[str, "Of this alert; the same while it fires and when it is resolved."]
+    fingerprint: Annotated[str, "The same for the same rule and subject, whenever it fires."]
+    status: Annotated[str, {"enum": [FIRING, RESOLVED]}]
+    rule: Annotated[str, "Rule id, such as checkpoint.declined."]
+    family: Annotated[str, "What the rule is about, such as checkpoint."]
+    severity: Annotated[str, {"enum": ["info", "warning", "critical"]}]
+    confidence: Annotated[str, "high, medium or low: how sure the rule is of the cause."]
+    cluster: Annotated[str, "Empty where it is about storage shared by several."]
+    job_id: Annotated[str, "Empty where it is about a cluster or storage."]
     job_name: str
-    subject_kind: str
+    subject_kind: Annotated[str, "job, vertex, checkpoint, cluster, root …"]
     subject: str
-    title: str
-    cause: str
-    next_step: str
-    starts_at: datetime
-    ends_at: datetime | None = None
-    evidence: tuple[Mapping[str, Any], ...] = ()
+    title: Annotated[str, "What happened, in one line."]
+    cause: Annotated[str, "Why, as far as the evidence says."]
+    next_step: Annotated[str, "What to do first."]
+    starts_at: Annotated[datetime, "When it began, by the clock of the data."]
+    ends_at: Annotated[datetime | None, "When it ended; null while it fires."] = None
+    evidence: Annotated[
+        tuple[Mapping[str, Any], ...], "Figures: name, value, unit, threshold, comparison, note."
+    ] = ()
     acknowledged_by: str | None = None
-    flapping: bool = False
-    muted_count: int = 0
-    """Alerts that this one inhibits: the jobs of an unreachable cluster cannot be judged."""
-    muted: tuple[str, ...] = ()
-    """The first 50 of them, by name."""
+    flapping: Annotated[bool, "It fired repeatedly within half an hour (flapping)."] = False
+    muted_count: Annotated[int, "Alerts this one inhibits."] = 0
+    muted: Annotated[tuple[str, ...], "The first of them.", {"maxItems": MOST_MUTED}] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
-    incident_id: str | None = None
-    """Uid of the incident that it is part of."""
-    incident_title: str = ""
-    """The title of its cause, if that is another finding."""
-    links: Mapping[str, str] = field(default_factory=dict)
-    """``alert``, ``finding``, ``runbook``, ``job``, ``incident``: absolute addresses, as far as
-    there are any.
-    """
+    incident_id: Annotated[str | None, "Of the incident it is part of: findings of one cause."] = (
+        None
+    )
+    incident_title: Annotated[str, "What it follows from; empty where it is the cause itself."] = ""
+    links: Annotated[
+        Mapping[str, str], "alert, finding, runbook, job, incident: addresses of pages."
+    ] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Notice:
-    """One notice about one group. ``alerts``: changed ones first; the totals count all. Alerting
-    includes all changed alerts, for routes to choose from; an endpoint gets those of one part, at
-    most 500.
-    """
+    """An endpoint gets the alerts that it selects, in parts."""
 
-    uid: str
-    kind: str
-    """One of :data:`KINDS`."""
-    group: str
-    """``cluster/family``: what chat systems and PagerDuty fold by."""
+    uid: Annotated[str, "Of the notice, the same for all endpoints."]
+    kind: Annotated[str, {"enum": list(KINDS)}]
+    group: Annotated[str, "Cluster and rule family: what notices are grouped by."]
     cluster: str
     family: str
-    status: str
-    """``firing`` while any alert of the group is."""
-    alerts: tuple[NoticeAlert, ...]
-    alerts_total: int
+    status: Annotated[str, "firing while any alert of the group is.", {"enum": [FIRING, RESOLVED]}]
+    alerts: Annotated[
+        tuple[NoticeAlert, ...], "Those that changed first.", {"maxItems": MOST_ALERTS}
+    ]
+    alerts_total: Annotated[
+        int, "All alerts of the group, including those that do not fit into the notice."
+    ]
     firing_total: int
     resolved_total: int
-    changed: frozenset[str]
-    """Uids of the alerts that are news."""
+    changed: Annotated[frozenset[str], "Uids of the alerts that are news."]
     made_at: datetime
-    repeat_after_s: int
-    """When it is repeated if nothing changes; 0 for never."""
-    part: int = 1
-    parts: int = 1
+    repeat_after_s: Annotated[int, "When it is sent again if nothing changes; 0 for never."]
+    part: Annotated[
+        int, "Of a notice of very many alerts; each part has an id of its own.", {"minimum": 1}
+    ] = 1
+    parts: Annotated[int, {"minimum": 1}] = 1
 
     def to_json(self) -> str:
         text = json.dumps(_plain(self), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
@@ -98,28 +91,23 @@ class Notice:
     @classmethod
     def from_json(cls, text: str) -> "Notice":
         raw = json.loads(text)
-        alerts = tuple(_alert(alert) for alert in raw["alerts"])
-        given = {
-            **raw,
-            "alerts": alerts,
-            "changed": frozenset(raw["changed"]),
-            "made_at": _instant(raw["made_at"]),
-        }
         return cls(
-            **{column.name: given[column.name] for column in fields(cls) if column.name in given}
+            **{
+                **raw,
+                "alerts": tuple(_alert(alert) for alert in raw["alerts"]),
+                "changed": frozenset(raw["changed"]),
+                "made_at": _instant(raw["made_at"]),
+            }
         )
 
     def without_secrets(self) -> "Notice":
-        """Safe to send: names, texts and figures from users' jobs and logs are redacted. Ids, times
-        and links are Weir's own.
-        """
+        """Redacts names, texts and figures of users' jobs."""
         return replace(self, alerts=tuple(_redact(alert) for alert in self.alerts))
 
     def of(self, alerts: tuple[NoticeAlert, ...], *, are_chosen: bool = False) -> "Notice":
-        """The same notice for an endpoint that only gets ``alerts``, a part of this one's. If none
-        is left out, the totals stay, since they may count more than the notice contains. But if the
-        endpoint selects alerts (``are_chosen``) and the group has several clusters, the totals are
-        counted again, since they may include alerts it does not select.
+        """The notice with only ``alerts`` of it. The totals stay if none is left out, since they
+        may count more than the notice contains. They are counted again if the endpoint selects
+        alerts (``are_chosen``) and the group has several clusters: it may not select all of them.
         """
         if len(alerts) == len(self.alerts) and (self.cluster or not are_chosen):
             return self
@@ -136,7 +124,7 @@ class Notice:
         )
 
     def in_parts(self) -> "list[Notice]":
-        """The notice in parts of the allowed size; each part has the totals of the whole."""
+        """Parts of the allowed size, each with the totals of the whole."""
         parts: list[list[NoticeAlert]] = [[]]
         size = 0
         for alert in self.alerts:
@@ -156,9 +144,6 @@ class Notice:
             )
             for number, part in enumerate(parts, 1)
         ]
-
-    def first_part(self) -> "Notice":
-        return replace(self.in_parts()[0], parts=1)
 
 
 def _redact(alert: NoticeAlert) -> NoticeAlert:
@@ -191,19 +176,13 @@ def _plain(value: Any) -> Any:
 
 
 def _alert(raw: dict[str, Any]) -> NoticeAlert:
-    given = {
-        **raw,
-        "starts_at": _instant(raw["starts_at"]),
-        "ends_at": _instant(raw["ends_at"]) if raw["ends_at"] else None,
-        "evidence": tuple(raw["evidence"]),
-        "muted": tuple(raw["muted"]),
-    }
-    # Notices queued by an earlier version of Weir have no incident.
     return NoticeAlert(
         **{
-            column.name: given[column.name]
-            for column in fields(NoticeAlert)
-            if column.name in given
+            **raw,
+            "starts_at": _instant(raw["starts_at"]),
+            "ends_at": _instant(raw["ends_at"]) if raw["ends_at"] else None,
+            "evidence": tuple(raw["evidence"]),
+            "muted": tuple(raw["muted"]),
         }
     )
 

@@ -1,7 +1,5 @@
-"""Puts notices into the outbox, in the transaction that wrote their alerts."""
-
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -44,15 +42,10 @@ def selection_of(endpoint: Endpoint) -> Selection:
     return Selection(matchers_of(endpoint), endpoint.min_rank)
 
 
-def queue(notice: Notice) -> int:
-    """Create a delivery for each endpoint for which the notice has news; returns how many. Call it
-    in a transaction. Queueing a notice twice creates no second delivery.
+def queue(*notices: Notice) -> int:
+    """A delivery for each endpoint for which a notice has news; returns how many. Call it in a
+    transaction. Idempotent.
     """
-    return queue_all([notice])
-
-
-def queue_all(notices: list[Notice]) -> int:
-    """As :func:`queue`, for several notices with few queries."""
     endpoints = [
         (endpoint, selection_of(endpoint)) for endpoint in Endpoint.objects.filter(enabled=True)
     ]
@@ -69,9 +62,7 @@ def queue_all(notices: list[Notice]) -> int:
 
 
 def queue_for(notice: Notice, endpoint: Endpoint, *, mail_to: str = "") -> Delivery:
-    """Queue for one endpoint regardless of its matchers: tests, and the notice that it was
-    disabled.
-    """
+    """Regardless of matchers."""
     row = delivery_of(notice, endpoint, mail_to=mail_to)
     _insert([(row, notice.alerts)])
     return row
@@ -87,7 +78,6 @@ def delivery_of(notice: Notice, endpoint: Endpoint, *, mail_to: str = "") -> Del
         kind=notice.kind,
         group=notice.group[:300],
         cluster=notice.cluster[:100],
-        status=notice.status,
         title=title_of(notice)[:300],
         # PostgreSQL allows no NUL in texts, which JSON escapes.
         payload=notice.to_json().replace("\\u0000", "\\ufffd"),
@@ -97,9 +87,7 @@ def delivery_of(notice: Notice, endpoint: Endpoint, *, mail_to: str = "") -> Del
 
 
 def part_for(notice: Notice, selection: Selection) -> Notice | None:
-    """The part of the notice for an endpoint with this selection; ``None`` if nothing in it is new
-    for it.
-    """
+    """None if nothing in it is new for the endpoint."""
     ranked = [
         alert for alert in notice.alerts if _RANK.get(alert.severity, 0) >= selection.min_rank
     ]
@@ -136,9 +124,7 @@ def _insert(rows: list[tuple[Delivery, tuple[NoticeAlert, ...]]]) -> int:
 
 
 def matchers_of(endpoint: Endpoint) -> tuple[Matcher, ...]:
-    """The endpoint's matchers. Unreadable ones match everything: a superfluous notice is better
-    than none, and must not delay other endpoints.
-    """
+    """Unreadable ones match everything: a superfluous notice is better than none."""
     try:
         return endpoint.parsed_matchers
     except BadMatcher as error:
@@ -151,21 +137,19 @@ def matchers_of(endpoint: Endpoint) -> tuple[Matcher, ...]:
 
 
 def _as_sent(notice: Notice, endpoint: Endpoint) -> list[Notice]:
-    return notice.in_parts() if FORMATS[endpoint.format].for_machines else [notice.first_part()]
+    parts = notice.in_parts()
+    return parts if FORMATS[endpoint.format].for_machines else [replace(parts[0], parts=1)]
 
 
 def hint(after: timedelta = timedelta()) -> None:
-    """Hint that there is something to send, now or shortly.
-
-    Without a broker the next tick finds the rows.
-    """
+    """Without a broker the next tick finds the rows."""
     if settings.WEIR.redis_url:
         hints.hint(TASK, KEY, after)
 
 
 def wake(now: datetime) -> None:
-    """Hint if deliveries wait, after releasing those of dead processes and correcting those in the
-    future. Called by every tick.
+    """Called by every tick: releases deliveries of dead processes, corrects instants in the future,
+    hints if any wait.
     """
     Delivery.objects.release_from_the_dead()
     Delivery.objects.mend(now)
@@ -177,7 +161,7 @@ def wake(now: datetime) -> None:
 
 
 def oldest_waiting(now: datetime) -> datetime | None:
-    """When the longest overdue delivery became due; None if none is."""
+    """When the longest overdue delivery became due."""
     instant: datetime | None = (
         Delivery.objects.sendable(now)
         .order_by("next_attempt_at")

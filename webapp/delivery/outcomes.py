@@ -1,4 +1,4 @@
-"""The effect of an answer on the delivery and its endpoint, written under the fence of the claim."""
+"""Writes the effect of an answer on delivery and endpoint under the claim's fence."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -12,17 +12,17 @@ from webapp.delivery import endpoint_notices, mail, outbox, retries
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Attempt, Delivery, Endpoint
 from webapp.delivery.network import Answer
-from webapp.delivery.rendering import format_of, request_id
+from webapp.delivery.rendering import format_of
 
 GONE = 410
 LONGEST_EXCERPT = 4 << 10
 SUPERSEDED = "superseded"
 FINAL = ("not_rendered",)
-"""A retry would fail in the same way."""
+"""A retry would fail, too."""
 
 
 def failure_of(row: Delivery, answer: Answer) -> str:
-    """The code of a failed attempt; "" if the notice was accepted."""
+    """A code; "" if accepted."""
     if answer.error:
         return answer.error
     if answer.status is None or not 200 <= answer.status < 300:
@@ -35,14 +35,14 @@ def failure_of(row: Delivery, answer: Answer) -> str:
 
 
 def record_all(answers: Iterable[tuple[Delivery, Answer]], now: datetime) -> list[str]:
-    """Record several outcomes in one transaction; see :func:`record`."""
+    """One transaction; see :func:`record`."""
     with transaction.atomic():
         return [record(row, answer, now) for row, answer in answers]
 
 
 def record(row: Delivery, answer: Answer, now: datetime) -> str:
-    """Write one outcome; returns ``delivered``, ``again``, ``dead``, ``cancelled``, or
-    ``overtaken`` if another holder has the row, so that nothing was written.
+    """Returns ``delivered``, ``again``, ``dead``, ``cancelled``, or ``overtaken`` if another holder
+    has the row.
     """
     failure = failure_of(row, answer)
     pause = retries.pause_of(answer.retry_after, now) if answer.retry_after and failure else None
@@ -58,8 +58,8 @@ def record(row: Delivery, answer: Answer, now: datetime) -> str:
     else:
         state = DeliveryState.PENDING if again else DeliveryState.DEAD
     with transaction.atomic(savepoint=False):
-        held = Delivery.objects.pending().filter(pk=row.pk, fence=row.fence)
-        changed = held.update(
+        claimed = Delivery.objects.pending().filter(pk=row.pk, fence=row.fence)
+        changed = claimed.update(
             state=state,
             lease_until=None,
             leased_by="",
@@ -67,7 +67,6 @@ def record(row: Delivery, answer: Answer, now: datetime) -> str:
             attempts=F("attempts") + 1,
             next_attempt_at=again or now,
             ended_at=None if state == DeliveryState.PENDING else now,
-            last_status=answer.status,
             last_error=(f"{failure}: {answer.detail}" if answer.detail else failure)[:300],
         )
         if not changed:
@@ -89,9 +88,7 @@ def record(row: Delivery, answer: Answer, now: datetime) -> str:
 
 
 def give_up_disabled(now: datetime) -> int:
-    """Give up waiting deliveries of a disabled endpoint: they stay listed, and are only sent on
-    request.
-    """
+    """Waiting deliveries of disabled endpoints become dead."""
     waiting = (
         Delivery.objects.pending()
         .filter(endpoint__enabled=False, lease_until__isnull=True)
@@ -110,7 +107,6 @@ def _keep_attempt(row: Delivery, answer: Answer, failure: str, now: datetime) ->
         delivery_id=row.pk,
         number=row.attempts + 1,
         at=now - timedelta(milliseconds=answer.latency_ms),
-        request_id=request_id(row),
         status=answer.status,
         error=failure[:64],
         detail=answer.detail[:300],
@@ -156,9 +152,7 @@ def _disable(pk: int, reason: str, now: datetime) -> None:
 
 
 def excerpt(body: bytes, hidden: Iterable[str]) -> str:
-    """The first 4 KiB as text, without secrets, including those of the endpoint, which a receiver
-    may echo.
-    """
+    """The first 4 KiB as text, without secrets, which a receiver may echo."""
     text = body[:LONGEST_EXCERPT].decode(errors="replace").replace("\x00", "�")
     for secret in hidden:
         text = text.replace(secret, "***")

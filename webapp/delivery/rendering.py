@@ -1,5 +1,3 @@
-"""From a claimed row to the request of this attempt."""
-
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,13 +14,13 @@ from webapp.delivery.notices import RESOLVED, Notice
 from webapp.lib import shown_zone
 
 LATER_READ = 10
-"""Deliveries of the same alerts, the newest ones: after an outage many may wait."""
+"""After an outage many may wait."""
 LANGUAGE = "en"
-"""Of every notice: who gets it is not who happened to cause it."""
+"""Of every notice."""
 
 
 class CannotRender(Exception):
-    """The stored notice cannot become a request; a retry would not help."""
+    """A retry would not help."""
 
 
 def format_of(row: Delivery) -> Format:
@@ -30,9 +28,8 @@ def format_of(row: Delivery) -> Format:
 
 
 def still_news(row: Delivery) -> Notice | None:
-    """The notice without alerts that a later one contains; ``None`` if none is left. Raises
-    :class:`CannotRender`. A delivery retried hours later would still say that an alert fires,
-    although people know that it ended; PagerDuty would reopen it.
+    """The notice without alerts whose end a later one contains; None if none is left. A retry hours
+    later would say that they fire; PagerDuty would reopen them. Raises :class:`CannotRender`.
     """
     notice = _read(row)
     if row.kind == "test" or not row.fence:
@@ -68,7 +65,7 @@ def _without_ended(notice: Notice, later: QuerySet[Delivery]) -> Notice | None:
 
 
 def rendered(row: Delivery, notice: Notice, at: datetime) -> Rendered:
-    """Always in English and UTC, also when called for a page. Raises :class:`CannotRender`."""
+    """In English and UTC. Raises :class:`CannotRender`."""
     with translation.override(LANGUAGE), shown_zone.within(lambda: UTC):
         return _render(row, notice, at)
 
@@ -97,5 +94,5 @@ def _render(row: Delivery, notice: Notice, at: datetime) -> Rendered:
 
 
 def request_id(row: Delivery) -> str:
-    """The id of this attempt, to compare the receiver's log with Weir's."""
+    """To find this attempt in the receiver's log."""
     return f"{row.uid}.{row.attempts + 1}"

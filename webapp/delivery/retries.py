@@ -1,6 +1,4 @@
-"""When to try again, as the Standard Webhooks specification advises: ten attempts over three days,
-each delay from the failure before.
-"""
+"""Retries by the Standard Webhooks specification: ten attempts over three days."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -8,18 +6,14 @@ from random import SystemRandom
 
 DELAYS_S = (0, 5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 14 * 3600, 20 * 3600, 24 * 3600)
 JITTER = 0.1
-"""Each way, so that deliveries that failed together are not retried together."""
+"""Each way: deliveries that failed together are not retried together."""
 LONGEST_PAUSE = timedelta(hours=24)
 GIVEN_UP_AFTER = timedelta(days=5)
-"""An endpoint that accepted nothing for this long, while a delivery used up its schedule, is
-disabled.
-"""
+"""An endpoint that accepted nothing for this long, and used up a schedule, is disabled."""
 
 
 def next_attempt(tries: int, at: datetime, pause: timedelta | None = None) -> datetime | None:
-    """After ``tries`` that failed, the last at ``at``; ``None`` after the last one. ``pause``:
-    requested by the receiver, used if longer.
-    """
+    """None after the last attempt. ``pause``: requested by the receiver."""
     if tries >= len(DELAYS_S):
         return None
     delay = timedelta(seconds=DELAYS_S[tries] * SystemRandom().uniform(1 - JITTER, 1 + JITTER))
@@ -27,7 +21,7 @@ def next_attempt(tries: int, at: datetime, pause: timedelta | None = None) -> da
 
 
 def pause_of(header: str, at: datetime) -> timedelta | None:
-    """The pause in ``retry-after``, seconds or a date, at most 24 h; ``None`` if invalid."""
+    """From ``retry-after`` (seconds or a date), at most 24 h; None if invalid."""
     text = header.strip()
     if text.isascii() and text.isdigit():
         return min(timedelta(seconds=int(text[:9])), LONGEST_PAUSE)

@@ -1,11 +1,6 @@
-"""Sends due deliveries: claims rows, passes them to the network, and records each attempt.
-
-1. A row is claimed by a conditional update, which gives it a lease and a new fence.
-2. The request is made.
-3. Its outcome is written under that fence, in one transaction with the attempt's row.
-
-If the process is killed between 1 and 3, the lease expires, and the same ``webhook-id`` is sent
-again.
+"""Sends due deliveries. A conditional update claims a row, with a lease and a new fence. The
+request is made. Its outcome is written under that fence, together with the attempt. If the process
+is killed in between, the lease expires, and the same ``webhook-id`` is sent again.
 """
 
 import logging
@@ -33,13 +28,13 @@ logger = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 64
 MOST_AT_ONCE_EACH = 4
-"""Of one endpoint, so that a slow one never holds up the others."""
+"""A slow endpoint must not delay others."""
 LOOKED_AT = 50
 CLAIMING_S = 240.0
-"""After this, a run only finishes current attempts; the next run follows."""
+"""After this, a run only finishes its attempts."""
 POLL_S = 0.5
 DATABASE_BACK_WITHIN_S = 40.0
-"""Less than a lease: an outcome that cannot be written by then belongs to another holder."""
+"""Less than a lease."""
 
 T = TypeVar("T")
 
@@ -59,7 +54,7 @@ class _Running:
 def send_due(
     rules: addresses.Policy | None = None, now: Callable[[], datetime] = timezone.now
 ) -> Counter[str]:
-    """Send everything due, including what becomes due meanwhile; returns the number by outcome."""
+    """Including what becomes due meanwhile; returns the number by outcome."""
     running, ended, began = _Running(), Counter[str](), time.monotonic()
     with Network(rules or addresses.policy()) as network:
         _steady(Delivery.objects.release_from_the_dead)
@@ -75,17 +70,17 @@ def send_due(
                     break
                 # None of them had to be sent: the next one of a group may have to.
                 continue
-            came = _answers(network)
-            for row, _ in came:
+            answers = _answers(network)
+            for row, _ in answers:
                 del running.rows[row.pk]
-            ended.update(_steady(partial(record_all, came, now())))
+            ended.update(_steady(partial(record_all, answers, now())))
     _hint_at_the_next(now())
     return ended
 
 
 def _claim(running: _Running, now: datetime, holder: str) -> list[Delivery]:
-    """Claim as many as there is room for, oldest first, and one at a time of each group. Repeated
-    under the same ``holder`` after a database failure, it also finds those claimed before.
+    """Oldest first, one at a time per group. Repeated under the same ``holder`` after a database
+    failure, it finds earlier claims.
     """
     for endpoint in Delivery.objects.endpoints_waiting(now):
         room, busy = running.room_of(endpoint), running.groups_of(endpoint)
@@ -135,7 +130,7 @@ def _answers(network: Network) -> list[tuple[Delivery, Answer]]:
 
 
 def _hint_at_the_next(now: datetime) -> None:
-    """Hint at deliveries due before the next tick, such as a second attempt after five seconds."""
+    """Such as a second attempt after five seconds."""
     soon = Delivery.objects.filter(
         state=DeliveryState.PENDING, lease_until__isnull=True, endpoint__enabled=True
     )
@@ -150,9 +145,7 @@ def _hint_at_the_next(now: datetime) -> None:
 
 
 def _steady(do: Callable[[], T]) -> T:
-    """Repeat after database failures: a sent request cannot be undone, so its outcome must be
-    recorded.
-    """
+    """Repeats after database failures: the outcome of a sent request must be recorded."""
     give_up = time.monotonic() + DATABASE_BACK_WITHIN_S
     while True:
         try:

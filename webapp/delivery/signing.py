@@ -1,6 +1,4 @@
-"""Signatures of the Standard Webhooks specification: HMAC-SHA256 over id, timestamp and body, one
-per active secret.
-"""
+"""Standard Webhooks signatures: HMAC-SHA256 over id, timestamp and body, one per secret."""
 
 import base64
 import hashlib
@@ -27,8 +25,8 @@ def signature(secret: str, message_id: str, timestamp_s: int, body: bytes) -> st
 def headers(
     secrets_now: Iterable[str], message_id: str, at: datetime, body: bytes
 ) -> dict[str, str]:
-    """The id is of the message and constant; the timestamp is of the attempt, so that receivers can
-    refuse old ones.
+    """The id is the message's; the timestamp is the attempt's, so that receivers can refuse old
+    ones.
     """
     timestamp_s = int(at.timestamp())
     signatures = [signature(secret, message_id, timestamp_s, body) for secret in secrets_now]

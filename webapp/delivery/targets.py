@@ -1,6 +1,5 @@
-"""Checks the targets of alerts, when entered and at every connection. A name may resolve to another
-address later, so the check at save only helps people. :class:`CheckedResolver` enforces it: only
-the addresses it returns are connected to.
+"""Checks targets when entered and at every connection. Names may resolve differently later:
+:class:`CheckedResolver` enforces the check.
 """
 
 import asyncio
@@ -22,8 +21,7 @@ LONGEST_URL = 2_000
 RESOLVE_WITHIN_S = 5
 PORTS = {"http": 80, "https": 443}
 _SENDABLE = re.compile(r"[!$&-;=?-Z_a-z~%\[\]]+")
-"""Of a path and its query: printable ASCII without spaces, quotes, backslashes, angle brackets or
-fragments.
+"""Path and query: printable ASCII without spaces, quotes, backslashes, angle brackets, fragments.
 """
 _NAME = re.compile(
     r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*"
@@ -32,7 +30,7 @@ _REFUSED_NAMES = ("metadata.google.internal", "metadata.goog", "metadata", "inst
 
 
 class RefusedTarget(ValueError):
-    """A forbidden address. The message names at most the host, since the rest may be a password."""
+    """The message names at most the host: the rest may be a password."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class Target:
 
 
 def parsed(url: str, rules: Policy) -> Target:
-    """The target, after all checks without DNS. Raises :class:`RefusedTarget`."""
+    """After all checks without DNS. Raises :class:`RefusedTarget`."""
     if len(url) > LONGEST_URL or any(
         ord(letter) <= 0x20 or letter in '\\"<>^`{|}' or ord(letter) == 0x7F for letter in url
     ):
@@ -114,9 +112,7 @@ def parsed(url: str, rules: Policy) -> Target:
 
 
 def checked(url: str, rules: Policy) -> Target:
-    """As :func:`parsed`, and all current addresses of its name must be allowed. For forms and the
-    API, with a DNS look-up.
-    """
+    """As :func:`parsed`, and with a DNS look-up."""
     target = parsed(url, rules)
     if target.is_literal:
         return target
@@ -138,7 +134,7 @@ def checked(url: str, rules: Policy) -> Target:
 
 
 class CheckedResolver(AbstractResolver):
-    """Resolves names for connections of one scheme; a name with one forbidden address is refused."""
+    """For connections of one scheme; refuses a name with one forbidden address."""
 
     def __init__(self, scheme: str, rules: Policy, pool: Executor) -> None:
         self.scheme, self.rules, self.pool = scheme, rules, pool
@@ -201,7 +197,7 @@ def _host(netloc: str) -> str:
 
 
 def _ends_in_number(name: str) -> bool:
-    """Whether some libraries read it as an address: 2130706433, 0x7f.1, 0177.0.0.1, 127.1."""
+    """Some libraries read it as an address: 2130706433, 0x7f.1, 0177.0.0.1, 127.1."""
     last = name.rpartition(".")[2]
     return last.isdigit() or bool(re.fullmatch(r"0x[0-9a-f]*", last))
 

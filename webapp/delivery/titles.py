@@ -1,12 +1,8 @@
-"""One line that says what a notice is about, for subjects, lists and the heads of chat messages."""
-
 from webapp.delivery.notices import FIRING, Notice, NoticeAlert
 
 
 def title_of(notice: Notice) -> str:
-    """``[firing 3] prod-eu: Checkpoints of orders are declined (and 2 more)``; one line for any
-    names.
-    """
+    """``[firing 3] prod-eu: Checkpoints of orders are declined (and 2 more)``"""
     if notice.kind == "test":
         return "[test] Weir can reach this endpoint"
     if notice.kind == "endpoint_disabled":
@@ -25,7 +21,7 @@ def title_of(notice: Notice) -> str:
 
 
 def leading(notice: Notice) -> NoticeAlert | None:
-    """The alert for the title: the worst new one that still fires, else the first."""
+    """The worst new alert that fires, else the first."""
     order = {"critical": 0, "warning": 1, "info": 2}
     ranked = sorted(
         notice.alerts,
@@ -39,7 +35,7 @@ def leading(notice: Notice) -> NoticeAlert | None:
 
 
 def one_line(text: str) -> str:
-    """Without line ends, other control characters, and marks that change the text direction."""
+    """Without control characters and marks of text direction."""
     return " ".join("".join(letter if _shows(letter) else " " for letter in text).split())
 
 

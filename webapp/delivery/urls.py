@@ -16,8 +16,7 @@ ENDPOINTS = [
 urlpatterns = [
     *fleet_wide_only(ENDPOINTS),
     path("alerts/deliveries/", deliveries.deliveries, name="deliveries"),
-    path("alerts/deliveries/replay/", deliveries.replay_range, name="deliveries-replay"),
+    path("alerts/deliveries/replay/", deliveries.replay_dead, name="deliveries-replay"),
     path("alerts/deliveries/<str:uid>/", deliveries.delivery, name="delivery"),
-    path("alerts/deliveries/<str:uid>/progress", deliveries.progress, name="delivery-progress"),
     path("alerts/deliveries/<str:uid>/replay/", deliveries.replay, name="delivery-replay"),
 ]

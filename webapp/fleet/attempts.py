@@ -1,13 +1,10 @@
-"""The attempts of a job: its successive ids on its cluster.
-
-A JobManager that comes back at its address, or a person who submits a job again, gives it a new id.
-It is the same job: attempts of one name follow each other where one began after another was over.
-Jobs of one name that run side by side are different jobs. Each row of :class:`JobCurrent` notes the
-first attempt of its job, and whether it is the newest.
+"""The attempts of a job: its successive ids on a cluster. A returning JobManager, or a
+resubmission, gives a job a new id. An attempt follows another of the same name if it began after
+that was over; jobs of one name that run side by side are different jobs.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -19,10 +16,10 @@ from webapp.lib.chunks import chunks
 
 MOST_SHOWN = 20
 MOST_LINKED = 2_000
-"""Of one name on one cluster, the newest; retention deletes older ones."""
+"""Newest attempts of one name."""
 ROWS_AT_ONCE = 500
 PARAMETER, ALL, THIS = "attempts", "all", "this"
-"""Of queries: rows of all attempts of a job, or of the one that is named."""
+"""Query parameter: rows of all attempts, or of one."""
 READ = (
     "job_id",
     "name",
@@ -44,42 +41,29 @@ Job = tuple[str, str]
 
 @dataclass(frozen=True)
 class ChangedLinks:
-    """``moved``: (cluster, job id) → the new first attempt of its job.
-
-    ``followed``: attempts that are no longer the newest of their job, as (cluster, job id).
-    """
+    """``moved``: job → new first attempt. ``followed``: no longer the newest attempt."""
 
     moved: dict[Job, str]
     followed: list[Job]
 
 
 def link_loaded(rows: Sequence[Mapping[str, Any]]) -> ChangedLinks:
-    """Links just loaded ``rows`` of the serving table ``job_current``, see :func:`link`. Jobs
-    without a name have one attempt.
-    """
-    nameless: dict[str, list[str]] = defaultdict(list)
-    for row in rows:
-        if not row["name"]:
-            nameless[row["cluster"]].append(row["job_id"])
-    for cluster, job_ids in nameless.items():
-        for some in chunks(job_ids, ROWS_AT_ONCE):
-            JobCurrent.objects.filter(cluster=cluster, job_id__in=some, first_attempt_id="").update(
-                first_attempt_id=F("job_id")
-            )
+    """Link loaded rows of ``job_current``. Jobs without a name have one attempt."""
+    nameless = ((row["cluster"], row["job_id"]) for row in rows if not row["name"])
+    for cluster, job_ids in _by_cluster(nameless):
+        JobCurrent.objects.filter(cluster=cluster, job_id__in=job_ids, first_attempt_id="").update(
+            first_attempt_id=F("job_id")
+        )
     return link({(row["cluster"], row["name"]) for row in rows if row["name"]})
 
 
 def link(names: Iterable[tuple[str, str]]) -> ChangedLinks:
-    """Sets the first and the newest attempt on all rows of these (cluster, name). Call it in a
-    transaction, after writing rows of these names. Two queries for 500 names of a cluster.
+    """Set first and newest attempt of these (cluster, name). Call it in a transaction. Two queries
+    for 500 names.
     """
     links = ChangedLinks({}, [])
-    by_cluster: dict[str, set[str]] = defaultdict(set)
-    for cluster, name in names:
-        by_cluster[cluster].add(name)
-    for cluster, of_cluster in by_cluster.items():
-        for some in chunks(sorted(of_cluster), ROWS_AT_ONCE):
-            _link(cluster, some, links)
+    for cluster, some in _by_cluster(names):
+        _link(cluster, some, links)
     return links
 
 
@@ -113,10 +97,7 @@ def _changed(jobs: Sequence[JobCurrent], links: ChangedLinks) -> Iterable[JobCur
 
 
 def attempts_in_order(jobs: Iterable[JobCurrent]) -> list[list[JobCurrent]]:
-    """Rows of one name on one cluster, job by job, each with its attempts from the first on.
-
-    If several jobs of the name were over when an attempt began, it follows the one that ended last.
-    """
+    """Attempts by job, oldest first. An attempt follows the one that ended last."""
     attempts_by_job: list[list[JobCurrent]] = []
     for job in sorted(jobs, key=lambda job: (began_at(job) is not None, began_at(job), job.pk)):
         before = [attempts for attempts in attempts_by_job if follows(job, attempts[-1])]
@@ -128,7 +109,6 @@ def attempts_in_order(jobs: Iterable[JobCurrent]) -> list[list[JobCurrent]]:
 
 
 def follows(later: JobCurrent, earlier: JobCurrent) -> bool:
-    """Whether one began after the other was over: ended, or no longer listed or seen."""
     began, over = began_at(later), over_at(earlier)
     return (
         began is not None
@@ -149,7 +129,7 @@ def over_at(job: JobCurrent) -> datetime | None:
 
 
 def other_attempts(job: JobCurrent) -> list[JobCurrent]:
-    """Other attempts of the same job, newest first, 20 at most."""
+    """Newest first, at most 20."""
     if not job.first_attempt_id:
         return []
     same = JobCurrent.objects.filter(cluster=job.cluster, first_attempt_id=job.first_attempt_id)
@@ -158,51 +138,41 @@ def other_attempts(job: JobCurrent) -> list[JobCurrent]:
 
 
 def attempt_ids(cluster: str, job_id: str) -> list[str]:
-    """This id and those of the other attempts of its job; only this id if the job is unknown.
-
-    Two queries.
-    """
+    """This id first; two queries."""
     job = JobCurrent.objects.filter(cluster=cluster, job_id=job_id).only(*READ).first()
     return [job_id, *(other.job_id for other in other_attempts(job))] if job else [job_id]
 
 
 def lived_in(job: JobCurrent, start: datetime, end: datetime) -> bool:
-    """Whether the job lived in this time; an unknown beginning or end is replaced by when it was
-    first or last seen.
-    """
+    """Unknown instants are replaced by when it was first or last seen."""
     first, last = began_at(job), over_at(job)
     return (first is None or first <= end) and (last is None or last >= start)
 
 
 def first_attempts(jobs: Iterable[Job]) -> dict[Job, str]:
-    """(cluster, job id) → id of the first attempt of its job; its own id if no other is known. One
-    query a cluster and 500 jobs.
-    """
-    ids: dict[str, set[str]] = defaultdict(set)
-    for cluster, job_id in jobs:
-        ids[cluster].add(job_id)
-    first = {(cluster, job_id): job_id for cluster, some in ids.items() for job_id in some}
-    for cluster, of_cluster in ids.items():
-        for part in chunks(sorted(of_cluster), ROWS_AT_ONCE):
-            rows = JobCurrent.objects.filter(cluster=cluster, job_id__in=part)
-            for job_id, first_id in rows.values_list("job_id", "first_attempt_id"):
-                first[cluster, job_id] = first_id or job_id
+    """(cluster, job id) → id of the first attempt, its own if no other is known."""
+    first: dict[Job, str] = {}
+    for cluster, some in _by_cluster(jobs):
+        first |= {(cluster, job_id): job_id for job_id in some}
+        rows = JobCurrent.objects.filter(cluster=cluster, job_id__in=some)
+        for job_id, first_id in rows.values_list("job_id", "first_attempt_id"):
+            first[cluster, job_id] = first_id or job_id
     return first
 
 
 def of_jobs(job_ids: Collection[str], cluster: str) -> Q:
-    """Rows with a ``first_attempt_id`` of the jobs of this cluster that have these ids."""
+    """Rows with ``first_attempt_id`` of these jobs."""
     same_jobs = _jobs_with(Q(cluster=cluster, job_id__in=job_ids))
     return Q(cluster=cluster) & (Q(first_attempt_id__in=job_ids) | same_jobs)
 
 
 def has_id(job_id: str) -> Q:
-    """Rows with a ``first_attempt_id`` of any job that has this id."""
+    """Rows with ``first_attempt_id`` of any job with this id."""
     return Q(first_attempt_id=job_id) | _jobs_with(Q(job_id=job_id))
 
 
 def has_id_like(beginning: str) -> Q:
-    """Rows of :class:`JobCurrent` of jobs with an attempt whose id has this prefix."""
+    """Rows of :class:`JobCurrent` by the prefix of an attempt's id."""
     begins = Q(job_id__startswith=beginning)
     return begins | _jobs_with(begins)
 
@@ -213,22 +183,26 @@ def _jobs_with(attempt: Q) -> Q:
 
 
 def ids_by_first_attempt(firsts: Iterable[Job]) -> dict[Job, list[str]]:
-    """(cluster, id of a first attempt) → ids of all attempts of the job, newest last. One query a
-    cluster and 500 jobs.
-    """
-    wanted: dict[str, set[str]] = defaultdict(set)
-    for cluster, first_id in firsts:
-        wanted[cluster].add(first_id)
+    """(cluster, first attempt) → all attempts, newest last. One query per cluster and 500 jobs."""
     ids: dict[Job, list[str]] = {}
-    for cluster, of_cluster in wanted.items():
-        for part in chunks(sorted(of_cluster), ROWS_AT_ONCE):
-            rows = JobCurrent.objects.filter(cluster=cluster, first_attempt_id__in=part)
-            for first_id, job_id in rows.order_by("is_newest_attempt", "id").values_list(
-                "first_attempt_id", "job_id"
-            ):
-                ids.setdefault((cluster, first_id), []).append(job_id)
-        for first_id in of_cluster:
+    for cluster, some in _by_cluster(firsts):
+        rows = JobCurrent.objects.filter(cluster=cluster, first_attempt_id__in=some)
+        for first_id, job_id in rows.order_by("is_newest_attempt", "id").values_list(
+            "first_attempt_id", "job_id"
+        ):
+            ids.setdefault((cluster, first_id), []).append(job_id)
+        for first_id in some:
             known = ids.setdefault((cluster, first_id), [])
             if first_id not in known:
                 known.insert(0, first_id)
     return ids
+
+
+def _by_cluster(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, list[str]]]:
+    """Cluster with its ids or names, at most 500 at once."""
+    by_cluster: dict[str, set[str]] = defaultdict(set)
+    for cluster, text in pairs:
+        by_cluster[cluster].add(text)
+    for cluster, texts in by_cluster.items():
+        for some in chunks(sorted(texts), ROWS_AT_ONCE):
+            yield cluster, some

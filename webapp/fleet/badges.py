@@ -1,5 +1,3 @@
-"""Badges of states of jobs and clusters."""
-
 from dataclasses import dataclass
 
 from django.db.models import Q
@@ -55,26 +53,6 @@ LOG_STORE_BADGES: dict[str, Badge] = {
 }
 
 
-@dataclass(frozen=True)
-class StatusGroup:
-    slug: str
-    title: str
-    states: tuple[str, ...]
-
-
-STATUS_GROUPS: dict[str, StatusGroup] = {
-    group.slug: group
-    for group in (
-        StatusGroup("failed", _("Failed"), ("FAILED",)),
-        StatusGroup("unsteady", _("Unsteady"), ("RESTARTING", "FAILING", "SUSPENDED")),
-        StatusGroup("unknown", _("Unknown"), (UNKNOWN_STATUS,)),
-        StatusGroup("running", _("Running"), ("RUNNING", "INITIALIZING", "CREATED", "RECONCILING")),
-        StatusGroup("finished", _("Finished"), ("FINISHED", "CANCELED", "CANCELLING", NOT_LISTED)),
-        StatusGroup("unwatched", _("No longer watched"), (UNWATCHED_STATUS,)),
-    )
-}
-
-
 def job_badge(status: str | None) -> Badge:
     if not status:
         return UNKNOWN
@@ -82,16 +60,12 @@ def job_badge(status: str | None) -> Badge:
 
 
 HEALTHY_FROM, POOR_BELOW = 90, 60
-"""Nobody is woken for what takes off less than ten points; below sixty more than one thing is
-wrong, or one badly.
-"""
+"""Below sixty more than one thing is wrong, or one badly."""
 
 
 @dataclass(frozen=True)
 class HealthGroup:
-    """One figure above the fleet table and its filter; ``condition`` applies to jobs with
-    ``status``.
-    """
+    """``condition``: of jobs with ``status``."""
 
     slug: str
     title: str
@@ -148,7 +122,7 @@ HEALTH_GROUPS: dict[str, HealthGroup] = {
 
 
 def health_badge(health: int | None, state: str | None) -> Badge:
-    """Badge of a health number; unknown has its own look, never green. An ended job has no health."""
+    """Unknown is never green."""
     if state == HealthState.ENDED:
         return Badge("ended", "■", "done")
     if health is None or state != HealthState.JUDGED:

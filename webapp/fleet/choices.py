@@ -1,4 +1,4 @@
-"""Stored values with their words: one class per choice."""
+from enum import StrEnum
 
 from django.db import models
 
@@ -31,48 +31,40 @@ class LogStoreSignIn(models.TextChoices):
     API_KEY = "api_key", _("API key")
 
 
-class LogStoreState(models.TextChoices):
-    NEW = "new", _("not read yet")
-    READ = "read", _("read")
-    BEHIND = "behind", _("behind")
-    FAILING = "failing", _("cannot be read")
+class LogStoreState(StrEnum):
+    NEW = "new"
+    READ = "read"
+    BEHIND = "behind"
+    FAILING = "failing"
 
 
 class OperatorState(models.TextChoices):
-    """What the operator that deploys a cluster says of its JobManager, unless that is up or
-    starting.
-    """
+    """As the deploying operator reports it."""
 
     NONE = "", _("none")
     BROKEN = "broken", _("not running")
     SUSPENDED = "suspended", _("suspended")
 
 
-class Visibility(models.TextChoices):
-    """What Weir can see of a cluster now."""
-
-    LIVE = "live", _("seen")
-    UNREACHABLE = "unreachable", _("not seen")
-    RECORDING = "recording", _("recording")
-    NEW = "new", _("not asked yet")
-    PAUSED = "paused", _("paused")
-    LEFT = "left", _("left its source")
-    BROKEN = "broken", _("not running")
-    SUSPENDED = "suspended", _("suspended")
+class Visibility(StrEnum):
+    LIVE = "live"
+    UNREACHABLE = "unreachable"
+    RECORDING = "recording"
+    NEW = "new"
+    PAUSED = "paused"
+    LEFT = "left"
+    BROKEN = "broken"
+    SUSPENDED = "suspended"
 
 
 UNKNOWN_STATUS = "UNKNOWN"
-"""Shown for a job that is not known to have ended, and of which nobody can know the state now."""
+"""Of a job that is not known to have ended, and whose state nobody can know now."""
 
 UNWATCHED_STATUS = "UNWATCHED"
-"""Shown for a job that was not known to have ended when its cluster was removed: nobody asks about
-it any more.
-"""
+"""Of such a job whose cluster was removed."""
 
 
 class HealthState(models.TextChoices):
-    """Why the health of a job is no number, if so."""
-
     JUDGED = "judged", _("judged")
     UNKNOWN = "unknown", _("unknown")
     ENDED = "ended", _("ended")

@@ -1,5 +1,3 @@
-"""Label names of all clusters, by which clusters and jobs can be grouped."""
-
 from webapp.fleet.models import Cluster
 
 

@@ -1,8 +1,6 @@
-"""Columns of the fleet table: heading, sort, and the width below which they are hidden.
-
-A new column is one of ``job_current`` (``spark_jobs/serving.py``), its heading here, its ``<td>``
-at the same place of ``templates/fleet/_jobs.html``, a ``Sort`` in ``sorting`` where it sorts (which
-is an index), and a name in ``EXPORT_COLUMNS`` of ``webapp/site/views/fleet.py``.
+"""Columns of the fleet table. A new one needs a column of ``job_current``
+(``spark_jobs/serving.py``), its heading here, its ``<td>`` in ``templates/fleet/_job_table.html``,
+a ``Sort`` if it sorts, and a name in ``EXPORT_COLUMNS`` of ``webapp/site/views/fleet.py``.
 """
 
 from collections.abc import Iterable
@@ -13,9 +11,7 @@ from webapp.lib.translations import gettext_lazy as _
 
 @dataclass(frozen=True)
 class Column:
-    """``hide`` is the CSS class of the width below which the column is hidden; ``numeric`` aligns
-    right.
-    """
+    """``hide``: CSS class of the width below which it is hidden; ``numeric``: aligned right."""
 
     title: str
     sort: str = ""
@@ -62,13 +58,6 @@ FLEET_COLUMNS = (
         hint=_("full state of the newest completed checkpoint"),
     ),
     Column(
-        _("Uploaded"),
-        "uploaded",
-        "widest",
-        numeric=True,
-        hint=_("by the newest completed checkpoint"),
-    ),
-    Column(
         _("Pressure"),
         "pressure",
         "wide",
@@ -86,23 +75,6 @@ FLEET_COLUMNS = (
         ),
     ),
     Column(
-        _("Orphans"),
-        "orphans",
-        "widest",
-        numeric=True,
-        hint=_(
-            "files in its directories that are proven to be needed by nothing, by the last storage "
-            "audit; – while none is proven yet"
-        ),
-    ),
-    Column(
-        _("Restarts"),
-        "restarts",
-        "widest",
-        numeric=True,
-        hint=_("since submission, as far as reported"),
-    ),
-    Column(
         _("Last success"),
         "",
         "wide",
@@ -114,7 +86,7 @@ FLEET_COLUMNS = (
 
 @dataclass(frozen=True)
 class Heading:
-    """``sort`` is what a click asks for; ``direction`` is empty if the table is not sorted by it."""
+    """``sort``: requested by a click; ``direction``: empty if not sorted by it."""
 
     column: Column
     sort: str = ""
@@ -122,19 +94,18 @@ class Heading:
 
 
 def headings(columns: Iterable[Column], sort: str, descending: bool) -> list[Heading]:
-    """A first click sorts figures descending and names ascending; the next click reverses."""
+    """A first click sorts figures descending, names ascending."""
     return [_heading(column, sort, descending) for column in columns]
 
 
 def _heading(column: Column, sort: str, descending: bool) -> Heading:
     if not column.sort:
         return Heading(column)
-    if sort != column.sort:
-        return Heading(
-            column, f"-{column.sort}" if column.numeric or column.sort == "failed" else column.sort
-        )
+    is_current = sort == column.sort
+    figures_first = column.numeric or column.sort == "failed"
+    next_descending = not descending if is_current else figures_first
     return Heading(
         column,
-        column.sort if descending else f"-{column.sort}",
-        "descending" if descending else "ascending",
+        f"-{column.sort}" if next_descending else column.sort,
+        ("descending" if descending else "ascending") if is_current else "",
     )

@@ -1,5 +1,3 @@
-"""Tries a connection: what Weir would see of a cluster, within ten seconds."""
-
 from dataclasses import dataclass
 
 from django.utils.translation import gettext
@@ -14,8 +12,6 @@ TIMEOUT_S = 9
 
 @dataclass(frozen=True)
 class TestReport:
-    """``sees`` and ``misses`` are short sentences; ``sentence`` sums them up."""
-
     __test__ = False
 
     reachable: bool
@@ -25,7 +21,7 @@ class TestReport:
 
 
 def tried_connection(cluster: Cluster) -> TestReport:
-    """Asks a cluster, saved or not; stores nothing."""
+    """Stores nothing."""
     try:
         seen = probe(cluster.source(), TIMEOUT_S)
     except IngestError as error:

@@ -1,6 +1,5 @@
-"""The demo: recordings replayed as live clusters, which are registered and watched like others.
-``WEIR_HOME/demo`` holds their ports, ``looked`` (the last visit: nothing is submitted without
-visitors), and ``removed`` once somebody removed the demo.
+"""The demo: recordings replayed as live clusters. ``WEIR_HOME/demo`` holds their ports, ``looked``
+(the last visit) and ``removed`` (by a person).
 """
 
 import shutil
@@ -17,7 +16,6 @@ from webapp.fleet.registration import register
 
 LABEL, LABEL_VALUE = "demo", f"recorded {RECORDED_ON}"
 LOOKED_AGAIN_AFTER_S = 60
-"""A look is noted once a minute at most."""
 
 
 def folder() -> Path:
@@ -36,10 +34,8 @@ def is_removed() -> bool:
 
 
 def watch() -> int:
-    """Registers the replayed clusters except removed ones; returns how many.
-
-    Their addresses may change at each start, and a stopped Weir asks nobody: that does not count as
-    silence.
+    """Register the replayed clusters except removed ones; returns how many. Addresses change at
+    each start, and time while Weir is stopped does not count as silence.
     """
     ports = (folder() / "ports").read_text().split()
     known = {cluster.name: cluster for cluster in clusters()}
@@ -64,7 +60,7 @@ def watch() -> int:
 
 
 def end() -> None:
-    """Stops the replay from the next tick on and in later runs; deletes logs and checkpoints."""
+    """Also in later runs; deletes logs and checkpoints."""
     folder().mkdir(parents=True, exist_ok=True, mode=0o700)
     (folder() / REMOVED).touch()
     for shipped in SHIPPED:

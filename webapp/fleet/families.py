@@ -7,10 +7,6 @@ from typing import Any
 _NUMBERS = re.compile(r"[0-9]+(?:[-_.:T]?[0-9]+)*Z?")
 
 
-def family_of(name: str | None) -> str:
-    """``orders-17``, ``orders-2026-11-21`` → ``orders-#``; "" of a job without a name."""
-    return _NUMBERS.sub("#", name or "")
-
-
 def family(job: Mapping[str, Any]) -> str:
-    return family_of(job["name"])
+    """``orders-17``, ``orders-2026-11-21`` → ``orders-#``; "" of a job without a name."""
+    return _NUMBERS.sub("#", job["name"] or "")

@@ -1,48 +1,29 @@
-"""Filters of clusters, jobs and their events."""
-
-import re
 from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 
 from webapp.fleet.attempts import ALL, THIS, attempt_ids, has_id, has_id_like
-from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS
-from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, ClusterKind, HealthState
+from webapp.fleet.badges import HEALTH_GROUPS
+from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, ClusterKind
 from webapp.fleet.log_kinds import ROUTINE_KINDS
-from webapp.fleet.models import OVER, Cluster
+from webapp.fleet.models import Cluster
 from webapp.fleet.sorting import FLEET_SORTS, WORST_FIRST, Sort
 from webapp.lib.filter_sets import SORT, ListFilters, OfJob
 from webapp.lib.keysets import KeysetColumn, newest_first
 from webapp.lib.matchers import BadMatcher, Matcher, match_each, parse_lines
 from webapp.lib.query_parameters import Choice, Parameter, Text, Whole
 
-_LOWER_CASE = re.compile("[a-z]")
-
-
-class Status(Text):
-    """Accepts unknown states, which a later Flink may add."""
-
-    schema = {**Text.schema, "pattern": rf"^({'|'.join(STATUS_GROUPS)}|[^a-z\u0000]*)$"}
-
-    def read(self, text: str) -> str:
-        if text not in STATUS_GROUPS and _LOWER_CASE.search(text):
-            raise ValueError(
-                f"Give one of {', '.join(STATUS_GROUPS)}, or a state as Flink spells it, such as "
-                "RUNNING."
-            )
-        return super().read(text)
-
 
 class NoFilter(Choice):
-    """Selects no rows: a parameter for the reader."""
+    """A parameter that filters nothing."""
 
     def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
         return qs
 
 
 class ClusterLabels(Parameter):
-    """Rows of clusters whose labels match, by the matchers of silences and endpoints."""
+    """By matchers on labels of clusters."""
 
     schema = Text.schema
 
@@ -87,21 +68,13 @@ class JobFilters(ListFilters):
     cluster = Text()
     label = LABEL
     state = Text(about="as Flink reports it, e.g. RUNNING")
-    status = Status(
-        method="filter_status",
-        about=f"the state, UNKNOWN or UNWATCHED, or a group of them: {', '.join(STATUS_GROUPS)}",
-    )
-    name = Text(lookup_expr="icontains", about="part of the name")
+    status = Text(method="filter_status", about="the state, UNKNOWN or UNWATCHED")
     q = Text(method="called", about="part of the name, or how the id of the job begins")
     family = Text(about="its name with # for each number or date, such as orders-#")
     health = Choice(
         tuple(HEALTH_GROUPS), method="filter_health", about="as the fleet page groups them"
     )
-    health_state = Choice(HealthState.values)
     health_below = Whole("health", "lt", about="health less than this")
-    failing: Parameter = Whole(
-        "recent_failed", "gt", about="more failed checkpoints than this among the last 16"
-    )
     attempts = NoFilter(
         (ALL,),
         about="all: also the earlier attempts of jobs, each with its own id (default: the newest "
@@ -118,11 +91,10 @@ class JobFilters(ListFilters):
         return super().filter_queryset(queryset)
 
     def filter_status(self, jobs: QuerySet[Any], name: str, status: str) -> QuerySet[Any]:
-        states = STATUS_GROUPS[status].states if status in STATUS_GROUPS else (status,)
-        matching = jobs.filter(status__in=states)
-        if {UNKNOWN_STATUS, UNWATCHED_STATUS}.isdisjoint(states):
+        matching = jobs.filter(status=status)
+        if status not in (UNKNOWN_STATUS, UNWATCHED_STATUS):
             # The reported state is indexed; the status is derived from it job by job.
-            matching = matching.alias(reported=FLEET_SORTS["state"].key).filter(reported__in=states)
+            matching = matching.alias(reported=FLEET_SORTS["state"].key).filter(reported=status)
         return matching
 
     def called(self, jobs: QuerySet[Any], name: str, text: str) -> QuerySet[Any]:
@@ -146,17 +118,8 @@ class JobFilters(ListFilters):
         return KeysetColumn("sort_key", descending, sort.key), KeysetColumn("id", descending)
 
 
-class FleetFilters(JobFilters):
-    """Filters of the page, on which ``failing`` is a flag."""
-
-    failing = Choice(("1",), method="with_failures")
-
-    def with_failures(self, jobs: QuerySet[Any], name: str, value: str) -> QuerySet[Any]:
-        return jobs.filter(recent_failed__gt=0).exclude(OVER)
-
-
 class JobEventFilters(ListFilters):
-    """Filters of a job's page, which hides routine events by default."""
+    """Hides routine events by default."""
 
     kind = Text(method="filter_kind")
     order = newest_first("ts")
@@ -181,7 +144,7 @@ class OfAnyAttempt(OfJob):
 
 
 class OfAttempts(OfJob):
-    """Rows of jobs; with ``attempts=all`` those of one job under all its ids."""
+    """With ``attempts=all`` rows of one job under all its ids."""
 
     attempts = NoFilter(
         (ALL, THIS),

@@ -1,4 +1,4 @@
-"""The form of a cluster. Secrets are write-only: an empty field keeps the stored one."""
+"""Secrets are write-only: an empty field keeps the stored one."""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -10,18 +10,18 @@ from django.utils.translation import gettext
 from webapp.fleet.choices import AuthScheme
 from webapp.fleet.models import Cluster
 from webapp.fleet.models.cluster import ENTERED, HOW_READ
-from webapp.fleet.models.log_store import DEFAULT_BACKFILL_H
 from webapp.fleet.scoped_reading import lock_reading
 from webapp.fleet.sign_ins import SIGN_INS, SignIn
 from webapp.lib.origins import ENTER_AGAIN, leads_elsewhere
 from webapp.lib.translations import gettext_lazy as _
 
 PLACE = "name|url|history_url"
+DEFAULTED = ("log_layout", "time_zone", "log_store_backfill_h")
 
 
 @dataclass
 class Group:
-    """Fields whose names match ``names``; a field is in the first group that it matches."""
+    """A field belongs to the first group whose ``names`` it matches."""
 
     names: str
     title: str
@@ -30,9 +30,7 @@ class Group:
 
     @property
     def is_open(self) -> bool:
-        """Whether it starts open: the first group always, others on errors or with values that are
-        not defaults.
-        """
+        """The first group, and those with errors or other values than defaults."""
         return self.names == PLACE or any(bound.errors or _is_set(bound) for bound in self.fields)
 
 
@@ -83,7 +81,7 @@ class _Lines(forms.CharField):
 
 
 class ClusterForm(forms.ModelForm):
-    """Checks of single fields and of their combination are the model's."""
+    """The model checks fields and their combination."""
 
     secret = _secret_field()
     forget_secret = forms.BooleanField(
@@ -144,15 +142,11 @@ class ClusterForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name in (
-            "log_layout",
-            "time_zone",
+            *DEFAULTED,
             "log_store_kind",
-            "log_store_backfill_h",
             *(sign_in.scheme for sign_in in SIGN_INS),
         ):
             self.fields[name].required = False
-        # of a form field for integers
-        self.fields["metrics_interval_s"].min_value = 3  # type: ignore[attr-defined]
         self.fields["url"].widget.attrs["placeholder"] = "http://jobmanager:8081"
         if self.instance.pk:
             self.fields["name"].disabled = True
@@ -165,26 +159,11 @@ class ClusterForm(forms.ModelForm):
                 )
         self.reading_is_locked = lock_reading(self, self.fields.keys() - HOW_READ)
 
-    def clean_log_layout(self) -> str:
-        return str(self.cleaned_data["log_layout"] or "flink")
-
-    def clean_time_zone(self) -> str:
-        return str(self.cleaned_data["time_zone"] or "UTC")
-
-    def clean_log_store_backfill_h(self) -> int:
-        hours = self.cleaned_data["log_store_backfill_h"]
-        return DEFAULT_BACKFILL_H if hours is None else int(hours)
-
-    def clean_metrics_interval_s(self) -> int:
-        interval_s = int(self.cleaned_data["metrics_interval_s"])
-        if interval_s < 3:
-            raise forms.ValidationError(
-                gettext("Flink renews its metrics every 10 s at most; give 3 s or more.")
-            )
-        return interval_s
-
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        for name in DEFAULTED:
+            if cleaned.get(name) in (None, ""):
+                cleaned[name] = getattr(Cluster(), name)
         for sign_in in SIGN_INS:
             is_asked = cleaned.get(sign_in.scheme) not in (
                 None,
@@ -202,9 +181,7 @@ class ClusterForm(forms.ModelForm):
         return cleaned
 
     def _leads_elsewhere(self, sign_in: SignIn, cleaned: dict[str, Any]) -> bool:
-        """Whether the addresses differ from those for which the stored secret was entered; the
-        instance still has the latter.
-        """
+        """Whether the stored secret was entered for other addresses."""
         stored = [getattr(self.instance, name) for name in sign_in.addresses]
         return leads_elsewhere(stored, [cleaned.get(name) or "" for name in sign_in.addresses])
 
@@ -222,7 +199,7 @@ class ClusterForm(forms.ModelForm):
         return groups
 
     def filled(self) -> Cluster:
-        """The cluster as entered, with secrets, unsaved."""
+        """With secrets, unsaved."""
         cluster: Cluster = self.save(commit=False)
         if self.reading_is_locked:
             return cluster

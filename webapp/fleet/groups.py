@@ -1,5 +1,3 @@
-"""Jobs by cluster, family or cluster label: counts by health group, and the worst health."""
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,13 +19,10 @@ MOST_SHOWN = 200
 
 @dataclass
 class JobGroup:
-    """``value`` of the grouping, "" if they have none.
-
-    ``counts``: jobs by the slug of a group of health; ``worst``: lowest known health.
-    """
+    """``counts``: jobs by health group; ``worst``: lowest known health."""
 
     value: str
-    asked: dict[str, str]
+    query: dict[str, str]
     counts: dict[str, int] = field(default_factory=dict)
     worst: int | None = None
 
@@ -42,7 +37,7 @@ class JobGroup:
 
     @property
     def url(self) -> str:
-        return f"{reverse('fleet')}?{urlencode(self.asked)}" if self.asked else ""
+        return f"{reverse('fleet')}?{urlencode(self.query)}" if self.query else ""
 
     def add(self, band: str, jobs: int, worst: int | None) -> None:
         self.counts[band] = self.counts.get(band, 0) + jobs
@@ -51,10 +46,7 @@ class JobGroup:
 
 
 def groups(jobs: Any, by: str, clusters: Iterable[Cluster]) -> list[JobGroup]:
-    """``jobs`` with their ``status``; ``by``: ``cluster``, ``family``, or the name of a label.
-
-    Those with the most critical jobs come first, then those with the most warnings. One query.
-    """
+    """``by``: ``cluster``, ``family``, or a label. Most critical jobs first. One query."""
     column = FAMILY if by == FAMILY else CLUSTER
     labels = {cluster.name: cluster.labels for cluster in clusters}
     counted = jobs.order_by().values_list(F(column), in_band())
@@ -62,7 +54,7 @@ def groups(jobs: Any, by: str, clusters: Iterable[Cluster]) -> list[JobGroup]:
     for text, band, number, worst in counted.annotate(jobs=Count("*"), worst=Min("health")):
         value = text if by in (CLUSTER, FAMILY) else str(labels.get(text, {}).get(by, ""))
         group = by_value.get(value) or by_value.setdefault(
-            value, JobGroup(value, _asked(by, value))
+            value, JobGroup(value, _query(by, value))
         )
         group.add(band, number, worst)
     return sorted(
@@ -75,7 +67,7 @@ def groups(jobs: Any, by: str, clusters: Iterable[Cluster]) -> list[JobGroup]:
     )
 
 
-def _asked(by: str, value: str) -> dict[str, str]:
+def _query(by: str, value: str) -> dict[str, str]:
     if not value:
         return {}
     if by in (CLUSTER, FAMILY):

@@ -1,5 +1,3 @@
-"""Looks up the job of an address, with the clock and time range of its pages."""
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -25,9 +23,7 @@ LEAST_AIR = timedelta(seconds=3)
 
 @dataclass(frozen=True)
 class JobView:
-    """``at`` is now for live jobs, else (recording, ended, cluster removed) when the job was last
-    seen.
-    """
+    """``at``: now for live jobs, else when it was last seen."""
 
     job: JobCurrent
     cluster: Cluster | None
@@ -48,7 +44,7 @@ class JobView:
 
     @property
     def is_unwatched(self) -> bool:
-        """Whether its cluster was removed before the job was known to have ended."""
+        """Its cluster was removed while the job ran."""
         return bool(self.job.status == UNWATCHED_STATUS)
 
     @property
@@ -61,7 +57,7 @@ class JobView:
 
     @property
     def end_of_life(self) -> datetime:
-        """The last instant at which the job is known to have lived."""
+        """Last instant at which it is known to have lived."""
         return drawable(self.job.end_time) if self.job.end_time else self.at
 
     @property
@@ -73,7 +69,7 @@ class JobView:
 
     @property
     def range_query(self) -> str:
-        """Query string for links of its pages; empty without a chosen range."""
+        """Empty without a chosen range."""
         return self.time_range.query if self.time_range.chosen else ""
 
     @property
@@ -86,10 +82,7 @@ class JobView:
 
 
 def look_up(request: HttpRequest, cluster: str, job_id: str) -> JobView:
-    """Raises ``Http404``.
-
-    Without a range in the address an ended or recorded job shows its whole life.
-    """
+    """Raises ``Http404``. An ended or recorded job shows its whole life by default."""
     now = timezone.now()
     job = JobCurrent.objects.with_status(now).filter(cluster=cluster, job_id=job_id).first()
     if job is None:
@@ -109,14 +102,12 @@ def look_up(request: HttpRequest, cluster: str, job_id: str) -> JobView:
 
 
 def job_or_404(cluster: str, job_id: str) -> JobCurrent:
-    """For views without a range. Raises ``Http404``."""
+    """Raises ``Http404``."""
     return get_object_or_404(JobCurrent, cluster=without_nul(cluster), job_id=without_nul(job_id))
 
 
 def vertex_or_404(job: JobCurrent, vertex_id: str) -> dict[str, Any]:
-    """A vertex of the job's plan: ``vertex_id``, ``name`` (its id where it has none),
-    ``parallelism``. Raises ``Http404``.
-    """
+    """``vertex_id``, ``name`` and ``parallelism``. Raises ``Http404``."""
     vertices = (job.graph or {}).get("vertices") or ()
     vertex = next((vertex for vertex in vertices if vertex.get("vertex_id") == vertex_id), None)
     if vertex is None:
@@ -129,9 +120,7 @@ def vertex_or_404(job: JobCurrent, vertex_id: str) -> dict[str, Any]:
 
 
 def as_of(job: JobCurrent, now: datetime) -> datetime | None:
-    """Until when a job is known if its judgement is late, else None. It is shown beside ages, which
-    count from now.
-    """
+    """Until when a job is known if its judgement is late, else None."""
     if job.judged_at is None or job.judged_at >= now - between_judgements():
         return None
     # It may have succeeded since.

@@ -1,5 +1,3 @@
-"""The plan and buffer settings of a job, from its row in the database."""
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +12,7 @@ _SEGMENT = "taskmanager.memory.segment-size"
 
 
 def plan_of(job: JobCurrent) -> Plan | None:
-    """None if the plan, or how many subtasks a vertex of it has, is not known."""
+    """None if vertices or their subtasks are unknown."""
     graph: Mapping[str, Any] = job.graph or {}
     vertices = [
         PlannedVertex(
@@ -32,7 +30,7 @@ def plan_of(job: JobCurrent) -> Plan | None:
 
 
 def buffer_settings(configuration: Mapping[str, Any] | None) -> BufferSettings:
-    """Configured values, else Flink's defaults."""
+    """Flink's defaults where not configured."""
     known, defaults = configuration or {}, BufferSettings()
     return BufferSettings(
         whole(known.get(_CHANNEL), defaults.buffers_per_channel),
@@ -41,9 +39,7 @@ def buffer_settings(configuration: Mapping[str, Any] | None) -> BufferSettings:
 
 
 def restarts_all(configuration: Mapping[str, Any] | None) -> bool:
-    """Whether a failure restarts all tasks: with the failover strategy ``full``, or the adaptive
-    scheduler, which has no other.
-    """
+    """The failover strategy ``full``, and the adaptive scheduler, restart all tasks."""
     known = {key: str(value or "").lower() for key, value in (configuration or {}).items()}
     adaptive = (
         known.get("jobmanager.scheduler") == "adaptive" or known.get("scheduler-mode") == "reactive"

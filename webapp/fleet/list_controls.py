@@ -1,5 +1,3 @@
-"""Filter controls shared by several lists."""
-
 from webapp.fleet.models import Cluster
 from webapp.lib.list_pages import Control
 

@@ -1,6 +1,4 @@
-"""Follows the listing of a source: clusters appear, leave, or change address. Returning clusters
-continue their history.
-"""
+"""Follows the listing of a source: clusters appear, leave, return or change address."""
 
 import json
 from collections.abc import Iterable
@@ -12,6 +10,7 @@ from django.db.models import Count
 
 from ingest.discovery.naming import matchers
 from ingest.discovery.sources import DiscoverySource, FoundCluster, Listing, RefusedTarget
+from ingest.sources import Auth
 from webapp.config import encryption
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, RemovedCluster
@@ -19,43 +18,14 @@ from webapp.fleet.models.cluster import MAX_SHARD_SIZE, SILENCE
 from webapp.work.texts import storable
 
 ROWS_AT_ONCE = 200
-FOLLOWED = (
-    "url",
-    "labels",
-    "left_at",
-    "shard",
-    "auth_scheme",
-    "auth_user",
-    "auth_secret_encrypted",
-    "ca_file",
-    "client_cert_file",
-    "client_key_file",
-    "verify_tls",
-    "log_globs",
-    "log_layout",
-    "time_zone",
-    "operator",
-    "operator_state",
-    "prometheus_url",
-    "prometheus_selector",
-    "prometheus_auth_scheme",
-    "prometheus_auth_user",
-    "prometheus_secret_encrypted",
-    "prometheus_ca_file",
-    "prometheus_tenant",
-)
 REPORTED = frozenset({"operator", "operator_state"})
-"""Fields that a source reports anew with each listing. A change of them alone is not reported as a
-changed cluster.
-"""
-UNREAD = ("cursor", "sees", "misses")
-"""Large columns that are not needed here."""
+"""Reported with each listing: a change of these is no change of the cluster."""
+UNREAD = ("cursor", "misses")
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Names that appeared or returned, that changed, and that left; ``refused``: another
-    cluster has the name already."""
+    """``refused``: another cluster has the name."""
 
     came: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -100,7 +70,7 @@ def follow(source: DiscoverySource, listing: Listing, now: datetime) -> Changes:
 
 
 def forget_sources(declared: Iterable[str], now: datetime) -> list[str]:
-    """Removes clusters of sources that are no longer declared. Call it in a transaction."""
+    """Call it in a transaction."""
     names = set(
         Cluster.objects.exclude(found_by="")
         .order_by()
@@ -118,81 +88,82 @@ def _put(
     source: DiscoverySource, clusters: list[FoundCluster], known: dict[str, Cluster]
 ) -> tuple[list[str], list[str]]:
     shards = _Shards()
-    new, back, renewed, changed = [], [], [], []
+    new, came, renewed, changed = [], [], [], []
+    written = {"found_by", "left_at", "shard", *SILENCE}
     for cluster in clusters:
         row = known.get(cluster.name)
         if row is None:
             row = Cluster(name=cluster.name, found_by=source.name, shard=shards.take())
             _settle(row, source, cluster)
             new.append(row)
-        elif row.left_at:
+            continue
+        has_left = row.left_at is not None
+        if has_left:
             row.found_by, row.left_at, row.shard = source.name, None, shards.take()
             row.unreachable_since, row.failing_since = None, None
             row.consecutive_failures = row.consecutive_refusals = 0
-            _settle(row, source, cluster)
-            back.append(row)
-        elif news := _settle(row, source, cluster):
+            came.append(row.name)
+        news = _settle(row, source, cluster)
+        if news or has_left:
             renewed.append(row)
-            changed += [row.name] if news - REPORTED else []
+            written |= news
+        if news - REPORTED and not has_left:
+            changed.append(row.name)
     Cluster.objects.bulk_create(new, batch_size=ROWS_AT_ONCE)
-    Cluster.objects.bulk_update(
-        [*back, *renewed],
-        [*FOLLOWED, "found_by", *SILENCE],
-        batch_size=ROWS_AT_ONCE,
-    )
-    came = [row.name for row in (*new, *back)]
+    Cluster.objects.bulk_update(renewed, sorted(written), batch_size=ROWS_AT_ONCE)
+    came = [*(row.name for row in new), *came]
     RemovedCluster.objects.filter(name__in=came).delete()
     return came, changed
 
 
 def _settle(row: Cluster, source: DiscoverySource, cluster: FoundCluster) -> set[str]:
-    """Give the row what the source lists; returns the names of the fields that changed."""
+    """Returns the names of changed fields."""
+    report = cluster.operator
     wanted: dict[str, Any] = {
         "url": cluster.url,
         "labels": dict(cluster.labels),
-        "operator": {},
-        "operator_state": "",
-    }
-    if report := cluster.operator:
         # In the database's form, so that unchanged values are not written again.
-        wanted |= {
-            "operator": storable(json.loads(json.dumps(report.plain()))),
-            "operator_state": report.state,
-        }
+        "operator": storable(json.loads(json.dumps(report.plain()))) if report else {},
+        "operator_state": report.state if report else "",
+    }
     if source.auth:
-        wanted |= {"auth_scheme": source.auth.scheme, "auth_user": source.auth.user}
-        wanted["auth_secret_encrypted"] = _encrypt(source.auth.secret, row.auth_secret_encrypted)
+        wanted |= _sign_in("auth_", "auth_secret_encrypted", source.auth, row)
     elif row.url != cluster.url and row.auth_secret_encrypted:
         # The secret was entered for the former address: it must not be sent to another.
         wanted["auth_secret_encrypted"] = ""
     if tls := source.tls:
-        wanted |= {"ca_file": tls.ca_file, "verify_tls": tls.verify}
-        wanted |= {"client_cert_file": tls.client_cert_file, "client_key_file": tls.client_key_file}
+        wanted |= {
+            "ca_file": tls.ca_file,
+            "verify_tls": tls.verify,
+            "client_cert_file": tls.client_cert_file,
+            "client_key_file": tls.client_key_file,
+        }
     if logs := source.logs:
         globs = [glob.replace("{cluster}", cluster.name) for glob in logs.globs]
         wanted |= {"log_globs": globs, "log_layout": logs.layout, "time_zone": logs.time_zone}
     if prometheus := source.prometheus:
-        auth = prometheus.auth
         wanted |= {
             "prometheus_url": prometheus.url,
             "prometheus_selector": matchers(prometheus.selector, cluster),
-        }
-        wanted |= {"prometheus_ca_file": prometheus.ca_file, "prometheus_tenant": prometheus.tenant}
-        wanted |= {
-            "prometheus_auth_scheme": auth.scheme if auth else "",
-            "prometheus_auth_user": auth.user if auth else "",
-        }
-        wanted["prometheus_secret_encrypted"] = (
-            _encrypt(auth.secret, row.prometheus_secret_encrypted) if auth else ""
-        )
+            "prometheus_ca_file": prometheus.ca_file,
+            "prometheus_tenant": prometheus.tenant,
+        } | _sign_in("prometheus_auth_", "prometheus_secret_encrypted", prometheus.auth, row)
     news = {name: value for name, value in wanted.items() if getattr(row, name) != value}
     for name, value in news.items():
         setattr(row, name, value)
     return set(news)
 
 
+def _sign_in(prefix: str, secret: str, auth: Auth | None, row: Cluster) -> dict[str, str]:
+    return {
+        f"{prefix}scheme": auth.scheme if auth else "",
+        f"{prefix}user": auth.user if auth else "",
+        secret: _encrypt(auth.secret, getattr(row, secret)) if auth else "",
+    }
+
+
 def _encrypt(secret: str, before: str) -> str:
-    """The stored text if the secret is the same, as each encryption gives another text."""
+    """Keeps the stored text of the same secret: encryption is not deterministic."""
     if not secret:
         return ""
     return before if before and encryption.decrypt(before) == secret else encryption.encrypt(secret)

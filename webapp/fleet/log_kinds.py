@@ -1,5 +1,3 @@
-"""Kinds of log events by how much they say."""
-
 ROUTINE_KINDS = (
     "task_received",
     "task_deployed",
@@ -20,4 +18,4 @@ ROUTINE_KINDS = (
     "blob_download",
     "changelog_idle",
 )
-"""What a healthy job logs for every subtask; shown when asked for."""
+"""Logged by healthy jobs for every subtask."""

@@ -1,5 +1,3 @@
-"""Progress of reading log stores, for the pipeline page."""
-
 from datetime import datetime
 from typing import Any
 
@@ -20,16 +18,11 @@ _COLUMNS = (
 
 
 def log_stores(now: datetime) -> dict[str, Any]:
-    """Rows of cluster, badge and share of the history read, problems first; and how many more there
-    are. One query.
-    """
+    """Problems first. One query."""
     stores = [
         (cluster.log_store_at(now), cluster)
         for cluster in Cluster.objects.collected().exclude(log_store_kind="").only(*_COLUMNS)
     ]
     stores.sort(key=lambda pair: (_FIRST.index(pair[0]), pair[1].name))
-    rows = [
-        (cluster, LOG_STORE_BADGES[state], cluster.log_store_history_at(now))
-        for state, cluster in stores[:SHOWN]
-    ]
+    rows = [(cluster, LOG_STORE_BADGES[state]) for state, cluster in stores[:SHOWN]]
     return {"log_stores": rows, "log_stores_more": max(0, len(stores) - SHOWN)}

@@ -1,6 +1,4 @@
-"""Folders where pushed lines, or lines read from a log store, wait for the collector, which follows
-them like log files.
-"""
+"""Folders where pushed lines, and lines from a log store, wait for the collector."""
 
 from django.conf import settings
 
@@ -9,12 +7,11 @@ from ingest.pushed.spool import Spool
 
 
 def spool_of(cluster: str) -> Spool:
-    """The folder below ``WEIR_HOME``, which web server and collector share."""
     return Spool(settings.WEIR.home / "pushed" / cluster)
 
 
 def pulled_spool_of(cluster: str) -> Spool:
-    """The folder of lines read from a store. Separate from pushed lines, whose files others remove."""
+    """Separate, since others remove files of pushed lines."""
     return Spool(settings.WEIR.home / "pulled" / cluster)
 
 

@@ -1,5 +1,3 @@
-"""Registers clusters, from commands and pages."""
-
 import hashlib
 import os
 from pathlib import Path
@@ -17,7 +15,7 @@ class AlreadyRegistered(Exception):
 
 
 def register(cluster: Cluster) -> Cluster:
-    """Validate and save a new live cluster, in a shard that has room; raises ``ValidationError``."""
+    """In a shard with room. Raises ``ValidationError``."""
     cluster.full_clean()
     with transaction.atomic():
         cluster.shard = Cluster.objects.free_shard()
@@ -26,7 +24,7 @@ def register(cluster: Cluster) -> Cluster:
 
 
 def recording_cluster(name: str) -> Cluster:
-    """The cluster of a recording, new or known; raises :class:`AlreadyRegistered` for a live one."""
+    """New or known; raises :class:`AlreadyRegistered` for a live one."""
     known = Cluster.objects.filter(name=name).first()
     if known is None:
         cluster = Cluster(name=name, kind="recording", enabled=False)
@@ -41,7 +39,7 @@ def recording_cluster(name: str) -> Cluster:
 
 
 def fingerprint(directory: Path) -> str:
-    """SHA-256 over names and contents of all files of a recording that an import reads."""
+    """SHA-256 over names and contents of the files that an import reads."""
     digest = hashlib.sha256()
     bundle = bundle_at(directory)
     for path in sorted((*bundle.rest_files, *bundle.log_files)):

@@ -1,6 +1,4 @@
-"""Commands that print rows of jobs: narrowed as pages and the API do, as a table or as JSON
-lines.
-"""
+"""Commands that print rows of jobs as a table or JSON lines."""
 
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -18,10 +16,7 @@ ROWS_AT_ONCE = 2_000
 
 
 def job_named(cluster: str, job: str) -> JobCurrent:
-    """The one job of a cluster with this id, else with this name.
-
-    Raises ``CommandError`` if there is none, or several.
-    """
+    """By id, else by name. Raises ``CommandError``."""
     jobs = JobCurrent.objects.called(cluster, job)
     if not jobs:
         raise CommandError(
@@ -39,9 +34,8 @@ class RowsCommand(PreparedCommand):
     filters: ClassVar[type[OfJob]]
     order: ClassVar[tuple[str, ...]]
     names: ClassVar[tuple[str, ...]]
-    """Of JSON lines."""
     columns: ClassVar[tuple[tuple[str, int], ...]]
-    """Of the table, with their widths."""
+    """With widths."""
     right: ClassVar[tuple[str, ...]] = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:

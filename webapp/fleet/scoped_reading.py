@@ -1,6 +1,5 @@
-"""Only users of the whole fleet may change what is read of a cluster (addresses, paths, sign-ins).
-Others could have other teams' data shown as theirs. The model calls :func:`require_same_reading`
-when it is saved, which holds at every door; its form calls :func:`lock_reading`.
+"""Only users of the whole fleet may change what is read of a cluster: others could have other
+teams' data shown as theirs. Saving the model enforces it; the form locks the fields.
 """
 
 from collections.abc import Iterable
@@ -16,8 +15,8 @@ from webapp.lib import scopes
 def require_same_reading(
     row: models.Model, fields: Iterable[str], written: Iterable[str] | None
 ) -> None:
-    """Raises ``PermissionDenied`` naming the fields that differ from the stored ones, all of a new
-    row. ``written``: fields to be written, ``None`` for all.
+    """Raises ``PermissionDenied`` naming the fields that differ from the stored row. ``written``:
+    None for all.
     """
     if scopes.current().is_everything:
         return

@@ -1,6 +1,4 @@
-"""Selects the attempts that a job's page shows: all that lived in the page's time, or only the one
-of the address. Data of a resubmitted job continues that of the attempt before.
-"""
+"""The attempts that a job's page shows: all of the page's time, or only that of the address."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +19,7 @@ ID_SHOWN = 8
 
 @dataclass(frozen=True)
 class Border:
-    """The beginning of an attempt after another one was over."""
+    """Beginning of an attempt."""
 
     at: datetime
     job_id: str
@@ -33,10 +31,7 @@ class Border:
 
 @dataclass(frozen=True)
 class ShownAttempts:
-    """``others``: the other attempts of the job, the newest first.
-
-    ``shown``: what is shown, the newest first, the job of the page among it.
-    """
+    """Newest first; ``shown`` includes the job of the page."""
 
     job: JobCurrent
     others: Sequence[JobCurrent]
@@ -45,7 +40,6 @@ class ShownAttempts:
     end: datetime
     alone: bool
     chosen: bool = True
-    """Whether somebody chose this time."""
 
     @property
     def ids(self) -> list[str]:
@@ -57,7 +51,7 @@ class ShownAttempts:
 
     @property
     def drawn_from(self) -> datetime:
-        """Where charts begin: without a chosen time, at the beginning of the attempts."""
+        """Without a chosen time, the beginning of the attempts."""
         begun = [at for job in self.shown if (at := began(job))]
         if self.chosen or len(begun) < len(self.shown):
             return self.start
@@ -68,7 +62,7 @@ class ShownAttempts:
 
     @cached_property
     def borders(self) -> list[Border]:
-        """Beginnings of attempts within the time, of all but the first."""
+        """Except that of the first attempt."""
         if self.alone:
             return []
         first = min(
@@ -98,13 +92,11 @@ class ShownAttempts:
 
 
 def shown_attempts(request: HttpRequest, view: JobView) -> ShownAttempts:
-    """One query. Without a chosen time, an ended attempt is shown alone: its page is about its own
-    life.
-    """
+    """One query. An ended attempt is shown alone unless a time is chosen."""
     start, end = view.time_range.from_time, view.time_range.to_time
     others = other_attempts(view.job)
-    asked = request.GET.get(PARAMETER, "")
-    alone = asked == THIS or (asked != ALL and view.is_past and not view.time_range.chosen)
+    parameter = request.GET.get(PARAMETER, "")
+    alone = parameter == THIS or (parameter != ALL and view.is_past and not view.time_range.chosen)
     lived = [] if alone else [job for job in others if lived_in(job, start, end)]
     shown = sorted([view.job, *lived], key=lambda job: (began(job) or end, job.pk), reverse=True)
     return ShownAttempts(view.job, others, shown, start, end, alone, view.time_range.chosen)

@@ -1,5 +1,3 @@
-"""Secrets with which Weir signs in for a cluster, and the addresses to which each is sent."""
-
 from dataclasses import dataclass
 
 from webapp.config import encryption
@@ -8,10 +6,8 @@ from webapp.fleet.models import Cluster
 
 @dataclass(frozen=True)
 class SignIn:
-    """``prefix`` is that of its columns and of the fields of the form, ``stored`` the column of its
-    secret.
-
-    ``addresses`` are columns, too; without a value in the column ``needs`` nobody is asked.
+    """``prefix``: of its columns and form fields; ``stored``: column of its secret; ``addresses``:
+    columns. Nobody is asked while the column ``needs`` is empty.
     """
 
     prefix: str
@@ -24,6 +20,10 @@ class SignIn:
         return f"{self.prefix}auth_scheme"
 
     @property
+    def user(self) -> str:
+        return f"{self.prefix}auth_user"
+
+    @property
     def secret(self) -> str:
         return f"{self.prefix}secret"
 
@@ -32,7 +32,7 @@ class SignIn:
         return f"{self.prefix}forget_secret"
 
     def keep(self, cluster: Cluster, secret: str) -> None:
-        """Stores the password or token encrypted; "" removes it."""
+        """Encrypted; "" removes it."""
         setattr(cluster, self.stored, encryption.encrypt(secret) if secret else "")
 
 

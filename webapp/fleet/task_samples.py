@@ -1,4 +1,4 @@
-"""Reads samples of the lake: placement of each subtask of a job, and slots and network memory of
+"""Samples of the lake: placement of each subtask of a job, and slots and network memory of
 its TaskManagers. Bounded.
 """
 
@@ -12,9 +12,8 @@ from webapp.work.lake import lake, read_newest
 
 LOOK_BACK = timedelta(minutes=10)
 LARGEST_READ = 2_000_000
-"""Subtasks; the placement of larger jobs is not read for a page."""
+"""Subtasks of the largest job that a page reads."""
 MOST_VALUES = 2_000_000
-"""Subtasks in all samples that are read."""
 MOST_TASKMANAGER_SAMPLES = 100_000
 _VERTEX_COLUMNS = ("vertex_id", "ts", "taskmanager_id", "task_state")
 _TASKMANAGER_COLUMNS = (
@@ -43,8 +42,6 @@ class SampledTaskManager:
 
 @dataclass(frozen=True)
 class Sampled:
-    """Vertices and TaskManagers by id, each with a recent sample."""
-
     vertices: Mapping[str, SampledVertex] = field(default_factory=dict)
     taskmanagers: Mapping[str, SampledTaskManager] = field(default_factory=dict)
 
@@ -54,9 +51,7 @@ class Sampled:
 
 
 def read_samples(cluster: str, job_id: str, tasks: int, at: datetime) -> Sampled:
-    """The newest sample of each vertex in the minutes up to ``at``; raises what the storage
-    raises.
-    """
+    """The newest sample of each vertex before ``at``."""
     most = max(500, MOST_VALUES // max(tasks, 1))
     rows, start = read_newest(
         "vertex_metrics",

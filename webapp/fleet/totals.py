@@ -1,5 +1,3 @@
-"""Jobs by health group, and how many ended jobs failed."""
-
 from datetime import datetime
 from urllib.parse import quote
 
@@ -10,9 +8,7 @@ from webapp.fleet.badges import HEALTH_GROUPS
 from webapp.fleet.models import JobCurrent
 
 KEPT_S = 10
-"""Counting a whole fleet costs more than showing a page of it, and nobody needs it fresher than the
-pipeline.
-"""
+"""Counting a fleet costs more than showing a page of it."""
 
 
 FAILED = "failed"
@@ -26,16 +22,14 @@ def in_band() -> Case:
 
 
 def totals(cluster: str, now: datetime) -> dict[str, int]:
-    """Jobs by health group, ``failed`` of the ended ones, and ``total`` of all; of all clusters
-    where ``cluster`` is empty.
-    """
+    """By health group, ``failed`` of the ended ones, and ``total``; ``cluster``: empty for all."""
     return cache.get_or_set(
         f"fleet-totals:{quote(cluster)}", lambda: _count(cluster, now), KEPT_S
     ) or _count(cluster, now)
 
 
 def _count(cluster: str, now: datetime) -> dict[str, int]:
-    """Grouped, so that the database derives each status once, not once a group."""
+    """The database derives each status once."""
     ended = HEALTH_GROUPS["ended"].condition
     band = Case(When(Q(state="FAILED") & ended, then=Value(FAILED)), default=in_band())
     jobs = JobCurrent.objects.newest_attempts()

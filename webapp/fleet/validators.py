@@ -1,5 +1,3 @@
-"""Validators of a cluster's fields."""
-
 import re
 import zoneinfo
 from urllib.parse import urlsplit
@@ -62,9 +60,7 @@ def is_index_pattern(text: str) -> None:
 
 
 def is_tenant(text: str) -> None:
-    """Raises ``ValidationError`` unless Loki and Mimir accept this as a tenant, or as several
-    separated by ``|``.
-    """
+    """Tenants of Loki and Mimir; several separated by ``|``."""
     if not _TENANT.fullmatch(text):
         raise ValidationError(
             gettext("Give the name of a tenant: letters, digits and !-_.*'() alone.")

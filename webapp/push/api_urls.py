@@ -1,4 +1,4 @@
-"""Addresses below /api/v1/ at which log shippers push; OTLP and Loki fix the ends of theirs."""
+"""OTLP and Loki fix the ends of their paths."""
 
 from django.urls import path
 

@@ -1,5 +1,5 @@
-"""Sign-in of log shippers: ``Authorization: Bearer weir_push_…``, or as the password of basic
-authentication, the only kind in some of them.
+"""Log shippers sign in by ``Authorization: Bearer weir_push_…``, or with the token as password of
+basic authentication.
 """
 
 import base64
@@ -19,7 +19,7 @@ from webapp.push.models import PushToken
 
 
 class PushTokenAuthentication(BaseAuthentication):
-    """Sets ``request.auth`` to the token; nobody is signed in by it."""
+    """Sets ``request.auth`` to the token; there is no user."""
 
     def authenticate(self, request: Request) -> tuple[AnonymousUser, PushToken] | None:
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")

@@ -1,5 +1,3 @@
-"""Tokens by which log shippers push lines of one cluster."""
-
 from datetime import datetime, timedelta
 from typing import ClassVar
 
@@ -20,22 +18,15 @@ class PushTokenQuerySet(TokenQuerySet):
     def issue(
         self, cluster: Cluster, name: str, expires_at: datetime | None = None
     ) -> "tuple[PushToken, str]":
-        """A new token and its text, which is shown once and never kept."""
         return self.made(cluster=cluster, name=name, expires_at=expires_at)
 
 
 @scoped_as("fleet.Cluster", by="cluster")
 class PushToken(Token):
-    """It may push lines of its cluster and do nothing else. What it pushed is counted."""
+    """May only push lines of its cluster."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="push_tokens")
     lines = models.PositiveBigIntegerField(default=0, editable=False, help_text="taken")
-    repeated = models.PositiveBigIntegerField(
-        default=0, editable=False, help_text="lines that were there already"
-    )
-    skipped = models.PositiveBigIntegerField(
-        default=0, editable=False, help_text="records that are no line of a log"
-    )
     last_problem = MessageField(
         blank=True,
         editable=False,
@@ -50,10 +41,7 @@ MOST_TOKENS = 50
 
 
 def issue(cluster: Cluster, name: str, days: int, now: datetime) -> tuple[PushToken, str]:
-    """A token and its text; ``days`` until it expires, 0 for never.
-
-    From now on the collector follows what is pushed.
-    """
+    """A token and its text; ``days``: 0 for no expiry. The collector then follows what is pushed."""
     if cluster.kind != ClusterKind.LIVE:
         raise ActionRefused(
             gettext("%(name)s is a recording; nothing is pushed to it.") % {"name": cluster.name}

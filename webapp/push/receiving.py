@@ -1,5 +1,3 @@
-"""Receives a shipper's body: unpack, read, store, count."""
-
 import math
 import threading
 import time
@@ -33,7 +31,7 @@ MAX_CPU_S = 30.0
 """Of all tokens in a window: some 600 MB of lines."""
 MAX_CPU_S_OF_TOKEN = 15.0
 MAX_AT_ONCE = 2
-"""Half of the threads that a process has by default (``WEB_THREADS`` of ``make run``)."""
+"""Half of the default ``WEB_THREADS``."""
 TURN_WITHIN_S = 0.5
 
 
@@ -41,17 +39,14 @@ Found = TypeVar("Found")
 
 
 class Busy(Retryable):
-    """The sender should retry after ``retry_after_s``."""
-
     def __init__(self, message: str, retry_after_s: int) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
 
 
 class Budget:
-    """CPU time by token in the current window, and the threads that read bodies. These have their
-    own threads because at certain stack depths, which a request may happen to have, Python 3.11
-    allocates system memory for each call; a body makes a hundred thousand calls.
+    """CPU time by token in the current window, and threads to read bodies: in the stack of a
+    request, Python 3.11 may allocate system memory for each of a body's hundred thousand calls.
     """
 
     def __init__(self) -> None:
@@ -59,9 +54,7 @@ class Budget:
         self._window, self._spent_s = 0, defaultdict[int, float](float)
 
     def spend(self, token: int, work: Callable[[], Found]) -> Found:
-        """The result of ``work``; its CPU time is counted. Raises :class:`Busy` if the window's
-        budget is used, or too much is running.
-        """
+        """Raises :class:`Busy` if the window's budget is used, or too much is running."""
         self._check(token)
         begun = threading.Event()
         future = self._threads.submit(self._count, token, work, begun)
@@ -107,7 +100,7 @@ if TYPE_CHECKING:
     from ingest.pushed.otlp_metrics import Pushed  # of the extra otlp
 
 ROOM_FOR_S = 5
-"""How often waiting data are counted and cleared; in between a cluster may push without a limit."""
+"""Interval of counting waiting data; in between pushes are unlimited."""
 
 LEAST_REMEMBERED_LINES = 1_000
 """Of each of many processes: checking a line takes 0.2 µs, and a body may name hundreds of
@@ -129,70 +122,65 @@ class Received:
 
 
 def receive(token: PushToken, body: IO[bytes] | None, encoding: str, read: Reader) -> Received:
-    """Store all lines of a body if there is room. Raises the errors of ``Budget.spend``,
-    ``unpacked``, ``read`` and the spool; after an error a repeated body has no duplicates.
+    """Raises the errors of ``Budget.spend``, ``unpacked``, ``read`` and the spool; a repeated body
+    has no duplicates.
     """
-    try:
-        _need_room()
-        spool = _spool_with_room(token.cluster)
-        spend = BUDGET.spend(token.pk, lambda: _receive(spool, body, encoding, read))
-    except IngestError as error:
-        _note(token, Received(problem=str(error)))
-        raise
-    _note(token, spend)
-    return spend
+    return _receive(
+        token,
+        lambda: _spool_with_room(token.cluster),
+        lambda spool: _store_lines(spool, read(unpacked(body, encoding) if body else b"")),
+    )
 
 
 def receive_metrics(
     token: PushToken, body: IO[bytes] | None, encoding: str, read: "Callable[[bytes], Pushed]"
 ) -> Received:
-    """Store the samples of a body that Weir needs; raises like :func:`receive`. Samples count like
-    lines.
-    """
+    """As :func:`receive`, for the samples that Weir needs."""
+    return _receive(
+        token,
+        lambda: metrics_spool_of(token.cluster.name),
+        lambda spool: _store_samples(spool, read(unpacked(body, encoding) if body else b"")),
+    )
+
+
+def _receive(
+    token: PushToken, open_spool: Callable[[], Found], store: Callable[[Found], Received]
+) -> Received:
     try:
-        _need_room()
-        spool = metrics_spool_of(token.cluster.name)
-        pushed, kept = BUDGET.spend(token.pk, lambda: _keep(spool, body, encoding, read))
+        if why := disk_budget.why_stopped():
+            raise Behind(why)
+        spool = open_spool()
+        received = BUDGET.spend(token.pk, lambda: store(spool))
     except IngestError as error:
         _note(token, Received(problem=str(error)))
         raise
-    late = len(pushed.samples) - kept
+    _note(token, received)
+    return received
+
+
+def _spool_with_room(cluster: Cluster) -> Spool:
+    spool, checked = spool_of(cluster.name), f"pushed-room:{cluster.pk}"
+    if cache.get(checked) is None:
+        cursor = Cluster.objects.values_list("cursor", flat=True).get(pk=cluster.pk)
+        spool.make_room(cursor.get("logs") if isinstance(cursor, dict) else None, time.time())
+        cache.set(checked, 1, ROOM_FOR_S)
+    return spool
+
+
+def _store_samples(spool: MetricsSpool, pushed: "Pushed") -> Received:
+    stored = spool.take(pushed.samples, time.time())
+    late = len(pushed.samples) - stored
     late_problem = (
         f"{count_text(late, 'sample')} older than an hour or of the future; is a clock wrong?"
         if late
         else ""
     )
-    received = Received(
-        Taken(kept, 0), pushed.unread.total() + late, pushed.problem or late_problem
-    )
-    _note(token, received)
-    return received
+    return Received(Taken(stored, 0), pushed.unread.total() + late, pushed.problem or late_problem)
 
 
-def _need_room() -> None:
-    if why := disk_budget.why_stopped():
-        raise Behind(why)
-
-
-def _spool_with_room(cluster: Cluster) -> Spool:
-    spool = spool_of(cluster.name)
-    if cache.get(_checked(cluster)) is None:
-        cursor = Cluster.objects.values_list("cursor", flat=True).get(pk=cluster.pk)
-        spool.make_room(cursor.get("logs") if isinstance(cursor, dict) else None, time.time())
-        cache.set(_checked(cluster), 1, ROOM_FOR_S)
-    return spool
-
-
-def _keep(
-    spool: MetricsSpool, body: IO[bytes] | None, encoding: str, read: "Callable[[bytes], Pushed]"
-) -> "tuple[Pushed, int]":
-    pushed = read(unpacked(body, encoding) if body else b"")
-    return pushed, spool.take(pushed.samples, time.time())
-
-
-def _receive(spool: Spool, body: IO[bytes] | None, encoding: str, read: Reader) -> Received:
+def _store_lines(spool: Spool, lines: Iterator[Entry | Skip]) -> Received:
     received, entries, processes = Received(), [], set[str]()
-    for entry in read(unpacked(body, encoding) if body else b""):
+    for entry in lines:
         if isinstance(entry, Entry):
             entries.append(entry)
             processes.add(entry.process)
@@ -206,18 +194,12 @@ def _receive(spool: Spool, body: IO[bytes] | None, encoding: str, read: Reader) 
     return received
 
 
-def _checked(cluster: Cluster) -> str:
-    return f"pushed-room:{cluster.pk}"
-
-
 def _note(token: PushToken, received: Received) -> None:
-    """Update the token's counts. A read-only database is no reason to refuse lines."""
+    """A read-only database is no reason to refuse lines."""
     now = timezone.now()
     changes = {
         "last_used_at": now,
         "lines": F("lines") + received.taken.lines,
-        "repeated": F("repeated") + received.taken.repeated,
-        "skipped": F("skipped") + received.skipped,
         **(
             {"last_problem": received.problem[:1000], "last_problem_at": now}
             if received.problem

@@ -1,5 +1,3 @@
-"""Addresses of the tokens of a cluster's shippers."""
-
 from django.urls import path
 
 from webapp.push import views

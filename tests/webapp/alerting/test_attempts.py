@@ -136,7 +136,10 @@ def test_what_is_set_for_a_job_stays_when_it_gets_another_id(line):
     olga = person("olga")
     setting_actions.set_thresholds({KEY: 0.9}, "prod-eu", line[1].job_id, olga)
     setting_actions.save(
-        setting_actions.checked("pressure.root", "prod-eu", line[1].job_id, {"hold_before_s": 60}),
+        "pressure.root",
+        "prod-eu",
+        line[1].job_id,
+        {"hold_before_s": 60},
         olga,
     )
     new = line[2]
@@ -158,9 +161,7 @@ def test_what_is_set_for_a_job_stays_when_it_gets_another_id(line):
         == 0
     )
     setting_actions.set_thresholds({KEY: 0.8}, "prod-eu", new.job_id, olga)
-    setting_actions.save(
-        setting_actions.checked("pressure.root", "prod-eu", new.job_id, {"hold_before_s": 30}), olga
-    )
+    setting_actions.save("pressure.root", "prod-eu", new.job_id, {"hold_before_s": 30}, olga)
     assert (
         ThresholdOverride.objects.get().value == 0.8
         and RuleSetting.objects.get().hold_before_s == 30

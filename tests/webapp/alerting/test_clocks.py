@@ -37,7 +37,10 @@ def test_what_a_jobmanager_tells_whose_clock_is_ahead_does_not_wait_for_that_tim
 
 def test_nor_does_what_has_to_last():
     setting_actions.save(
-        setting_actions.checked("checkpoint.declined", "", "", {"hold_before_s": 60}),
+        "checkpoint.declined",
+        "",
+        "",
+        {"hold_before_s": 60},
         person(operator=True),
     )
     opened(8 * 3_600)

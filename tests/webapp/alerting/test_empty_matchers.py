@@ -43,7 +43,7 @@ def test_a_silence_that_names_something_is_taken(lines: str) -> None:
 def enter(lines: str) -> Endpoint:
     endpoint = Endpoint()
     entered = EndpointEntry("pager", url="https://8.8.8.8/hook", matchers=parse_lines(lines))
-    endpoint_entry.enter(endpoint, entered, Policy(), None)
+    endpoint_entry.enter(endpoint, entered, Policy())
     return endpoint
 
 

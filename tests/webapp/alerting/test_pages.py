@@ -172,7 +172,7 @@ def test_silencing_this_fills_in_the_form_and_shows_what_matches(operator):
             "silence_url"
         ]
     )
-    assert page.context["matches"]["count"] == 1 and "cluster=&quot;prod-eu&quot;" in text(page)
+    assert page.context["matching"]["count"] == 1 and "cluster=&quot;prod-eu&quot;" in text(page)
 
 
 def test_a_silence_needs_matchers_a_reason_and_an_end(operator):
@@ -186,7 +186,7 @@ def test_a_silence_needs_matchers_a_reason_and_an_end(operator):
         assert operator.post(reverse("silence-new"), given).status_code == 200
     assert not Silence.objects.exists()
     operator.post(
-        reverse("silence-new"), {"matchers": "job=orders", "ends_at": "now+2h", "reason": "known"}
+        reverse("silence-new"), {"matchers": "job=orders", "hours": "2", "reason": "known"}
     )
     made = Silence.objects.get()
     assert (made.author_name, made.matcher_lines) == ("olga", 'job="orders"')

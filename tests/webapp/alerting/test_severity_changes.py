@@ -144,7 +144,10 @@ def test_a_silence_in_between_makes_no_rise_be_told_twice_nor_never():
 def test_what_was_acknowledged_with_the_incident_that_it_joined_as_a_warning_is_told_when_it_is_critical_again():
     lost = {"rule": "restart.loop", "data": {"lost_taskmanagers": ["tm-7"]}}
     setting_actions.save(
-        setting_actions.checked("restart.loop", "", "", {"hold_after_s": 86_400}),
+        "restart.loop",
+        "",
+        "",
+        {"hold_after_s": 86_400},
         person("olga", operator=True),
     )
     row = opened(0, rule="restart.loop", severity="critical")

@@ -34,9 +34,7 @@ def matching(lines: str) -> list[dict[str, str]]:
 
 
 def set_for_unreachable(**values: object) -> None:
-    setting_actions.save(
-        setting_actions.checked("collect.blind", "", "", values), person(operator=True)
-    )
+    setting_actions.save("collect.blind", "", "", values, person(operator=True))
 
 
 def a_critical_one_of_a_dark_cluster() -> None:

@@ -23,7 +23,6 @@ def main(url: str, count: int, endpoints: int) -> None:
             Endpoint(),
             EndpointEntry(name=f"e{number}", url=f"{url}/e{number}", matchers=wants),
             addresses.policy(),
-            None,
         )
     for start in range(0, count, 100):
         told = [
@@ -35,8 +34,8 @@ def main(url: str, count: int, endpoints: int) -> None:
             for number in range(start, min(start + 100, count))
         ]
         with transaction.atomic():
-            outbox.queue_all(
-                [notice(one, made_at=timezone.now(), uid=f"ntc_{one.uid}") for one in told]
+            outbox.queue(
+                *(notice(one, made_at=timezone.now(), uid=f"ntc_{one.uid}") for one in told)
             )
 
 

@@ -71,7 +71,6 @@ def test_a_canary_is_in_no_dump_log_page_admin_or_api(
                 Endpoint(),
                 EndpointEntry("x", url=f"https://10.0.0.1/{CANARY}", credential=CANARY),
                 addresses.Policy(),
-                None,
             )
         send_due(LOOPBACK)
         send_due(LOOPBACK)

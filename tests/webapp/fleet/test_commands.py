@@ -227,7 +227,10 @@ def test_a_store_of_logs_is_registered_with_its_secret_and_shown_without(
         (["--log-store", "opensearch:http://169.254.169.254", "--log-index", "a"], "never asks"),
     ],
 )
-def test_a_store_of_logs_that_makes_no_sense_is_refused(words: list[str], says: str) -> None:
+def test_a_store_of_logs_that_makes_no_sense_is_refused(
+    words: list[str], says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", StringIO())
     with pytest.raises(CommandError, match=says) as refusal:
         run("add_cluster", "c", "http://h:1", "--untested", *words)
     assert refusal.value.returncode == 2

@@ -15,7 +15,6 @@ from webapp.findings.models import Finding
 
 pytestmark = pytest.mark.django_db
 WRONG = (
-    ("fleet", "jobs", "status", "gone", "unsteady"),
     ("fleet", "jobs", "sort", "--name", "-duration"),
     ("fleet", "jobs", "health_below", "x", "whole number"),
     ("findings", "findings", "severity", "nice", "critical"),

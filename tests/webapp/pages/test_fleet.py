@@ -141,12 +141,9 @@ def test_each_figure_stands_under_its_heading(viewer, now):
         state="RESTARTING",
         end_to_end_p95_ms=4_321,
         state_bytes=1_000_000,
-        checkpointed_bytes=20_000,
         pressured_share=0.37,
         burn=3.472,
         burn_over_min=360,
-        orphan_bytes=3_000,
-        restarts=1_234,
         last_completed_at=at,
         recent_outcomes=[{"checkpoint_id": 7, "outcome": "expired", "is_savepoint": False}],
     )
@@ -170,11 +167,8 @@ def test_each_figure_stands_under_its_heading(viewer, now):
         "Last 16 checkpoints": "1 last: 1 expired; newest expired",
         "p95": "4.3 s",
         "State": "1.0 MB",
-        "Uploaded": "20 kB",
         "Pressure": "37 %",
         "Burn": "▲ 3.47 × 6 h",
-        "Orphans": "3.0 kB",
-        "Restarts": "1,234",
         "Last success": "3 min ago",
     }
     assert shown == expected
@@ -241,20 +235,13 @@ def test_a_hostile_search_finds_nothing_and_breaks_nothing(viewer, now, search):
     assert b"<script>" not in page.content
 
 
-@pytest.mark.parametrize("status", ["failed", "unsteady", "unknown", "running", "finished"])
+@pytest.mark.parametrize("status", ["FAILED", "RESTARTING", "UNKNOWN", "RUNNING", "FINISHED"])
 def test_a_status_filter_shows_that_status_only(viewer, now, status):
     states = [("FAILED", True), ("RESTARTING", False), ("RUNNING", False), ("FINISHED", True)]
     for state, terminal in states:
         job(at=now, name=state, state=state, terminal=terminal)
     job(at=now - timedelta(days=2), name="UNKNOWN")
-    wanted = {
-        "failed": "FAILED",
-        "unsteady": "RESTARTING",
-        "unknown": "UNKNOWN",
-        "running": "RUNNING",
-        "finished": "FINISHED",
-    }
-    assert names(viewer.get("/", {"status": status})) == [wanted[status]]
+    assert names(viewer.get("/", {"status": status})) == [status]
 
 
 @pytest.mark.parametrize(
@@ -276,7 +263,6 @@ def test_unknown_figures_are_dashes_not_zeros(viewer, now):
         "state_bytes",
         "checkpointed_bytes",
         "pressured_share",
-        "restarts",
         "last_completed_at",
     )
     job(
@@ -288,7 +274,7 @@ def test_unknown_figures_are_dashes_not_zeros(viewer, now):
         **dict.fromkeys(unknown),
     )
     row = viewer.get("/").content.decode().split("<tbody>")[1]
-    assert row.count("–") >= 7
+    assert row.count("–") >= 6
     assert "0 B" not in row
 
 

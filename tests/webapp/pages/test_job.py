@@ -115,7 +115,7 @@ def test_a_job_that_is_listed_no_more_is_neither_green_nor_said_to_have_ended_in
     assert "Its JobManager answers, and has not listed this job since" in page
     assert "was lost with the JobManager's memory is not known" in page
     assert '<span class="chip warn">◆ not listed' in page and "chip ok" not in page
-    fleet = viewer.get("/?status=finished").content.decode()
+    fleet = viewer.get("/?status=NOT_LISTED").content.decode()
     assert of.job_id in fleet and "not listed" in fleet and "other" not in fleet.split("<tbody")[1]
     found = viewer.get("/api/v1/jobs/?status=NOT_LISTED").json()["results"]
     assert [(row["job_id"], row["status"], row["terminal"]) for row in found] == [

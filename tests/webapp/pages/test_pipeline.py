@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from tests.webapp import builders
 from webapp.accounts.models import ApiToken
-from webapp.fleet import unread_lines
+from webapp.fleet import unrecognised
 from webapp.fleet.models import JobException, LogEvent
 from webapp.work.models import DueWork, PipelineAlarm, PipelineRun, SkippedInput
 
@@ -178,7 +178,7 @@ def test_lines_of_a_release_that_is_not_known_are_shown_with_an_example(
 
 
 def test_many_unread_lines_are_cut_and_said_to_be(viewer, monkeypatch):
-    monkeypatch.setattr(unread_lines, "MOST_LINES", 3)
+    monkeypatch.setattr(unrecognised, "MOST_LINES", 3)
     for number in range(5):
         _unread("c", timezone.now(), "Completed checkpoint x", number)
     found = viewer.get(reverse("api-unread-lines")).json()

@@ -21,7 +21,7 @@ def main() -> None:
         SignInFailures.objects.update_or_create(
             subject=f"{number % 50}", defaults={"count": number, "window_start": timezone.now()}
         )
-        Cluster.objects.filter(name="c").update(sees=[f"seen {number}"])
+        Cluster.objects.filter(name="c").update(misses=[f"seen {number}"])
 
 
 if __name__ == "__main__":

@@ -139,8 +139,7 @@ def test_recorded_logs_pushed_line_by_line_and_twice_give_the_events_of_the_file
     assert len(expected) > 50
     assert collected(cluster) == expected
     token = PushToken.objects.get()
-    assert token.lines == token.repeated > 0
-    assert token.skipped == 0
+    assert token.lines > 0
 
 
 def test_what_opentelemetry_s_own_exporter_sends_is_read(live_server, cluster):

@@ -1,10 +1,7 @@
-"""What the audit log calls each write, by the name of its address; and whose rows the address
-names.
-
-A new write gets its code here; fields that may be shown stand in
-``entered_fields.py`` beside it, an allow-list. The middleware makes the entry; an API permission
-that is not ``ScopedAccess`` ends with ``noted(…)`` (:mod:`webapp.accounts.permissions`).
-``tests/attacks/test_audit.py`` plays what ``tests/attacks/writes.py`` declares.
+"""The code of each write in the audit log, by the name of its URL, and the model whose row the URL
+names. A new write gets its code here, its fields that may be shown in ``entered_fields.py``, and
+its declaration in ``tests/attacks/writes.py``. The middleware creates the entry; an API permission
+other than ``ScopedAccess`` ends with ``noted(…)`` (:mod:`webapp.accounts.permissions`).
 """
 
 from collections.abc import Iterable
@@ -32,10 +29,10 @@ MODELS = {
     "threshold": "findings.ThresholdOverride",
     "token": "accounts.ApiToken",
 }
-"""First part of an action → the model whose row the parameter ``pk``, ``uid`` or ``name`` is."""
+"""First part of an action → the model of the row that ``pk``, ``uid`` or ``name`` identifies."""
 
 OWNERS = {"access-user-token-revoke": "person", "push-tokens": "cluster"}
-"""Addresses whose parameter is a row of another model than their action says → its part."""
+"""URL whose parameter identifies a row of another model → first part of that model's actions."""
 
 ACTIONS = {
     "sign-in": SIGN_IN,
@@ -118,15 +115,11 @@ ACTIONS = {
     "cleanup-plan-approve": "plan.approve",
     "api-cleanup-plans-approve": "plan.approve",
 }
-"""By address; by address and method; by address and a button of its form that does something else
-than the address says.
-"""
+"""By URL name; by URL name and method; by URL name and button of the form."""
 
 
 def action_of(address: str, method: str, entered: Iterable[str] = ()) -> str:
-    """``address``: its name with the name space in front; ``entered``: names of the fields of a
-    form.
-    """
+    """``address``: URL name; ``entered``: names of form fields."""
     for key in (
         *(f"{address} with {name}" for name in entered),
         f"{address} {method.lower()}",
@@ -138,7 +131,7 @@ def action_of(address: str, method: str, entered: Iterable[str] = ()) -> str:
 
 
 def model_of(address: str, action: str) -> str:
-    """As ``app.Model``; "" if the parameters of the address are no row's."""
+    """As ``app.Model``; "" if the URL names no row."""
     return MODELS.get(OWNERS.get(address) or action.partition(".")[0], "")
 
 

@@ -1,6 +1,4 @@
-"""What an entry tells of what was entered: fields that are known to hold no secret, short, and
-redacted all the same.
-"""
+"""What an entry contains of what was entered: fields that hold no secret, shortened and redacted."""
 
 import re
 from collections.abc import Mapping
@@ -84,7 +82,7 @@ SHOWN = frozenset(
         "zone",
     )
 )
-"""An allow-list: addresses hold passwords, comments hold whatever people paste."""
+"""Addresses may contain passwords, and comments anything."""
 
 TRIED = "cluster.test"
 _ASKED = settings("address", "place", "places")
@@ -93,9 +91,7 @@ _OF_THE_COMMAND = tuple(
     setting.option[2:].replace("-", "_") for setting in _ASKED if setting.option
 )
 ADDRESSES = {TRIED: _OF_A_CLUSTER, "cluster.add": (*_OF_A_CLUSTER, *_OF_THE_COMMAND)}
-"""By action that asks somebody: fields that say whom. Told without user, password and query; if
-nothing is saved, nothing else says it.
-"""
+"""Action that connects to somebody → fields with its addresses."""
 TYPED_NAME = "name_as_typed"
 
 NAMING = (
@@ -115,7 +111,7 @@ NAMING = (
     "jobs",
     "cluster",
 )
-"""Fields that say what it is done to, the most telling one first."""
+"""Fields that identify the subject, the most telling first."""
 
 LONGEST, MOST_FIELDS, MOST_ITEMS = 200, 20, 10
 _THRESHOLD = re.compile(r"[a-z_]{1,40}(\.[a-z0-9_]{1,60}){1,3}")
@@ -124,10 +120,7 @@ _NUMBER = re.compile(r"-?[0-9.,]{1,20}")
 
 
 def details(entered: Mapping[str, Any], action: str = "") -> dict[str, str]:
-    """Field → text. Thresholds are fields named by their key.
-
-    A name that was only tried may be anybody's, and is called typed.
-    """
+    """Field → text. The name in a connection test is called typed: it may be anybody's."""
     fields = {
         name: text(value)
         for name, value in entered.items()
@@ -167,7 +160,7 @@ def _lines(value: Any) -> list[str]:
 
 
 def _address(written: str) -> str:
-    """A path, or a URI without what stands before ``@`` and behind ``?`` or ``#``."""
+    """A path, or a URI without user, password, query and fragment."""
     if written.startswith("/"):
         return written
     scheme, mark, rest = written.partition("://")

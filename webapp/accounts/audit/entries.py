@@ -1,6 +1,4 @@
-"""Making entries: one begins before the write is done, so that none is done without one, and is
-given the outcome afterwards.
-"""
+"""An entry is written before its write, and gets the outcome afterwards."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -29,10 +27,7 @@ logger = logging.getLogger(__name__)
 def begin(
     request: HttpRequest, person: str, entered: Mapping[str, Any], token: ApiToken | None = None
 ) -> None:
-    """The write that this request asks for.
-
-    Raises ``DatabaseError`` if that cannot be noted: then it is not done either.
-    """
+    """Raises ``DatabaseError`` if the entry cannot be written: then the write is not done either."""
     if begun(request) is not None or request.resolver_match is None:
         return
     match = request.resolver_match
@@ -67,7 +62,7 @@ def begun(request: HttpRequest) -> int | None:
 
 
 def mark_carried_out(request: HttpRequest) -> None:
-    """What was asked for is done although nothing is written and the form is shown again."""
+    """The request is done although it wrote nothing and shows its form again."""
     setattr(request, _CARRIED_OUT, True)
 
 
@@ -76,14 +71,12 @@ def was_carried_out(request: HttpRequest) -> bool:
 
 
 def reads_later(request: HttpRequest, entered: Callable[[], Any]) -> None:
-    """What the API was sent is known once a view has read it."""
+    """``entered`` is called at the end, when a view may have read the body of an API request."""
     setattr(request, _ENTERED, entered)
 
 
 def end(request: HttpRequest, outcome: AuditEntry.Outcome, status: int) -> None:
-    """What was done is done: where this cannot be noted the entry says that its outcome is not
-    known, and the log why.
-    """
+    """If the outcome cannot be written, it stays unknown, and the log has the reason."""
     pk = begun(request)
     if pk is not None:
         entered: Any = getattr(request, _ENTERED, dict)()

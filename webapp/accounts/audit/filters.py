@@ -18,7 +18,6 @@ class AuditFilters(ListFilters):
     outcome = Choice(
         (*(value for value in AuditEntry.Outcome.values if value), UNKNOWN), method="ended"
     )
-    door = Choice(AuditEntry.Door.values)
     request_id = Text()
     time_field = "at"
     order = NEWEST_ROWS_FIRST

@@ -1,5 +1,5 @@
-"""Every write that a page asks for, and every attempt to sign in, leaves one entry; those of the
-API begin with their permission.
+"""One entry for every write of a page and every sign-in attempt; those of the API begin in their
+permission.
 """
 
 import logging
@@ -28,9 +28,7 @@ Outcome = AuditEntry.Outcome
 
 
 class AuditLog:
-    """Behind the check that somebody is signed in: whoever is not can write nothing, and fills no
-    table.
-    """
+    """Behind the sign-in check, so that anonymous requests fill no table."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -55,7 +53,9 @@ class AuditLog:
     def process_view(
         self, request: HttpRequest, view: Any, args: Any, kwargs: Any
     ) -> HttpResponse | None:
-        """The API knows later who asks: see :class:`webapp.accounts.permissions.ScopedAccess`."""
+        """API requests are authenticated later: see
+        :class:`webapp.accounts.permissions.ScopedAccess`.
+        """
         is_api = request.path_info.startswith(PREFIX)
         if (
             request.method in READING
@@ -109,9 +109,7 @@ def _has_signed_in(request: HttpRequest) -> bool:
 
 
 def _note_sign_in(request: HttpRequest, response: HttpResponseBase) -> None:
-    """A database that is away or not made yet is no reason to answer an attempt that was refused
-    with an error.
-    """
+    """A database that is away must not turn a refused attempt into an error."""
     try:
         _attempt(request, response)
     except DatabaseError:
@@ -119,9 +117,7 @@ def _note_sign_in(request: HttpRequest, response: HttpResponseBase) -> None:
 
 
 def _attempt(request: HttpRequest, response: HttpResponseBase) -> None:
-    """Of a name that nobody has nothing is recorded: it may be a password that was typed into the
-    wrong field.
-    """
+    """A name of no user is not recorded: it may be a password in the wrong field."""
     given = request.POST.get("username", "")[:150].replace("\x00", "")
     if _has_signed_in(request):
         entries.sign_in(request, request.user.get_username(), Outcome.DONE, response.status_code)
@@ -142,7 +138,7 @@ def _attempt(request: HttpRequest, response: HttpResponseBase) -> None:
 
 
 def _was_noted(request: HttpRequest, person: str) -> bool:
-    """Whoever is blocked and goes on makes no endless table."""
+    """Blocked attempts are recorded once in a while, so that they fill no table."""
     recent = AuditEntry.objects.filter(
         action=SIGN_IN, at__gte=timezone.now() - BLOCKED_ONCE_IN, details__has_key="blocked"
     )

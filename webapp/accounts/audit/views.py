@@ -1,5 +1,3 @@
-"""The audit log as a page and as a download, for administrators of the whole fleet."""
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -71,7 +69,6 @@ def audit(request: HttpRequest) -> HttpResponse:
 @administrators_only
 @require_GET
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
-    """The newest that match the filters."""
     return export_response(
         form,
         "weir-audit",

@@ -1,6 +1,4 @@
-"""Whether there is a provider, and what of it is known without asking: nothing of the protocol is
-imported for it.
-"""
+"""Whether a provider is configured. Imports nothing of the protocol."""
 
 from django.conf import settings
 
@@ -12,24 +10,11 @@ EVERYTHING = "*"
 
 
 class ProviderFails(Exception):
-    """The provider did not answer, or not with what can be believed.
-
-    The message is safe to show; the log has the cause.
-    """
+    """The message is safe to show; the log has the cause."""
 
 
 def is_configured() -> bool:
     return bool(settings.WEIR.oidc_issuer and settings.WEIR.oidc_client_id)
-
-
-def redirect_uri() -> str:
-    """Of the public address, whatever host a request names."""
-    return f"{settings.WEIR.public_url}/sign-in/oidc/back/"
-
-
-def signed_out_uri() -> str:
-    """Where the provider leads to after somebody signed out there."""
-    return f"{settings.WEIR.public_url}/sign-in/"
 
 
 def check_settings() -> None:

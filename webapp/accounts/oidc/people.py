@@ -1,5 +1,5 @@
-"""Who somebody is whom the provider knows: found by issuer and subject, with role and scope as its
-claims say, again at each sign-in.
+"""Users of the provider are identified by issuer and subject; role and scope follow the claims at
+each sign-in.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _LONGEST = 255
 
 
 class NotAdmitted(Exception):
-    """They are who they say, and may not come in. The message is safe to show; ``name`` is who."""
+    """The message is safe to show."""
 
     def __init__(self, name: str, why: str) -> None:
         super().__init__(why)
@@ -29,10 +29,8 @@ class NotAdmitted(Exception):
 
 
 def admitted(claims: Mapping[str, Any]) -> User:
-    """The user, made if there is none yet. Raises :class:`NotAdmitted`.
-
-    An existing account is never taken over by its name: whoever controls names at the provider
-    would become anybody here.
+    """Creates the user if needed. Raises :class:`NotAdmitted`. Never takes over an account by its
+    name: whoever controls names at the provider could become anybody.
     """
     weir = settings.WEIR
     name = str(claims.get(weir.oidc_name_claim) or "")[:150].replace("\x00", "")
@@ -113,27 +111,22 @@ def _is_allowed(claims: Mapping[str, Any]) -> bool:
 
 
 def _role(claims: Mapping[str, Any]) -> Role | None:
-    given = _values(claims, settings.WEIR.oidc_role_claim)
-    roles = [
-        Role[role.upper()]
-        for value, role in settings.WEIR.oidc_roles.items()
-        if value == EVERYBODY or value in given
-    ]
-    return max(roles, default=None)
+    roles = _granted(claims, settings.WEIR.oidc_role_claim, settings.WEIR.oidc_roles)
+    return max((Role[role.upper()] for role in roles), default=None)
 
 
 def _sees(claims: Mapping[str, Any]) -> list[list[dict[str, str]]] | None:
-    given = _values(claims, settings.WEIR.oidc_scope_claim)
-    lines = [
-        line
-        for value, line in settings.WEIR.oidc_sees.items()
-        if value == EVERYBODY or value in given
-    ]
+    lines = _granted(claims, settings.WEIR.oidc_scope_claim, settings.WEIR.oidc_sees)
     return None if EVERYTHING in lines else grants.as_json(grants.parse("\n".join(lines)))
 
 
+def _granted(claims: Mapping[str, Any], claim: str, granted: Mapping[str, str]) -> list[str]:
+    given = _values(claims, claim)
+    return [text for value, text in granted.items() if value == EVERYBODY or value in given]
+
+
 def _values(claims: Mapping[str, Any], name: str) -> set[str]:
-    """Of a claim that is a list, one text, or absent. ``a.b`` is ``b`` in the object ``a``."""
+    """A claim may be a list, one text, or absent. ``a.b`` is ``b`` in the object ``a``."""
     values: Any = claims
     for part in [name] if name in claims else name.split("."):
         values = values.get(part) if isinstance(values, Mapping) else None

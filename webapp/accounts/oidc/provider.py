@@ -1,8 +1,5 @@
-"""What is asked of the provider. Authlib does the protocol: discovery, PKCE, state, nonce,
-signatures, issuer, audience, times.
-
-Settings name the provider, so its addresses are as trusted as they are; a document that names
-another issuer, or leads from https to http, is refused all the same.
+"""Requests to the provider; Authlib does the protocol. A discovery document of another issuer, or
+with http addresses of an https issuer, is refused.
 """
 
 import logging
@@ -21,16 +18,13 @@ from joserfc.errors import JoseError
 from requests import RequestException
 
 from ingest.network.deadlines import TimedAdapter
-from webapp.accounts.oidc.configured import ProviderFails, redirect_uri, signed_out_uri
+from webapp.accounts.oidc.configured import ProviderFails
 
 KEPT_S = 3600
-"""How long the discovery document is used; keys are asked for again when a token is signed by an
-unknown one.
-"""
+"""Lifetime of the discovery document; keys are reloaded when a token has an unknown one."""
 
 TIMEOUT_S, WHOLE_S = 5, 15
 MOST_BYTES = 4 * 1024 * 1024
-"""Of a discovery document, of keys or tokens."""
 CLOCKS_DIFFER_S = 60
 SIGNATURES = (
     "RS256",
@@ -44,7 +38,7 @@ SIGNATURES = (
     "ES512",
     "EdDSA",
 )
-"""By keys of the provider alone: with HS256 the client's secret would be one, and none is none."""
+"""Asymmetric only: HS256 would accept the client's secret as a key."""
 
 ENDPOINTS = (
     "authorization_endpoint",
@@ -54,9 +48,7 @@ ENDPOINTS = (
     "end_session_endpoint",
 )
 _LONGEST_HINT = 4_000
-"""Characters of an ID token that an address can hold; one with many groups is left out, and the
-provider may ask who is meant.
-"""
+"""Longest ID token in a URL; without it the provider may ask who is meant."""
 
 _WENT_WRONG = (
     AuthlibBaseError,
@@ -73,9 +65,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Arrived:
-    """``claims`` about who signed in there, ``email`` only where it is verified.
-
-    ``sign_out``: an address that ends the session there, "" if the provider has none.
+    """``email`` is in ``claims`` only if verified. ``sign_out``: URL that ends the session at the
+    provider, "" without one.
     """
 
     claims: dict[str, Any]
@@ -83,13 +74,11 @@ class Arrived:
 
 
 def start() -> Mapping[str, str]:
-    """``url``: where the browser goes. ``state``, ``nonce`` and ``code_verifier``: needed for the
-    way back.
-
-    Raises :class:`ProviderFails`.
+    """``url`` for the browser; ``state``, ``nonce`` and ``code_verifier`` for the way back. Raises
+    :class:`ProviderFails`.
     """
     try:
-        parameters: Mapping[str, str] = _app().create_authorization_url(redirect_uri())
+        parameters: Mapping[str, str] = _app().create_authorization_url(_redirect_uri())
         return parameters
     except _WENT_WRONG as error:
         raise _failure(error) from error
@@ -100,7 +89,7 @@ def finish(code: str, nonce: str, code_verifier: str) -> Arrived:
     try:
         app = _app()
         token = app.fetch_access_token(
-            code=code, redirect_uri=redirect_uri(), code_verifier=code_verifier
+            code=code, redirect_uri=_redirect_uri(), code_verifier=code_verifier
         )
         answers = [dict(app.parse_id_token(token, nonce=nonce, leeway=CLOCKS_DIFFER_S) or {})]
         if not answers[0].get("sub"):
@@ -115,10 +104,8 @@ def finish(code: str, nonce: str, code_verifier: str) -> Arrived:
 
 
 def _claims(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Of all answers, where the first counts. An address is among them where the first answer that
-    says whether it is verified says so.
-
-    OpenID Connect Core 5.1: ``email_verified`` is of the ``email`` beside it.
+    """The first answer wins. ``email`` needs ``email_verified`` of the same answer (OpenID Connect
+    Core 5.1).
     """
     names = ("email", "email_verified")
     complete = next((answer for answer in answers if all(name in answer for name in names)), {})
@@ -138,10 +125,18 @@ def _sign_out(app: Any, id_token: str) -> str:
     endpoint = str(app.server_metadata.get("end_session_endpoint") or "")
     if not endpoint:
         return ""
-    asked = {"client_id": app.client_id, "post_logout_redirect_uri": signed_out_uri()}
+    parameters = {
+        "client_id": app.client_id,
+        "post_logout_redirect_uri": f"{settings.WEIR.public_url}/sign-in/",
+    }
     if len(id_token) <= _LONGEST_HINT:
-        asked["id_token_hint"] = id_token
-    return f"{endpoint}{'&' if urlsplit(endpoint).query else '?'}{urlencode(asked)}"
+        parameters["id_token_hint"] = id_token
+    return f"{endpoint}{'&' if urlsplit(endpoint).query else '?'}{urlencode(parameters)}"
+
+
+def _redirect_uri() -> str:
+    """From the public address, not from the host of the request."""
+    return f"{settings.WEIR.public_url}/sign-in/oidc/back/"
 
 
 def _app() -> Any:
@@ -156,7 +151,7 @@ def _app() -> Any:
 
 
 class _Session(OAuth2Session):  # type: ignore[misc]  # Authlib has no types
-    """A provider that drips does not hold a sign-in: each request ends in time."""
+    """Bounds requests to a provider that answers slowly."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -170,7 +165,7 @@ class _App(DjangoOAuth2App):  # type: ignore[misc]  # Authlib has no types
 
 @lru_cache(maxsize=1)
 def _discovered(issuer: str, client_id: str, client_secret: str, scopes: str, hour: int) -> Any:
-    """Kept only where it was found good: what raises is not kept."""
+    """An error is not cached."""
     app = _App(
         DjangoIntegration("oidc"),
         name="oidc",
@@ -198,9 +193,7 @@ def _discovered(issuer: str, client_id: str, client_secret: str, scopes: str, ho
 
 
 def _failure(error: Exception) -> ProviderFails:
-    """Errors of libraries may repeat what was sent, so only their kind is logged, and what OAuth
-    itself says.
-    """
+    """Logs only error types and OAuth's codes: texts of libraries may repeat what was sent."""
     reason = getattr(error, "error", "") or (str(error) if type(error) is ValueError else "")
     logger.warning(
         "sign-in by OpenID Connect failed: %s %s", type(error).__name__, str(reason)[:200]

@@ -1,6 +1,5 @@
-"""To the provider and back.
-
-What has to be there again lies in a signed cookie, so that whoever starts a sign-in fills no table.
+"""Redirects to the provider and back. The state is in a signed cookie, so that starting sign-ins
+fills no table.
 """
 
 import secrets
@@ -14,25 +13,22 @@ from django.core import signing
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from webapp.accounts.audit import entries
+from webapp.accounts.kept_choices import own, remember
 from webapp.accounts.models import AuditEntry
 from webapp.accounts.oidc import people
 from webapp.accounts.oidc.configured import ProviderFails, is_configured
 
 COOKIE, SALT, LIFETIME_S = "weir_oidc", "weir.accounts.oidc", 600
 SIGN_OUT = "oidc_sign_out"
-"""In a session: where it is ended at the provider.
-
-Kept from the sign-in on, so that signing out here asks nobody.
-"""
+"""Session key of the URL that ends the session at the provider."""
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
-_LONGEST_COOKIE, _LONGEST_NEXT, _LONGEST_CODE = 4_000, 1_500, 4_000
+_LONGEST_COOKIE, _LONGEST_CODE = 4_000, 4_000
 
 
 @login_not_required
@@ -49,18 +45,10 @@ def start(request: HttpRequest) -> HttpResponse:
     except ProviderFails as why:
         return _refused(request, str(why), after)
     answer = HttpResponseRedirect(started["url"])
-    kept = signing.dumps(
+    signed = signing.dumps(
         [started["state"], started["nonce"], started["code_verifier"], after], salt=SALT
     )
-    answer.set_cookie(
-        COOKIE,
-        kept,
-        max_age=LIFETIME_S,
-        path=_path(),
-        secure=settings.SESSION_COOKIE_SECURE,
-        httponly=True,
-        samesite="Lax",
-    )
+    remember(answer, COOKIE, signed, LIFETIME_S, _path())
     return answer
 
 
@@ -79,8 +67,8 @@ def _back(request: HttpRequest) -> HttpResponse:
     from webapp.accounts.oidc import provider
 
     try:
-        kept = request.COOKIES.get(COOKIE, "")[:_LONGEST_COOKIE]
-        state, nonce, code_verifier, after = signing.loads(kept, salt=SALT, max_age=LIFETIME_S)
+        signed = request.COOKIES.get(COOKIE, "")[:_LONGEST_COOKIE]
+        state, nonce, code_verifier, after = signing.loads(signed, salt=SALT, max_age=LIFETIME_S)
     except (signing.BadSignature, ValueError, TypeError):
         return _refused(
             request,
@@ -114,14 +102,6 @@ def _back(request: HttpRequest) -> HttpResponse:
     if arrived.sign_out:
         request.session[SIGN_OUT] = arrived.sign_out
     return redirect(own(request, after) or settings.LOGIN_REDIRECT_URL)
-
-
-def own(request: HttpRequest, after: str) -> str:
-    """``after`` where it is the path of a page of ours; else ""."""
-    is_own = after.startswith("/") and len(after) <= _LONGEST_NEXT
-    hosts = {request.get_host()}
-    safe = is_own and url_has_allowed_host_and_scheme(after, hosts, request.is_secure())
-    return after if safe else ""
 
 
 def _refused(request: HttpRequest, why: str, after: str) -> HttpResponse:

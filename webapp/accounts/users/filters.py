@@ -17,12 +17,12 @@ class PeopleFilters(ListFilters):
     order = (KeysetColumn("username"), KeysetColumn("id"))
 
     def filter_role(self, people: QuerySet[Any], name: str, role: str) -> QuerySet[Any]:
-        above = [higher.group for higher in Role if higher > Role[role.upper()]]
-        has = Q(is_superuser=True) if role == Role.ADMIN.group else Q()
-        users = people.exclude(groups__name__in=above) if above else people
-        if role != Role.VIEWER.group:
-            users = users.filter(has | Q(groups__name=role))
-        return (users if role == Role.ADMIN.group else users.exclude(is_superuser=True)).distinct()
+        if role == Role.ADMIN.group:
+            return people.filter(Q(is_superuser=True) | Q(groups__name=role)).distinct()
+        others = people.exclude(is_superuser=True)
+        if role == Role.OPERATOR.group:
+            return others.filter(groups__name=role)
+        return others.exclude(groups__name__in=(Role.OPERATOR.group, Role.ADMIN.group))
 
     def in_state(self, people: QuerySet[Any], name: str, state: str) -> QuerySet[Any]:
         return people.filter(is_active=state == OPEN)

@@ -1,5 +1,3 @@
-"""Incidents over the API: read them with their findings and alerts, acknowledge and silence them."""
-
 from datetime import timedelta
 from typing import Any
 
@@ -22,6 +20,7 @@ from webapp.lib.api.errors import CONFLICT
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 
 MOST_ALERTS = 200
+REFUSALS = {**ERRORS, **NOT_FOUND, **CONFLICT}
 
 NAMES = (
     "uid",
@@ -131,7 +130,7 @@ class IncidentViews(ListView):
             "Acknowledge an incident: all of its alerts, and those that join it and are not worse"
         ),
         request=CommentSerializer,
-        responses={200: IncidentSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+        responses={200: IncidentSerializer, **REFUSALS},
     )
     @action(detail=True, methods=["post"])
     def acknowledge(self, request: Request, uid: str) -> Response:
@@ -144,7 +143,7 @@ class IncidentViews(ListView):
 
     @extend_schema(
         summary="Take the acknowledgement of an incident back", request=None,
-        responses={200: IncidentSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+        responses={200: IncidentSerializer, **REFUSALS},
     )  # fmt: skip
     @action(detail=True, methods=["post"], url_path="take-back")
     def take_back(self, request: Request, uid: str) -> Response:
@@ -155,14 +154,14 @@ class IncidentViews(ListView):
     @extend_schema(
         summary="Say who works on an incident",
         request=IncidentOwnerSerializer,
-        responses={200: IncidentSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+        responses={200: IncidentSerializer, **REFUSALS},
     )
     @action(detail=True, methods=["post"])
     def assign(self, request: Request, uid: str) -> Response:
-        incident, asked = self._find(uid), IncidentOwnerSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        incident, serializer = self._find(uid), IncidentOwnerSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         incident_actions.assign(
-            incident, asked.validated_data["owner"], request.user, timezone.now()
+            incident, serializer.validated_data["owner"], request.user, timezone.now()
         )
         return Response(IncidentSerializer(incident).data)
 
@@ -173,10 +172,10 @@ class IncidentViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def silence(self, request: Request, uid: str) -> Response:
-        incident, asked = self._find(uid), SilenceIncidentSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        lasts = timedelta(seconds=asked.validated_data["lasts_s"])
-        reason = asked.validated_data["reason"]
+        incident, serializer = self._find(uid), SilenceIncidentSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        lasts = timedelta(seconds=serializer.validated_data["lasts_s"])
+        reason = serializer.validated_data["reason"]
         made = incident_actions.silence(incident, lasts, reason, request.user, timezone.now())
         return Response(SilenceSerializer(made).data, status=status.HTTP_201_CREATED)
 

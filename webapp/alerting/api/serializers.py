@@ -65,7 +65,7 @@ class AlertSerializer(serializers.ModelSerializer[Alert]):
 class AlertEventSerializer(serializers.ModelSerializer[AlertEvent]):
     class Meta:
         model = AlertEvent
-        fields = ("at", "noted_at", "kind", "who", "comment")
+        fields = ("at", "kind", "who", "comment")
 
 
 class AlertWithStorySerializer(AlertSerializer):

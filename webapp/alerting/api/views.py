@@ -1,7 +1,3 @@
-"""Alerts over the API: read them, acknowledge them; silences, settings and thresholds: read,
-make and remove.
-"""
-
 from typing import Any
 
 from django.shortcuts import get_object_or_404
@@ -26,6 +22,7 @@ from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.refusals import ActionRefused
 
 NUMBER = r"\d{1,18}"
+REFUSALS = {**ERRORS, **NOT_FOUND, **CONFLICT}
 
 
 @listed(AlertSerializer, "Alerts, newest first")
@@ -40,36 +37,38 @@ class AlertViews(ListView):
         responses={200: AlertWithStorySerializer, **ERRORS, **NOT_FOUND},
     )
     def retrieve(self, request: Request, uid: str) -> Response:
-        return Response(
-            AlertWithStorySerializer(get_object_or_404(self.get_queryset(), uid=uid)).data
-        )
+        return Response(AlertWithStorySerializer(self._find(uid)).data)
 
     @extend_schema(
         summary="Acknowledge an alert: the next notification is sent when it is resolved",
         request=CommentSerializer,
-        responses={200: AlertSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+        responses={200: AlertSerializer, **REFUSALS},
     )
     @action(detail=True, methods=["post"])
     def acknowledge(self, request: Request, uid: str) -> Response:
-        alert = get_object_or_404(self.get_queryset(), uid=uid)
-        serializer = _valid(CommentSerializer(data=request.data))
-        if not actions.acknowledge([uid], request.user, serializer["comment"], timezone.now()):
+        alert = self._find(uid)
+        entered = _valid(CommentSerializer(data=request.data))
+        if not actions.acknowledge([uid], request.user, entered["comment"], timezone.now()):
             alert.refresh_from_db()
             by = alert.acknowledged_name
             raise ActionRefused(f"It is acknowledged by {by} already." if by else "It is resolved.")
-        return Response(AlertSerializer(get_object_or_404(self.get_queryset(), uid=uid)).data)
+        return Response(AlertSerializer(self._find(uid)).data)
 
     @extend_schema(
         summary="Take an acknowledgement back",
         request=None,
-        responses={200: AlertSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+        responses={200: AlertSerializer, **REFUSALS},
     )
     @action(detail=True, methods=["post"], url_path="take-back")
     def take_back(self, request: Request, uid: str) -> Response:
-        get_object_or_404(self.get_queryset(), uid=uid)
+        self._find(uid)
         if not actions.take_back([uid], request.user, timezone.now()):
             raise ActionRefused("Nobody has acknowledged it, or it is resolved.")
-        return Response(AlertSerializer(get_object_or_404(self.get_queryset(), uid=uid)).data)
+        return Response(AlertSerializer(self._find(uid)).data)
+
+    def _find(self, uid: str) -> Alert:
+        alert: Alert = get_object_or_404(self.get_queryset(), uid=uid)
+        return alert
 
 
 @listed(SilenceSerializer, "Silences, newest first")
@@ -97,7 +96,7 @@ class SilenceViews(ListView):
     @extend_schema(
         summary="End a silence now",
         request=None,
-        responses={200: SilenceSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+        responses={200: SilenceSerializer, **REFUSALS},
     )
     @action(detail=True, methods=["post"])
     def end(self, request: Request, pk: str) -> Response:

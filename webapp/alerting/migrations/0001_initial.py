@@ -2,7 +2,6 @@
 
 import django.db.models.deletion
 import webapp.alerting.models.alert
-from django.conf import settings
 from django.db import migrations, models
 
 import webapp.lib.messages.fields
@@ -14,7 +13,6 @@ class Migration(migrations.Migration):
     dependencies = [
         ("findings", "0001_initial"),
         ("incidents", "0001_initial"),
-        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
@@ -30,14 +28,10 @@ class Migration(migrations.Migration):
                 ("cluster", models.CharField(blank=True, max_length=100)),
                 ("family", models.CharField(max_length=64)),
                 (
-                    "first_pending_at",
-                    models.DateTimeField(
-                        help_text="first evidence of what is still to be notified", null=True
-                    ),
+                    "next_due_at",
+                    models.DateTimeField(help_text="when its news is notified", null=True),
                 ),
-                ("next_due_at", models.DateTimeField(help_text="when that is notified", null=True)),
                 ("last_notified_at", models.DateTimeField(null=True)),
-                ("notices", models.PositiveIntegerField(default=0)),
                 (
                     "recent",
                     models.JSONField(default=list, help_text="when its last ten notices were made"),
@@ -110,16 +104,6 @@ class Migration(migrations.Migration):
                 ),
                 ("author_name", models.CharField(blank=True, max_length=200)),
                 ("changed_at", models.DateTimeField(auto_now=True)),
-                (
-                    "author",
-                    models.ForeignKey(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
             ],
             options={
                 "ordering": ["rule", "cluster", "job_id"],
@@ -156,15 +140,6 @@ class Migration(migrations.Migration):
                 ),
                 ("starts_at", models.DateTimeField()),
                 ("ends_at", models.DateTimeField()),
-                (
-                    "author",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
             ],
             options={
                 "ordering": ["-ends_at", "-id"],
@@ -354,15 +329,6 @@ class Migration(migrations.Migration):
                 ("acknowledge_comment", models.TextField(blank=True)),
                 ("created_at", models.DateTimeField()),
                 (
-                    "acknowledged_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="acknowledged",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
                     "finding",
                     models.ForeignKey(
                         db_constraint=False,
@@ -423,7 +389,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("at", models.DateTimeField()),
-                ("noted_at", models.DateTimeField()),
                 (
                     "kind",
                     models.CharField(

@@ -1,11 +1,6 @@
-"""One alert: the state of one rule for one subject, from when it was first seen until it is
-resolved.
-"""
-
 from datetime import datetime
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
-from django.conf import settings
 from django.db import models
 
 from webapp.alerting.choices import OPEN, AlertState, Happened, Mute, Notified
@@ -25,6 +20,13 @@ def alert_uid() -> str:
     return new_uid("alr")
 
 
+NOT_ACKNOWLEDGED: dict[str, Any] = {
+    "acknowledged_name": "",
+    "acknowledged_at": None,
+    "acknowledge_comment": "",
+}
+
+
 class AlertQuerySet(models.QuerySet["Alert"]):
     def open(self) -> Self:
         return self.filter(state__in=OPEN)
@@ -36,9 +38,7 @@ class AlertQuerySet(models.QuerySet["Alert"]):
         return self.filter(of_jobs([job_id], cluster))
 
     def unacknowledged(self) -> Self:
-        """Firing, not acknowledged, not muted, and not long past in a recording: the count in the
-        header.
-        """
+        """The count in the header."""
         return self.firing().filter(
             acknowledged_at__isnull=True, muted_by=Mute.NONE, recorded=False
         )
@@ -47,15 +47,11 @@ class AlertQuerySet(models.QuerySet["Alert"]):
         return self.filter(notify_since__isnull=False, muted_by=Mute.NONE)
 
     def with_names(self) -> Self:
-        """Alerts with their finding's ``related``, to recognise names in titles; null if the
-        finding is gone.
-        """
+        """With the finding's ``related``, to recognise names in titles."""
         return self.annotate(related=models.F("finding__related"))
 
     def with_all_names(self) -> Self:
-        """As :meth:`with_names`, and with the finding's ``data`` for the names in all its texts. It
-        may be long: for a single alert.
-        """
+        """Also with the finding's ``data``, which may be long."""
         return self.with_names().annotate(data=models.F("finding__data"))
 
     def overlapping(self, start: datetime, end: datetime) -> Self:
@@ -66,10 +62,9 @@ class AlertQuerySet(models.QuerySet["Alert"]):
 
 @scoped()
 class Alert(models.Model):
-    """Only the evaluation writes alerts, under its lease; people only write acknowledgements.
-
-    ``starts_at``, ``ends_at`` and ``episode_at`` are data time, all other instants are Weir's own.
-    Texts are those of its finding when it last changed or was notified.
+    """Written by the evaluation under its lease; people write acknowledgements only. ``starts_at``,
+    ``ends_at`` and ``episode_at`` are data time, other instants Weir's. Texts are the finding's at
+    its last change or notice.
     """
 
     uid = models.CharField(max_length=40, unique=True, default=alert_uid, editable=False)
@@ -161,9 +156,6 @@ class Alert(models.Model):
         Silence, null=True, on_delete=models.SET_NULL, related_name="silenced"
     )
 
-    acknowledged_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="acknowledged"
-    )
     acknowledged_name = models.CharField(
         max_length=200, blank=True, help_text="their name at that time; empty while nobody has"
     )
@@ -223,9 +215,7 @@ class Alert(models.Model):
 
     @property
     def group_key(self) -> str:
-        """The group's key; for readers of some clusters the key of this cluster, even if others
-        share the group.
-        """
+        """Readers of some clusters see the key of this cluster, even if others share the group."""
         is_seen = scopes.current().holds(self.group.cluster)
         return (self.group if is_seen else AlertGroup(cluster=self.cluster, family=self.family)).key
 
@@ -244,11 +234,10 @@ class Alert(models.Model):
 
 @scoped_as("alerting.Alert", by="alert")
 class AlertEvent(models.Model):
-    """One line of an alert's history. ``at`` is data time for events in the data, else Weir's time."""
+    """``at`` is data time for events in the data, else Weir's."""
 
     alert = models.ForeignKey(Alert, on_delete=models.CASCADE, related_name="events")
     at = models.DateTimeField()
-    noted_at = models.DateTimeField()
     kind = models.CharField(max_length=16, choices=Happened.choices)
     who = models.CharField(
         max_length=200, blank=True, help_text="their name at that time; empty for Weir"

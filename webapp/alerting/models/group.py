@@ -1,4 +1,4 @@
-"""Alerts that are in one notice: those of one cluster and one family of rules."""
+"""A notice contains alerts of one group: one cluster and one family of rules."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -28,16 +28,12 @@ class AlertGroupQuerySet(models.QuerySet["AlertGroup"]):
 
 @scoped()
 class AlertGroup(models.Model):
-    """``cluster`` is empty for storage roots, which belong to none."""
+    """``cluster``: empty for storage roots."""
 
     cluster = models.CharField(max_length=100, blank=True)
     family = models.CharField(max_length=64)
-    first_pending_at = models.DateTimeField(
-        null=True, help_text="first evidence of what is still to be notified"
-    )
-    next_due_at = models.DateTimeField(null=True, help_text="when that is notified")
+    next_due_at = models.DateTimeField(null=True, help_text="when its news is notified")
     last_notified_at = models.DateTimeField(null=True)
-    notices = models.PositiveIntegerField(default=0)
     recent = models.JSONField(default=list, help_text="when its last ten notices were made")
 
     objects: ClassVar = AlertGroupQuerySet.as_manager()

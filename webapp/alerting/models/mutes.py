@@ -1,9 +1,6 @@
-"""Silences: when nobody is notified of matching alerts."""
-
 from datetime import datetime
 from typing import Any, ClassVar, Self
 
-from django.conf import settings
 from django.db import models
 
 from webapp.lib.matchers import Matcher, as_entered, as_lines, from_json, named_cluster
@@ -20,8 +17,8 @@ class SilenceQuerySet(models.QuerySet["Silence"]):
 
 @scoped()
 class Silence(models.Model):
-    """From ``starts_at`` to ``ends_at``, which an early end changes. ``matchers``: a list of at
-    least one ``{"label", "operator", "value"}``; all must match.
+    """``matchers``: at least one ``{"label", "operator", "value"}``; all must match. An early end
+    changes ``ends_at``.
     """
 
     matchers = models.JSONField(default=list)
@@ -32,9 +29,6 @@ class Silence(models.Model):
         help_text="that its matchers name; who sees it, sees this",
     )
     reason = models.TextField()
-    author = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
-    )
     author_name = models.CharField(max_length=200, help_text="their name at that time")
     created_at = models.DateTimeField()
     ended_name = models.CharField(max_length=200, blank=True, help_text="who ended it early")
@@ -59,7 +53,7 @@ class Silence(models.Model):
 
     @property
     def pinned(self) -> str:
-        """The single cluster that its matchers name; empty if they may match alerts of several."""
+        """The only cluster that its matchers name; else empty."""
         return named_cluster(as_entered(self.matchers))
 
     @property

@@ -1,6 +1,3 @@
-"""Settings of a rule's alerts. The narrowest scope wins: job, then cluster, then all."""
-
-from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext
 
@@ -10,7 +7,7 @@ from webapp.lib.scoped_rows import scoped
 
 @scoped(also_of_all=True)
 class RuleSetting(models.Model):
-    """Empty columns inherit from the wider scope, at last from the default."""
+    """The narrowest scope wins: job, cluster, all. Empty columns inherit."""
 
     rule = models.CharField(max_length=64)
     cluster = models.CharField(max_length=100, blank=True, help_text="empty for all clusters")
@@ -31,9 +28,6 @@ class RuleSetting(models.Model):
     )
     hold_after_s = models.PositiveIntegerField(
         null=True, blank=True, help_text="gone so long before it is resolved"
-    )
-    author = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
     author_name = models.CharField(max_length=200, blank=True)
     changed_at = models.DateTimeField(auto_now=True)
@@ -60,13 +54,12 @@ class RuleSetting(models.Model):
 
     @property
     def scope(self) -> str:
-        if self.job_id:
-            return gettext("job %(job_name)s of %(cluster)s") % {
-                "job_name": self.job_name or self.job_id,
-                "cluster": self.cluster,
-            }
-        return (
-            gettext("cluster %(cluster)s") % {"cluster": self.cluster}
-            if self.cluster
-            else gettext("everywhere")
-        )
+        return scope_text(self.cluster, self.job_name or self.job_id)
+
+
+def scope_text(cluster: str, job: str) -> str:
+    if job:
+        return gettext("job %(job_name)s of %(cluster)s") % {"job_name": job, "cluster": cluster}
+    if cluster:
+        return gettext("cluster %(cluster)s") % {"cluster": cluster}
+    return gettext("everywhere")

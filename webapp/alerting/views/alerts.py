@@ -1,5 +1,3 @@
-"""Pages of alerts: the list with filters, one alert with its history, and people's actions."""
-
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, cast
@@ -9,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_POST
 
 from spark_jobs.diagnosis.finding_hosts import hosts_of
@@ -19,7 +17,7 @@ from webapp.accounts.kept_choices import back
 from webapp.accounts.roles import may_operate
 from webapp.alerting import actions, incident_actions
 from webapp.alerting.badges import badges, state_badge
-from webapp.alerting.choices import UNREACHABLE, AlertState, Mute
+from webapp.alerting.choices import UNREACHABLE, AlertState
 from webapp.alerting.filters import ANY_STATE, OPEN_STATE, AlertFilters
 from webapp.alerting.models import Alert
 from webapp.alerting.models.alert import AlertQuerySet
@@ -28,6 +26,7 @@ from webapp.alerting.notice_preview import notice_text
 from webapp.alerting.policies import Policies
 from webapp.alerting.troubles import folded, troubles, what_resolves
 from webapp.alerting.unnotified import why_nobody
+from webapp.delivery.badges import delivery_badge, meaning
 from webapp.delivery.models import Delivery
 from webapp.findings.badges import CONFIDENCE_MEANS, severity_badge
 from webapp.findings.choices import Severity
@@ -53,7 +52,6 @@ from webapp.lib.translations import gettext_lazy as _
 PAGE_SIZE = 25
 MOST_EVENTS = 200
 MOST_DELIVERIES = 50
-MOST_BESIDE = 12
 STATES = {
     OPEN_STATE: _("open"),
     AlertState.FIRING: _("firing"),
@@ -76,7 +74,6 @@ def alerts(request: HttpRequest) -> HttpResponse:
         "filters": filters,
         "state": state,
         "state_words": STATES.get(state, ""),
-        "newest_first": filters.keys is filters.order,
         "filter_form": filter_form(
             request,
             filters,
@@ -113,47 +110,21 @@ def alert(request: HttpRequest, uid: str) -> HttpResponse:
 @operators_only
 @require_POST
 def acknowledge(request: HttpRequest) -> HttpResponse:
-    """Acknowledge the ticked alerts, or ``only`` one; with ``take_back``, take the acknowledgement
-    back.
-    """
+    """The ticked alerts, or ``only`` one."""
     only = request.POST.get("only")
-    uids = [
-        uid[:40].replace("\x00", "") for uid in ([only] if only else request.POST.getlist("uid"))
-    ][: actions.AT_ONCE]
+    chosen = [only] if only else request.POST.getlist("uid")
+    uids = [uid[:40].replace("\x00", "") for uid in chosen[: actions.AT_ONCE]]
     now = timezone.now()
     user, comment = request.user, request.POST.get("comment", "")
     if not uids:
         messages.warning(request, gettext("No alert was chosen."))
     elif "take_back" in request.POST:
-        done = actions.take_back(uids, request.user, now)
-        messages.success(
-            request,
-            ngettext(
-                "%(count)s alert waiting for somebody again.",
-                "%(count)s alerts waiting for somebody again.",
-                done,
-            )
-            % {"count": f"{done:,}"},
-        )
+        actions.take_back(uids, user, now)
     else:
         # A row of the list is a trouble: its later alerts are acknowledged with it.
         done = _with_incidents(uids, user, comment, now) if "troubles" in request.POST else 0
         done += actions.acknowledge(uids, user, comment, now)
-        if done:
-            messages.success(
-                request,
-                ngettext(
-                    "%(count)s alert acknowledged in your name; the next notification is sent when "
-                    "resolved.",
-                    (
-                        "%(count)s alerts acknowledged in your name; the next notification is sent "
-                        "when resolved."
-                    ),
-                    done,
-                )
-                % {"count": f"{done:,}"},
-            )
-        else:
+        if not done:
             messages.warning(
                 request, gettext("Nothing to acknowledge: somebody was quicker, or it is resolved.")
             )
@@ -189,21 +160,14 @@ def _about(request: HttpRequest, shown: Alert) -> dict[str, Any]:
         .order_by("-id")
     )
     deliveries = list(of_alert[:MOST_DELIVERIES])
-    muted_count, muted = (
-        muted_names([shown.pk]).get(shown.pk, (0, ())) if shown.rule == UNREACHABLE else (0, ())
-    )
-    beside = (
-        Alert.objects.of_job(shown.cluster, shown.job_id)
-        .open()
-        .exclude(pk=shown.pk)
-        .order_by("-severity_rank", "-id")
-    )
+    mutes_others = [shown.pk] if shown.rule == UNREACHABLE else []
+    muted_count, muted = muted_names(mutes_others).get(shown.pk, (0, ()))
     until = shown.ends_at or now
     incident = Incident.objects.filter(uid=shown.incident_id or "").first()
     notice = notice_text(shown, deliveries, now)
     return {
         "alert": shown,
-        "said": described,
+        "described": described,
         "finding": finding,
         "rule": rule,
         "runbook": runbook(rule.id) if rule else [],
@@ -221,18 +185,13 @@ def _about(request: HttpRequest, shown: Alert) -> dict[str, Any]:
         "figures": figures(described.evidence),
         "confidence_means": CONFIDENCE_MEANS.get(shown.confidence, ""),
         "events": list(shown.events.order_by("-id")[:MOST_EVENTS]),
-        "deliveries": deliveries,
+        "deliveries": [(row, delivery_badge(row), meaning(row.last_error)) for row in deliveries],
         "unnotified": None if deliveries else why_nobody([shown], now),
         "muted_count": muted_count,
         "muted": muted,
-        "muted_until": _muted_until(shown),
-        "beside": [(sibling, state_badge(sibling)) for sibling in beside[:MOST_BESIDE]],
+        "muted_until": shown.silence and shown.silence.ends_at,
         "silence_url": silence_address(
             shown.cluster, shown.job_name, shown.job_id, shown.rule, shown.subject
         ),
         "at_that_time": around(shown.starts_at, max(until, shown.starts_at)),
     }
-
-
-def _muted_until(shown: Alert) -> datetime | None:
-    return shown.silence.ends_at if shown.muted_by == Mute.SILENCE and shown.silence else None

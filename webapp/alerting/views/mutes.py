@@ -1,24 +1,18 @@
-"""Pages of silences: current, future and past ones; creating and ending them."""
-
 from typing import Any
 
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from webapp.accounts.guards import operators_only
 from webapp.alerting import actions
 from webapp.alerting.badges import mute_badge
-from webapp.alerting.choices import OPEN
 from webapp.alerting.forms import MOST_REASON, SilenceForm
 from webapp.alerting.models import Alert, Silence
-from webapp.lib.instants import minute_text
 from webapp.lib.keysets import KeysetColumn, page
 from webapp.lib.labels import matched_labels
-from webapp.lib.matchers import LONGEST_TEXT, BadMatcher, Matcher, match_each, parse_lines
+from webapp.lib.matchers import LONGEST_TEXT, BadMatcher, match_each, parse_lines
 from webapp.lib.refusals import ActionRefused, refusal_as_message
 from webapp.lib.row_numbers import row_number
 from webapp.lib.timeranges import absolute
@@ -64,11 +58,6 @@ def silence_new(request: HttpRequest) -> HttpResponse:
         except ActionRefused as refused:
             form.add_error(None, str(refused))
         else:
-            messages.success(
-                request,
-                gettext("Silenced until %(end)s. Alerts that still fire then are sent.")
-                % {"end": minute_text(end)},
-            )
             return redirect("silences")
     return render(
         request,
@@ -83,16 +72,13 @@ def silence_end(request: HttpRequest, pk: int) -> HttpResponse:
     silence = get_object_or_404(Silence, pk=row_number(pk))
     with refusal_as_message(request):
         actions.end_silence(silence, request.user, timezone.now())
-        messages.success(request, gettext("Ended in your name. Alerts that still fire are sent."))
     return redirect("silences")
 
 
 @operators_only
 @require_GET
 def matching(request: HttpRequest) -> HttpResponse:
-    """How many open alerts the matchers of a form would mute now; requested by htmx while they are
-    typed.
-    """
+    """How many open alerts a silence would mute now."""
     return render(request, "alerting/_matching.html", _preview(request.GET.get("matchers", "")))
 
 
@@ -101,22 +87,16 @@ def _preview(text: str) -> dict[str, Any]:
         matchers = parse_lines(text)
     except BadMatcher as error:
         return {"wrong": str(error)}
-    return (
-        {"matches": _matches(matchers), "has_matchers": bool(matchers)}
-        if matchers
-        else {"has_matchers": False}
-    )
-
-
-def _matches(matchers: tuple[Matcher, ...]) -> dict[str, Any]:
+    if not matchers:
+        return {}
     rows = (
-        Alert.objects.filter(state__in=OPEN)
+        Alert.objects.open()
         .order_by("-severity_rank", "-id")
         .defer("cause", "next_step", "evidence")[:MOST_LOOKED_AT]
     )
     matching = match_each(matchers, [matched_labels(row) for row in rows])
     alerts = [row for row, matches in zip(rows, matching, strict=True) if matches]
-    return {"count": len(alerts), "first": alerts[:SHOWN]}
+    return {"matching": {"count": len(alerts), "first": alerts[:SHOWN]}}
 
 
 def _matchers_of(request: HttpRequest) -> str:

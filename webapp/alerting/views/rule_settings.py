@@ -1,29 +1,24 @@
-"""Pages of rule settings: alerting and thresholds, with author and scope."""
-
 from typing import Any
 
 from django import forms
-from django.contrib import messages
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.translation import gettext
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from spark_jobs.diagnosis.registry import all_rules, all_thresholds
 from webapp.accounts.guards import operators_only
 from webapp.alerting import setting_actions
 from webapp.alerting.models import RuleSetting
-from webapp.alerting.notifications import pace
-from webapp.alerting.policies import HOLD_AFTER, HOLD_BEFORE, Policies
+from webapp.alerting.models.setting import scope_text
+from webapp.alerting.policies import Policies
 from webapp.findings.badges import severity_badge
 from webapp.findings.choices import Severity
 from webapp.findings.figures import figure_text
 from webapp.findings.models import ThresholdOverride
 from webapp.findings.thresholds import rows
 from webapp.fleet.models import Cluster, JobCurrent
-from webapp.lib.messages.rendering import localised
-from webapp.lib.refusals import ActionRefused
+from webapp.lib.refusals import ActionRefused, refusal_as_message
 from webapp.lib.row_numbers import row_number
 from webapp.lib.translations import gettext_lazy as _
 
@@ -31,7 +26,7 @@ MOST_LISTED = 500
 
 
 class RuleSettingForm(forms.Form):
-    """Empty fields inherit from the wider scope or the default."""
+    """Empty fields inherit."""
 
     severity = forms.ChoiceField(
         required=False,
@@ -74,13 +69,15 @@ def rule_settings(request: HttpRequest) -> HttpResponse:
             (row, severity_badge(row.severity) if row.severity else None) for row in set_rows
         ],
         "thresholds": [
-            (row, figure_text(row.value, units.get(row.key, "")), row.key.rpartition(".")[0])
+            (
+                row,
+                figure_text(row.value, units.get(row.key, "")),
+                row.key.rpartition(".")[0],
+                scope_text(row.cluster, row.job_name or row.job_id),
+            )
             for row in overrides
         ],
         "rules": all_rules().values(),
-        "pace": pace(),
-        "hold_before_s": HOLD_BEFORE.total_seconds(),
-        "hold_after_s": HOLD_AFTER.total_seconds(),
     }
     return render(request, "alerting/settings.html", context)
 
@@ -88,7 +85,6 @@ def rule_settings(request: HttpRequest) -> HttpResponse:
 @operators_only
 @require_http_methods(["GET", "POST"])
 def rule_setting(request: HttpRequest) -> HttpResponse:
-    """One rule in one scope."""
     parameters = request.POST if request.method == "POST" else request.GET
     rule, cluster, job_id = (
         parameters.get(name, "")[:100].replace("\x00", "") for name in ("rule", "cluster", "job_id")
@@ -123,18 +119,10 @@ def rule_setting(request: HttpRequest) -> HttpResponse:
     }
     if request.method == "POST" and form.is_valid():
         try:
-            wanted = setting_actions.checked(rule, cluster, job_id, form.cleaned_data)
-            setting_actions.save(wanted, request.user)
+            setting_actions.save(rule, cluster, job_id, form.cleaned_data, request.user)
         except ActionRefused as refused:
             form.add_error(None, str(refused))
         else:
-            messages.success(
-                request,
-                gettext(
-                    "%(title)s: saved %(scope)s; the next evaluation applies it to open alerts."
-                )
-                % {"title": localised(rule_definition.title), "scope": wanted.scope},
-            )
             return redirect("alert-settings")
     return render(request, "alerting/setting_form.html", context)
 
@@ -142,20 +130,14 @@ def rule_setting(request: HttpRequest) -> HttpResponse:
 @operators_only
 @require_POST
 def remove(request: HttpRequest, pk: int) -> HttpResponse:
-    row = get_object_or_404(RuleSetting, pk=row_number(pk))
-    setting_actions.remove(row)
-    messages.success(
-        request,
-        gettext("What was set for %(rule)s %(scope)s is removed.")
-        % {"rule": row.rule, "scope": row.scope},
-    )
+    setting_actions.remove(get_object_or_404(RuleSetting, pk=row_number(pk)))
     return redirect("alert-settings")
 
 
 @operators_only
 @require_POST
 def threshold_save(request: HttpRequest) -> HttpResponse:
-    """Save thresholds of one rule, for a job, a cluster or all; empty ones stay unchanged."""
+    """Empty ones stay unchanged."""
     cluster, job_id, rule = (
         request.POST.get(name, "")[:100].replace("\x00", "")
         for name in ("cluster", "job_id", "rule")
@@ -165,27 +147,13 @@ def threshold_save(request: HttpRequest) -> HttpResponse:
         for key, value in request.POST.items()
         if key.startswith(f"{rule}.") and value
     }
-    try:
-        saved = setting_actions.set_thresholds(values, cluster, job_id, request.user)
-    except ActionRefused as refused:
-        messages.error(request, str(refused))
-        return redirect("alert-settings")
-    messages.success(
-        request,
-        gettext("%(keys)s: saved; the next cycle uses it.")
-        % {"keys": ", ".join(row.key for row in saved)},
-    )
+    with refusal_as_message(request):
+        setting_actions.set_thresholds(values, cluster, job_id, request.user)
     return redirect("alert-settings")
 
 
 @operators_only
 @require_POST
 def threshold_remove(request: HttpRequest, pk: int) -> HttpResponse:
-    row = get_object_or_404(ThresholdOverride, pk=row_number(pk))
-    row.delete()
-    messages.success(
-        request,
-        gettext("%(key)s again has the value of the wider scope or the default.")
-        % {"key": row.key},
-    )
+    get_object_or_404(ThresholdOverride, pk=row_number(pk)).delete()
     return redirect("alert-settings")

@@ -1,4 +1,4 @@
-"""The type of formats: a pure function from a notice to one request, and a reader of the answer."""
+"""A format: a function from a notice to one request, and a reader of the answer."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -11,9 +11,7 @@ from webapp.delivery.notices import Notice
 
 @dataclass(frozen=True)
 class Addressee:
-    """The receiver. ``secrets`` for signatures, the newest first; ``credential``: issued by the
-    receiving system.
-    """
+    """``secrets`` sign, newest first; ``credential`` is the receiver's."""
 
     url: str
     message_id: str
@@ -24,7 +22,7 @@ class Addressee:
 
 @dataclass(frozen=True)
 class Outgoing:
-    """One POST. The address may contain a password, so it is not shown."""
+    """One POST."""
 
     url: str = field(repr=False)
     body: bytes = b""
@@ -33,8 +31,6 @@ class Outgoing:
 
 @dataclass(frozen=True)
 class Mail:
-    """One message with both bodies."""
-
     to: tuple[str, ...]
     subject: str
     text: str
@@ -52,9 +48,8 @@ def taken(body: bytes) -> str:
 
 @dataclass(frozen=True)
 class Format:
-    """``refused`` reads the body of a 2xx answer: "" if the notice was accepted, else why not.
-    ``keeps_state``: the receiver keeps the group's state, which an older notice after a newer one
-    would revert.
+    """``refused`` reads the body of a 2xx answer: "" if accepted, else a code. ``keeps_state``: an
+    older notice after a newer one would revert the receiver's state.
     """
 
     name: str
@@ -62,18 +57,15 @@ class Format:
     refused: Callable[[bytes], str] = taken
     keeps_state: bool = False
     for_machines: bool = False
-    """Weir creates a secret and signs. Machines get every alert of a notice, if needed in several
-    parts; people get the number of omitted ones.
-    """
+    """Weir signs. Machines get every alert, if needed in parts; people get a count of the rest."""
     credential: str = ""
-    """The form's name of the receiver's credential; "" if it has none."""
+    """Label of the receiver's credential; "" without one."""
     credential_required: bool = False
     default_url: str = ""
-    url_help: str = ""
 
 
 def json_body(document: Mapping[str, Any] | list[Any]) -> bytes:
-    """UTF-8, without characters that no receiver can read."""
+    """UTF-8, without NUL."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     return text.replace("\\u0000", "\\ufffd").encode(errors="replace")
 

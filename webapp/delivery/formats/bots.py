@@ -1,12 +1,9 @@
-"""What the chat bots of Feishu, DingTalk and WeCom share: they always answer 200, with the result
-in the body.
-"""
+"""Shared by bots that always answer 200 with the result in the body."""
 
 import json
 from collections.abc import Callable
 
-from webapp.delivery.formats.texts import evidence, line, mark, notes, since, where
-from webapp.delivery.notices import FIRING, NoticeAlert
+from webapp.delivery.formats.texts import line
 
 _WIDE = str.maketrans(
     {
@@ -24,8 +21,8 @@ _WIDE = str.maketrans(
 
 
 def widened(text: str) -> str:
-    """Replace characters of Markdown and tags by full-width forms: these dialects have no escape
-    that all clients support, and a name must neither mention people nor load a picture.
+    """Full-width forms of Markdown and tag characters: these dialects have no escape that all
+    clients support, and names must neither mention people nor load pictures.
     """
     return text.translate(_WIDE)
 
@@ -48,31 +45,3 @@ def code_is_zero(*names: str) -> Callable[[bytes], str]:
         return "" if code == 0 else f"code_{line(str(code), 40)}"
 
     return refused
-
-
-def plain_block(alert: NoticeAlert) -> str:
-    lines = [f"{mark(alert)}  {line(alert.title, 250)}", f"{where(alert)} · {since(alert)}"]
-    if alert.status == FIRING:
-        lines += [
-            line(alert.cause, 600),
-            f"Next: {line(alert.next_step, 400)}",
-            *evidence(alert, 3),
-        ]
-    return "\n".join(text for text in [*lines, *notes(alert)] if text)
-
-
-def markdown_block(alert: NoticeAlert) -> str:
-    """One alert in the Markdown that DingTalk and WeCom share, with a link to its page."""
-    title = widened(line(alert.title, 250))
-    link = alert.links.get("alert", "").replace("(", "%28").replace(")", "%29")
-    lines = [
-        f"**{mark(alert)}** " + (f"[{title}]({link})" if link else title),
-        widened(f"{where(alert)} · {since(alert)}"),
-    ]
-    if alert.status == FIRING:
-        lines += [
-            widened(line(alert.cause, 600)),
-            f"**Next:** {widened(line(alert.next_step, 400))}",
-        ]
-        lines += [f"- {widened(figure)}" for figure in evidence(alert, 3)]
-    return "\n".join(text for text in [*lines, *(widened(note) for note in notes(alert))] if text)

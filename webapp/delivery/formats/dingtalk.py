@@ -1,4 +1,4 @@
-"""Custom robots of DingTalk: Markdown, signed in the address if the robot requires it."""
+"""Robots of DingTalk: Markdown, optionally signed in the URL."""
 
 import base64
 import hashlib
@@ -7,25 +7,51 @@ from datetime import datetime
 from urllib.parse import quote
 
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
-from webapp.delivery.formats.bots import code_is_zero, markdown_block, widened
-from webapp.delivery.formats.texts import cut, cut_bytes, fitted
-from webapp.delivery.notices import Notice
+from webapp.delivery.formats.bots import code_is_zero, widened
+from webapp.delivery.formats.texts import (
+    cut,
+    cut_bytes,
+    evidence,
+    fitted,
+    line,
+    mark,
+    notes,
+    since,
+    where,
+)
+from webapp.delivery.notices import FIRING, Notice, NoticeAlert
 from webapp.delivery.titles import title_of
 from webapp.lib.translations import gettext_lazy as _
 
 MOST_BYTES = 15_000
-"""The robot takes 20,000 bytes in all."""
+"""Of 20,000 bytes."""
 
 
 def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     title = cut(title_of(notice), 120)
     # Its Markdown ignores a single line end unless two spaces precede it.
-    text = f"### Weir: {widened(title)}\n\n" + fitted(
-        notice, markdown_block, MOST_BYTES, _bytes
-    ).replace("\n", "  \n")
+    text = f"### Weir: {widened(title)}\n\n" + fitted(notice, _block, MOST_BYTES, _bytes).replace(
+        "\n", "  \n"
+    )
     message = {"title": f"Weir: {title}", "text": cut_bytes(text, MOST_BYTES)}
     document = {"msgtype": "markdown", "markdown": message, "at": {"isAtAll": False}}
     return Outgoing(signed_url(to.url, to.credential, at), json_body(document), JSON)
+
+
+def _block(alert: NoticeAlert) -> str:
+    title = widened(line(alert.title, 250))
+    link = alert.links.get("alert", "").replace("(", "%28").replace(")", "%29")
+    lines = [
+        f"**{mark(alert)}** " + (f"[{title}]({link})" if link else title),
+        widened(f"{where(alert)} · {since(alert)}"),
+    ]
+    if alert.status == FIRING:
+        lines += [
+            widened(line(alert.cause, 600)),
+            f"**Next:** {widened(line(alert.next_step, 400))}",
+        ]
+        lines += [f"- {widened(figure)}" for figure in evidence(alert, 3)]
+    return "\n".join(text for text in [*lines, *(widened(note) for note in notes(alert))] if text)
 
 
 def signed_url(url: str, secret: str, at: datetime) -> str:
@@ -50,5 +76,4 @@ FORMAT = Format(
     render,
     refused=code_is_zero("errcode"),
     credential=_("Signing key of the robot (if it checks signatures)"),
-    url_help="of the robot, with its access_token; anyone who has it can post",
 )

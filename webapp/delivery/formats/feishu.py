@@ -1,4 +1,4 @@
-"""Custom bots of Feishu and Lark: a card of plain text, signed if the bot requires it."""
+"""Bots of Feishu and Lark: a card of plain text, optionally signed."""
 
 import base64
 import hashlib
@@ -7,19 +7,29 @@ from datetime import datetime
 from typing import Any
 
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
-from webapp.delivery.formats.bots import code_is_zero, plain_block
-from webapp.delivery.formats.texts import cut, cut_bytes, fitted
-from webapp.delivery.notices import FIRING, Notice
+from webapp.delivery.formats.bots import code_is_zero
+from webapp.delivery.formats.texts import (
+    cut,
+    cut_bytes,
+    evidence,
+    fitted,
+    line,
+    mark,
+    notes,
+    since,
+    where,
+)
+from webapp.delivery.notices import FIRING, Notice, NoticeAlert
 from webapp.delivery.titles import leading, title_of
 from webapp.lib.translations import gettext_lazy as _
 
 MOST_BYTES = 18_000
-"""The bot takes 20 KB in all; the rest is for what stands around the text."""
+"""Of 20 KB."""
 _COLOURS = {"critical": "red", "warning": "orange", "info": "blue"}
 
 
 def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
-    text = cut_bytes(fitted(notice, plain_block, MOST_BYTES // 2, _json_bytes), MOST_BYTES // 2)
+    text = cut_bytes(fitted(notice, _block, MOST_BYTES // 2, _json_bytes), MOST_BYTES // 2)
     lead = leading(notice)
     elements: list[dict[str, Any]] = [
         {"tag": "div", "text": {"tag": "plain_text", "content": text}}
@@ -47,8 +57,19 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     )
 
 
+def _block(alert: NoticeAlert) -> str:
+    lines = [f"{mark(alert)}  {line(alert.title, 250)}", f"{where(alert)} · {since(alert)}"]
+    if alert.status == FIRING:
+        lines += [
+            line(alert.cause, 600),
+            f"Next: {line(alert.next_step, 400)}",
+            *evidence(alert, 3),
+        ]
+    return "\n".join(text for text in [*lines, *notes(alert)] if text)
+
+
 def signature(secret: str, timestamp_s: int) -> str:
-    """By the bot's documentation, the key is timestamp and secret, and the message is empty."""
+    """The key is timestamp and secret, the message is empty (the bot's documentation)."""
     return base64.b64encode(
         hmac.new(f"{timestamp_s}\n{secret}".encode(), b"", hashlib.sha256).digest()
     ).decode()
@@ -75,5 +96,4 @@ FORMAT = Format(
     render,
     refused=code_is_zero("code", "StatusCode"),
     credential=_("Signing key of the bot (if it checks signatures)"),
-    url_help="of the bot; anyone who has it can post",
 )

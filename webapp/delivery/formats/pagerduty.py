@@ -89,5 +89,4 @@ FORMAT = Format(
     credential=_("Integration (routing) key"),
     credential_required=True,
     default_url=URL,
-    url_help=f"empty for {URL}",
 )

@@ -1,5 +1,3 @@
-"""Every format by its name. Adding one: CONTRIBUTING, "A format of notices"."""
-
 from webapp.delivery.formats import (
     dingtalk,
     email,

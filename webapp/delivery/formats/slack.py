@@ -1,7 +1,4 @@
-"""Slack's incoming webhooks, as Block Kit.
-
-Names go through :func:`escaped`, so that they mention nobody.
-"""
+"""Slack's incoming webhooks (Block Kit)."""
 
 from datetime import datetime
 from typing import Any
@@ -27,27 +24,27 @@ _FORMATTING = str.maketrans({"*": "∗", "_": "_\u200b", "`": "ˋ", "~": "∼"})
 
 
 def escaped(text: str) -> str:
-    """Slack's three entities, and the signs of its formatting."""
-    return (
-        text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").translate(_FORMATTING)
-    )
+    """So that names mention nobody and format nothing."""
+    return _entities(text).translate(_FORMATTING)
+
+
+def _entities(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     title = title_of(notice)
     alerts, more = shown(notice)
-    blocks: list[dict[str, Any]] = [_header(title)]
-    blocks += [_section(_alert_text(alert)) for alert in alerts]
+    header = {"type": "plain_text", "text": cut(title, LONGEST_HEADER), "emoji": False}
+    blocks: list[dict[str, Any]] = [{"type": "header", "text": header}]
+    for alert in alerts:
+        text = {"type": "mrkdwn", "text": _alert_text(alert), "verbatim": True}
+        blocks.append({"type": "section", "text": text})
     summary = f"Weir · {counted(notice)}" + (f" · {more} more are not listed here" if more else "")
     blocks.append(
         {"type": "context", "elements": [{"type": "plain_text", "text": summary, "emoji": False}]}
     )
-    fallback = (
-        cut(title, LONGEST_FALLBACK // 2)
-        .replace("&", "&amp;")
-        .replace("<", "&lt;")
-        .replace(">", "&gt;")
-    )
+    fallback = _entities(cut(title, LONGEST_FALLBACK // 2))
     document = {
         "text": fallback,
         "blocks": blocks[:MOST_BLOCKS],
@@ -76,15 +73,4 @@ def _address(url: str) -> str:
     return url.replace("&", "&amp;").replace("<", "%3C").replace(">", "%3E").replace("|", "%7C")
 
 
-def _header(text: str) -> dict[str, Any]:
-    return {
-        "type": "header",
-        "text": {"type": "plain_text", "text": cut(text, LONGEST_HEADER), "emoji": False},
-    }
-
-
-def _section(text: str) -> dict[str, Any]:
-    return {"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": True}}
-
-
-FORMAT = Format("slack", render, url_help="the incoming webhook's; anyone who has it can post")
+FORMAT = Format("slack", render)

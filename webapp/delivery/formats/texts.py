@@ -1,4 +1,4 @@
-"""Texts that formats share, and cutting them to receivers' limits. Formats do the escaping."""
+"""Texts of formats and their limits. Formats escape."""
 
 from collections.abc import Callable, Iterator
 
@@ -7,18 +7,16 @@ from webapp.delivery.titles import one_line
 
 CUT = " … (cut)"
 MOST_SHOWN = 10
-"""Alerts written out in a message for people; the others are counted."""
+"""Alerts written out for people; others are counted."""
 
 SHAPES = {"critical": "▲", "warning": "◆", "info": "○"}
 
 
 def cut(text: str, most: int) -> str:
-    """At most ``most`` characters, with a mark if it was cut."""
     return text if len(text) <= most else text[: most - len(CUT)].rstrip() + CUT
 
 
 def cut_bytes(text: str, most: int) -> str:
-    """At most ``most`` bytes of UTF-8."""
     raw = text.encode(errors="replace")
     if len(raw) <= most:
         return raw.decode()
@@ -26,7 +24,6 @@ def cut_bytes(text: str, most: int) -> str:
 
 
 def line(text: str, most: int = 300) -> str:
-    """One line of ``most`` characters, whatever the text holds."""
     return cut(one_line(text), most)
 
 
@@ -56,7 +53,6 @@ def since(alert: NoticeAlert) -> str:
 
 
 def notes(alert: NoticeAlert) -> list[str]:
-    """Further notes for people on call, one sentence each."""
     sentences = []
     if alert.incident_title:
         sentences.append(f"It follows from: {line(alert.incident_title, 200)}")
@@ -108,7 +104,7 @@ def evidence(alert: NoticeAlert, most: int = 5) -> Iterator[str]:
 def fitted(
     notice: Notice, block: Callable[[NoticeAlert], str], most: int, size: Callable[[str], int] = len
 ) -> str:
-    """As many blocks as fit into ``most``, each after an empty line; then how many are missing."""
+    """Blocks that fit into ``most``, and how many are missing."""
     written, more = shown(notice)
     room = most - 80
     blocks: list[str] = []

@@ -1,4 +1,4 @@
-"""The outbox: one row per notice and endpoint, which commits with the alerts in it."""
+"""The outbox: one row per notice and endpoint, committed with its alerts."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -15,7 +15,7 @@ from webapp.work.models import CLOCK_SLACK
 
 ALWAYS_SENT = ("test", "endpoint_disabled")
 LEASE = timedelta(seconds=60)
-"""An attempt takes 15 s at most and then one short write; a holder that takes longer is gone."""
+"""An attempt takes 15 s at most, and one write."""
 
 
 class DeliveryQuerySet(models.QuerySet["Delivery"]):
@@ -30,9 +30,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return self.pending().filter(free, next_attempt_at__lte=now)
 
     def sendable(self, now: datetime) -> "DeliveryQuerySet":
-        """Due, and accepted by its endpoint: a disabled one only gets tests and the notice that it
-        is disabled, one that requested a pause gets nothing.
-        """
+        """Due; a disabled or paused endpoint gets only :data:`ALWAYS_SENT`."""
         takes = models.Q(endpoint__enabled=True) | models.Q(kind__in=ALWAYS_SENT)
         rested = (
             models.Q(endpoint__paused_until__isnull=True)
@@ -42,7 +40,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return self.due(now).filter(takes, rested)
 
     def endpoints_waiting(self, now: datetime) -> list[int]:
-        """Endpoints with sendable deliveries, the longest waiting first."""
+        """Longest waiting first."""
         waiting = (
             self.sendable(now)
             .order_by()
@@ -52,7 +50,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return [row["endpoint_id"] for row in waiting.order_by("since", "endpoint_id")]
 
     def waiting_by_endpoint(self, endpoints: Collection[int]) -> dict[int, int]:
-        """The number of waiting deliveries by endpoint; endpoints without any are missing."""
+        """Endpoints without any are missing."""
         waiting = (
             self.pending()
             .filter(endpoint__in=endpoints)
@@ -63,7 +61,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return {row["endpoint_id"]: row["waiting"] for row in waiting}
 
     def claim(self, pks: Collection[int], holder: str, now: datetime) -> int:
-        """Claim those of ``pks`` that are still due; ``holder`` is unique. Returns how many."""
+        """Those of ``pks`` that are still due; ``holder`` is unique. Returns how many."""
         if not pks:
             return 0
         return (
@@ -73,7 +71,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         )
 
     def held_by(self, holder: str) -> "list[Delivery]":
-        """In the order they were made."""
+        """Oldest first."""
         return list(
             self.pending()
             .filter(leased_by=holder, lease_until__isnull=False)
@@ -82,8 +80,8 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         )
 
     def mend(self, now: datetime) -> int:
-        """Correct instants in the far future, from a clock that was set back since: such deliveries
-        become due, and leases end in their normal time. Returns the number of rows.
+        """After a clock was set back: deliveries in the far future become due, leases end normally.
+        Returns the number of rows.
         """
         latest, pending = now + CLOCK_SLACK, self.pending()
         last_tried = Attempt.objects.filter(
@@ -95,17 +93,18 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return mended + pending.filter(made_at__gt=latest).update(made_at=now, next_attempt_at=now)
 
     def release_from_the_dead(self) -> int:
-        held = self.pending().filter(lease_until__isnull=False).exclude(leased_by="")
-        holders = held.order_by().values_list("leased_by", flat=True).distinct()
+        leased = self.pending().filter(lease_until__isnull=False).exclude(leased_by="")
+        holders = leased.order_by().values_list("leased_by", flat=True).distinct()
         gone = [holder for holder in holders if is_dead(holder)]
-        return held.filter(leased_by__in=gone).update(lease_until=None, leased_by="") if gone else 0
+        return (
+            leased.filter(leased_by__in=gone).update(lease_until=None, leased_by="") if gone else 0
+        )
 
 
 @scoped()
 class Delivery(models.Model):
-    """The row decides; a task is only a hint. ``uid`` is the ``webhook-id``, the same in all
-    retries and replays. A holder has a lease until ``lease_until``; ``fence`` grows with every
-    claim, so that writes of a former holder are refused.
+    """``uid`` is the ``webhook-id``, the same in retries and replays. A holder has a lease until
+    ``lease_until``; ``fence`` grows with every claim, so that writes of former holders are refused.
     """
 
     uid = models.CharField(max_length=64, unique=True)
@@ -117,7 +116,6 @@ class Delivery(models.Model):
     kind = models.CharField(max_length=24)
     group = models.CharField(max_length=300)
     cluster = models.CharField(max_length=100, blank=True)
-    status = models.CharField(max_length=16)
     title = models.CharField(max_length=300)
     payload = models.TextField(help_text="the notice as JSON, as it is sent to this endpoint")
     made_at = models.DateTimeField()
@@ -136,11 +134,7 @@ class Delivery(models.Model):
     ended_at = models.DateTimeField(
         null=True, help_text="when it was delivered, or failed for the last time"
     )
-    last_status = models.PositiveIntegerField(null=True)
     last_error = models.CharField(max_length=300, blank=True)
-    replays = models.PositiveIntegerField(default=0)
-    replayed_at = models.DateTimeField(null=True)
-    replayed_by = models.CharField(max_length=200, blank=True)
 
     objects: ClassVar = DeliveryQuerySet.as_manager()
 
@@ -179,8 +173,6 @@ class Delivery(models.Model):
 
 @scoped_as("delivery.Delivery", by="delivery")
 class DeliveryAlert(models.Model):
-    """Which alerts a delivery contains, so that an alert finds its deliveries."""
-
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="alerts")
     alert_uid = models.CharField(max_length=64)
 
@@ -193,14 +185,11 @@ class DeliveryAlert(models.Model):
 
 @scoped_as("delivery.Delivery", by="delivery")
 class Attempt(models.Model):
-    """One finished attempt to deliver. An attempt of a killed worker has no row, and is repeated
-    under the same id.
-    """
+    """A finished attempt; one of a killed worker has no row and is repeated under the same id."""
 
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="tried")
     number = models.PositiveIntegerField()
     at = models.DateTimeField()
-    request_id = models.CharField(max_length=64, help_text="sent along, for the receiver's log")
     status = models.PositiveIntegerField(null=True)
     error = models.CharField(
         max_length=64, blank=True, help_text="a code; empty where it was taken"

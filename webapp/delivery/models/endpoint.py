@@ -1,8 +1,5 @@
-"""A receiver of alerts: its address, its format, and which alerts it gets."""
-
 from datetime import datetime
 
-from django.conf import settings
 from django.db import models
 
 from webapp.config import encryption
@@ -15,7 +12,7 @@ from webapp.lib.scoped_rows import fleet_wide
 
 @fleet_wide()
 class Endpoint(models.Model):
-    """Addresses are encrypted for all formats: those of chat bots contain a password."""
+    """Addresses are encrypted: those of chat bots contain a password."""
 
     name = models.CharField(max_length=100, unique=True)
     format = models.CharField(max_length=16, choices=FormatName.choices, default=FormatName.WEIR)
@@ -51,13 +48,6 @@ class Endpoint(models.Model):
     paused_until = models.DateTimeField(
         null=True, editable=False, help_text="it asked for a pause (retry-after)"
     )
-    created_at = models.DateTimeField(auto_now_add=True)
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, editable=False, on_delete=models.SET_NULL
-    )
-    created_name = models.CharField(max_length=200, blank=True, editable=False)
-    changed_at = models.DateTimeField(auto_now=True)
-    changed_name = models.CharField(max_length=200, blank=True, editable=False)
 
     class Meta:
         ordering = ["name"]
@@ -67,7 +57,7 @@ class Endpoint(models.Model):
 
     @property
     def url(self) -> str:
-        """The decrypted address, only for sending."""
+        """Decrypted, only for sending."""
         return encryption.decrypt(self.url_encrypted) if self.url_encrypted else ""
 
     @property
@@ -83,7 +73,7 @@ class Endpoint(models.Model):
         return SEVERITY_RANK[Severity(self.min_severity)]
 
     def secrets_at(self, now: datetime) -> tuple[str, ...]:
-        """All current signing secrets, the newest first."""
+        """Current signing secrets, newest first."""
         previous = self.previous_secret_until is not None and now < self.previous_secret_until
-        kept = [self.secret_encrypted, self.previous_secret_encrypted if previous else ""]
-        return tuple(encryption.decrypt(text) for text in kept if text)
+        current = [self.secret_encrypted, self.previous_secret_encrypted if previous else ""]
+        return tuple(encryption.decrypt(text) for text in current if text)

@@ -1,5 +1,3 @@
-"""Pages of deliveries: the log with filters, one delivery with its attempts, and replays."""
-
 import json
 from typing import Any
 
@@ -17,14 +15,16 @@ from webapp.delivery.badges import delivery_badge, meaning
 from webapp.delivery.choices import DeliveryState
 from webapp.delivery.filters import DeliveryFilters
 from webapp.delivery.models import Delivery, Endpoint
-from webapp.lib import timeranges
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, capped_count, filter_form
 from webapp.lib.refusals import refusal_as_message
+from webapp.lib.row_numbers import row_number
 
 DELIVERIES_A_PAGE = 50
 MOST_ATTEMPTS = 100
-REPLAYABLE = {"dead": ("dead",), "delivered": ("delivered",), "all": tuple(orders.ENDED)}
+WATCHED_S = 30
+"""A retry later than this need not be watched."""
+MOST_SHOWN_CHARS = 100_000
 
 
 @require_GET
@@ -52,45 +52,34 @@ def deliveries(request: HttpRequest) -> HttpResponse:
 @require_GET
 def delivery(request: HttpRequest, uid: str) -> HttpResponse:
     shown = _delivery(uid)
-    return render(request, "delivery/delivery.html", {**_state(request, shown), **_notice(shown)})
-
-
-@require_GET
-def progress(request: HttpRequest, uid: str) -> HttpResponse:
-    return render(request, "delivery/_attempts.html", _state(request, _delivery(uid)))
+    page = render(request, "delivery/delivery.html", {**_state(request, shown), **_notice(shown)})
+    waits_s = (shown.next_attempt_at - timezone.now()).total_seconds()
+    if shown.state == DeliveryState.PENDING and waits_s < WATCHED_S:
+        page["Refresh"] = "2"
+    return page
 
 
 @operators_only
 @require_POST
 def replay(request: HttpRequest, uid: str) -> HttpResponse:
     with refusal_as_message(request):
-        orders.replay(_delivery(uid), request.user.get_username(), timezone.now())
+        orders.replay(_delivery(uid), timezone.now())
         messages.success(request, gettext("It is sent again, under the same id."))
     return redirect("delivery", uid)
 
 
 @operators_only
 @require_POST
-def replay_range(request: HttpRequest) -> HttpResponse:
-    now, entered = timezone.now(), timeranges.absolute(request.POST)
-    chosen = entered.get("endpoint", "")
-    number = int(chosen) if chosen.isascii() and chosen.isdigit() and len(chosen) < 18 else 0
-    endpoint = get_object_or_404(Endpoint, pk=number) if chosen else None
-    try:
-        since = timeranges.instant(entered.get("from", ""), now)
-        until = timeranges.instant(entered.get("to", "") or "now", now)
-        states = REPLAYABLE.get(entered.get("which", ""), REPLAYABLE["dead"])
-        count = orders.replay_range(
-            since, until, states, request.user.get_username(), now, endpoint
-        )
-    except ValueError as error:
-        messages.error(request, str(error))
-    else:
+def replay_dead(request: HttpRequest) -> HttpResponse:
+    pk = request.POST.get("endpoint", "")
+    endpoint = get_object_or_404(Endpoint, pk=row_number(pk) if pk.isdecimal() else 0)
+    with refusal_as_message(request):
+        count = orders.replay_dead(endpoint, timezone.now())
         messages.success(
             request,
             gettext("%(count)s deliveries are sent again.") % {"count": f"{count:,}"}
             if count
-            else gettext("There is nothing of that kind in this time."),
+            else gettext("No delivery is dead."),
         )
     return redirect("deliveries")
 
@@ -102,31 +91,26 @@ def _delivery(uid: str) -> Delivery:
 
 
 def _state(request: HttpRequest, shown: Delivery) -> dict[str, Any]:
-    now = timezone.now()
     attempts = list(shown.tried.order_by("-id")[:MOST_ATTEMPTS])
     return {
         "delivery": shown,
         "badge": delivery_badge(shown),
         "attempts": [(attempt, meaning(attempt.error)) for attempt in attempts],
         "means": meaning(shown.last_error),
-        # A retry hours from now need not be watched.
-        "soon": shown.state == DeliveryState.PENDING
-        and (shown.next_attempt_at - now).total_seconds() < 30,
         "may_replay": may_operate(request.user)
         and shown.state in orders.ENDED
         and (shown.endpoint.enabled or bool(shown.mail_to)),
     }
 
 
-def _notice(shown_row: Delivery) -> dict[str, Any]:
+def _notice(shown: Delivery) -> dict[str, Any]:
     try:
-        payload = json.loads(shown_row.payload)
+        notice = json.loads(shown.payload)
     except ValueError:
-        return {"payload": shown_row.payload[:100_000], "alerts": ()}
-    shown = json.dumps(payload, indent=2, ensure_ascii=False)
+        return {"payload": shown.payload[:MOST_SHOWN_CHARS], "alerts": ()}
+    payload = json.dumps(notice, indent=2, ensure_ascii=False)
     return {
-        "payload": shown[:100_000],
-        "is_cut": len(shown) > 100_000,
-        "alerts": payload.get("alerts", ())[:20],
-        "notice": payload,
+        "payload": payload[:MOST_SHOWN_CHARS],
+        "alerts": notice.get("alerts", ())[:20],
+        "notice": notice,
     }

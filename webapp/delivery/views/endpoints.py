@@ -1,7 +1,3 @@
-"""Pages of endpoints: receivers, whether they work, and actions."""
-
-from typing import Any
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -90,10 +86,10 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @never_cache
 def rotate(request: HttpRequest, pk: int) -> HttpResponse:
-    """The answer is the only page that ever shows the secret."""
+    """Only this answer shows the secret."""
     shown = _endpoint(pk)
     try:
-        secret = orders.rotate(shown, request.user.get_username(), timezone.now())
+        secret = orders.rotate(shown, timezone.now())
     except ActionRefused as refused:
         messages.error(request, str(refused))
         return redirect("endpoint", pk)
@@ -104,7 +100,6 @@ def rotate(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_POST
 def test(request: HttpRequest, pk: int) -> HttpResponse:
-    """The delivery's page shows how it went."""
     return redirect(
         "delivery",
         orders.request_test(_endpoint(pk), request.user.get_username(), timezone.now()).uid,
@@ -114,22 +109,11 @@ def test(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_POST
 def switch(request: HttpRequest, pk: int) -> HttpResponse:
-    shown, name, now = _endpoint(pk), request.user.get_username(), timezone.now()
+    shown = _endpoint(pk)
     if "enable" in request.POST:
-        orders.enable(shown, name, now)
-        messages.success(
-            request,
-            gettext(
-                "%(name)s is notified of alerts again. What it missed can be replayed on the page "
-                "of deliveries."
-            )
-            % {"name": shown.name},
-        )
+        orders.enable(shown)
     else:
-        orders.disable_by_hand(shown, name, now)
-        messages.success(
-            request, gettext("%(name)s is disabled; it is not notified.") % {"name": shown.name}
-        )
+        orders.disable_by_hand(shown, request.user.get_username(), timezone.now())
     return redirect("endpoint", pk)
 
 
@@ -153,7 +137,7 @@ def _form(request: HttpRequest, shown: Endpoint) -> HttpResponse:
     form = EndpointForm(request.POST or None, endpoint=shown)
     if request.method == "POST" and form.is_valid():
         try:
-            secret = enter(shown, form.entered(), addresses.policy(), request.user)
+            secret = enter(shown, form.entered(), addresses.policy())
         except InputRefused as error:
             form.refuse(error.fields)
         else:
@@ -167,11 +151,7 @@ def _form(request: HttpRequest, shown: Endpoint) -> HttpResponse:
                 % {"name": shown.name},
             )
             return redirect("endpoint", shown.pk)
-    context: dict[str, Any] = {
-        "form": form,
-        "endpoint": shown if shown.pk else None,
-        "mail_missing": not mail.is_configured(),
-    }
+    context = {"form": form, "endpoint": shown if shown.pk else None}
     return render(request, "delivery/endpoint_form.html", context)
 
 

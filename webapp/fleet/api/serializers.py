@@ -1,5 +1,3 @@
-"""Clusters, jobs and their events as JSON. Names include units."""
-
 from typing import Any
 
 from rest_framework import serializers
@@ -15,8 +13,7 @@ from webapp.fleet.models import (
     SourceReading,
 )
 from webapp.fleet.models.job import HEAVY
-from webapp.fleet.unknown_causes import UnknownCause, UnknownCausesFound
-from webapp.fleet.unread_lines import UnreadLines, UnreadLinesFound
+from webapp.fleet.unrecognised import UnknownCause, UnreadLines, Unrecognised
 from webapp.lib.api.served import ServedSerializer
 
 
@@ -89,7 +86,7 @@ class JobSerializer(ServedSerializer[JobCurrent]):
         exclude = ("id", "trouble", *HEAVY)
 
     def to_representation(self, instance: JobCurrent) -> dict[str, Any]:
-        """As on pages: a job with unknown state has no health, whatever it was when last judged."""
+        """A job of unknown state has no health."""
         shown: dict[str, Any] = super().to_representation(instance)
         if shown["status"] in (UNKNOWN_STATUS, UNWATCHED_STATUS):
             shown |= {"health": None, "health_state": HealthState.UNKNOWN}
@@ -107,10 +104,13 @@ class UnreadLinesSerializer(serializers.Serializer[UnreadLines]):
     example = serializers.CharField(help_text="the newest line, without secrets")
 
 
-class UnreadLinesFoundSerializer(serializers.Serializer[UnreadLinesFound]):
+class UnrecognisedSerializer(serializers.Serializer[Unrecognised[Any]]):
     since = serializers.DateTimeField()
-    counted = serializers.IntegerField(help_text="lines that were looked at, the newest")
-    cut = serializers.BooleanField(help_text="whether there are more lines or groups")
+    counted = serializers.IntegerField(help_text="the newest ones that were looked at")
+    cut = serializers.BooleanField(help_text="whether there are more, or more groups")
+
+
+class UnreadLinesFoundSerializer(UnrecognisedSerializer):
     groups = UnreadLinesSerializer(many=True, help_text="most lines first")
 
 
@@ -125,10 +125,7 @@ class UnknownCauseSerializer(serializers.Serializer[UnknownCause]):
     example = serializers.CharField(help_text="the newest one, without secrets")
 
 
-class UnknownCausesFoundSerializer(serializers.Serializer[UnknownCausesFound]):
-    since = serializers.DateTimeField()
-    counted = serializers.IntegerField(help_text="failures that were looked at, the newest")
-    cut = serializers.BooleanField(help_text="whether there are more failures or groups")
+class UnknownCausesFoundSerializer(UnrecognisedSerializer):
     groups = UnknownCauseSerializer(many=True, help_text="most failures first")
 
 

@@ -1,5 +1,3 @@
-"""Clusters and jobs over the API."""
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,8 +29,7 @@ from webapp.fleet.filters import (
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.fleet.models.cluster import SECRETS
 from webapp.fleet.models.job import HEAVY
-from webapp.fleet.unknown_causes import unknown_causes
-from webapp.fleet.unread_lines import unread_lines
+from webapp.fleet.unrecognised import unknown_causes, unread_lines
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.filter_sets import SORT
 from webapp.lib.keysets import KeysetColumn

@@ -328,7 +328,17 @@ class Migration(migrations.Migration):
                         validators=[webapp.fleet.validators.is_tenant],
                     ),
                 ),
-                ("metrics_interval_s", models.PositiveIntegerField(default=30)),
+                (
+                    "metrics_interval_s",
+                    models.PositiveIntegerField(
+                        default=30,
+                        validators=[
+                            django.core.validators.MinValueValidator(
+                                3, "Flink renews its metrics every 10 s at most; give 3 s or more."
+                            )
+                        ],
+                    ),
+                ),
                 (
                     "labels",
                     models.JSONField(
@@ -439,21 +449,12 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "sees",
-                    webapp.lib.messages.fields.MessagesField(
-                        blank=True,
-                        default=list,
-                        editable=False,
-                        help_text="what the last connection test could read",
-                    ),
-                ),
-                (
                     "misses",
                     webapp.lib.messages.fields.MessagesField(
                         blank=True,
                         default=list,
                         editable=False,
-                        help_text="what it could not, and why",
+                        help_text="what the last connection test could not read, and why",
                     ),
                 ),
             ],
@@ -651,7 +652,6 @@ class Migration(migrations.Migration):
                         models.F("id"),
                         name="job_by_name",
                     ),
-                    models.Index(models.F("cluster"), models.F("id"), name="job_by_cluster"),
                     models.Index(
                         django.db.models.functions.comparison.Coalesce(
                             models.F("state"), models.Value("")
@@ -675,13 +675,6 @@ class Migration(migrations.Migration):
                     ),
                     models.Index(
                         django.db.models.functions.comparison.Coalesce(
-                            models.F("checkpointed_bytes"), models.Value(-1)
-                        ),
-                        models.F("id"),
-                        name="job_by_uploaded",
-                    ),
-                    models.Index(
-                        django.db.models.functions.comparison.Coalesce(
                             models.F("recent_failed"), models.Value(-1)
                         ),
                         models.F("id"),
@@ -693,20 +686,6 @@ class Migration(migrations.Migration):
                         ),
                         models.F("id"),
                         name="job_by_pressure",
-                    ),
-                    models.Index(
-                        django.db.models.functions.comparison.Coalesce(
-                            models.F("restarts"), models.Value(-1)
-                        ),
-                        models.F("id"),
-                        name="job_by_restarts",
-                    ),
-                    models.Index(
-                        django.db.models.functions.comparison.Coalesce(
-                            models.F("orphan_bytes"), models.Value(-1)
-                        ),
-                        models.F("id"),
-                        name="job_by_orphans",
                     ),
                     models.Index(
                         django.db.models.functions.comparison.Coalesce(

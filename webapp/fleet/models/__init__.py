@@ -1,5 +1,3 @@
-"""Clusters, and what is known about their jobs."""
-
 from webapp.fleet.models.cluster import Cluster, RemovedCluster
 from webapp.fleet.models.discovery import SourceReading
 from webapp.fleet.models.events import RESTARTS_OF_MARK, JobAnnotation, JobException, LogEvent

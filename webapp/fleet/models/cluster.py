@@ -1,12 +1,10 @@
-"""A registered Flink cluster: addresses, sign-in, and the results of polling."""
-
 from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.core.validators import RegexValidator
+from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -33,7 +31,7 @@ from webapp.lib.translations import gettext_lazy as _
 from webapp.work.models import CLOCK_SLACK
 
 HOW_READ = frozenset({"metrics_interval_s", "time_zone", "log_layout"})
-"""Of the fields that people enter, those that change how something is read, not what."""
+"""Fields that change how a cluster is read, not what."""
 SILENCE = (
     "consecutive_failures",
     "consecutive_refusals",
@@ -51,20 +49,16 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
         return self.live().filter(enabled=True, left_at__isnull=True)
 
     def meant_to_run(self) -> Self:
-        """Clusters that the collector polls and that are not suspended: their silence counts."""
+        """Their silence counts."""
         return self.collected().exclude(operator_state=OperatorState.SUSPENDED)
 
     def mend(self, now: datetime) -> int:
-        """Sets ``last_success_at`` to now if it is in the future, after the clock was set back.
-        Returns the number of rows.
-        """
+        """After the clock was set back. Returns the number of rows."""
         ahead = self.live().filter(last_success_at__gt=now + CLOCK_SLACK)
         return ahead.update(last_success_at=now)
 
     def unseen(self, now: datetime) -> Self:
-        """Live clusters with unknown job states: unreachable, silent, paused, never seen, unlisted,
-        or without a JobManager by their operator.
-        """
+        """Live clusters whose jobs have an unknown state."""
         silent = models.Q(last_success_at__isnull=True) | models.Q(
             last_success_at__lt=now - silence_allowed()
         )
@@ -74,7 +68,7 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
         )
 
     def without_running_jobs(self) -> Self:
-        """Live clusters known only by a History Server, which reports ended jobs."""
+        """Known only by a History Server, which reports ended jobs."""
         logs = (
             ~models.Q(log_globs=[]) | ~models.Q(log_store_kind="") | models.Q(logs_are_pushed=True)
         )
@@ -83,16 +77,13 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
         )
 
     def free_shard(self) -> int:
-        """The first shard with room."""
         sizes = dict(self.collected().values_list("shard").annotate(size=models.Count("id")))
         return next(
             shard for shard in range(len(sizes) + 1) if sizes.get(shard, 0) < MAX_SHARD_SIZE
         )
 
     def register_recordings(self, names: set[str]) -> int:
-        """Registers clusters known only to the lake (imported without the web app) as recordings;
-        returns how many.
-        """
+        """Clusters that only the lake knows; returns how many."""
         removed = RemovedCluster.objects.filter(name__in=names)
         unknown = (
             names
@@ -108,7 +99,7 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
 
 @scoped(by="name")
 class Cluster(LogStoreFields):
-    """Its name is the key in all other tables and the lake, so it never changes."""
+    """The name is the key in the lake and other tables, so it never changes."""
 
     name = models.CharField(
         max_length=100,
@@ -195,7 +186,14 @@ class Cluster(LogStoreFields):
         validators=[is_tenant],
         help_text=_("of Mimir, Cortex or Thanos, where it holds series of several"),
     )
-    metrics_interval_s = models.PositiveIntegerField(default=30)
+    metrics_interval_s = models.PositiveIntegerField(
+        default=30,
+        validators=[
+            MinValueValidator(
+                3, _("Flink renews its metrics every 10 s at most; give 3 s or more.")
+            )
+        ],
+    )
 
     labels = models.JSONField(
         default=dict,
@@ -261,14 +259,11 @@ class Cluster(LogStoreFields):
     sampling_reason = MessageField(
         blank=True, editable=False, help_text="why that is slower than asked for"
     )
-    sees = MessagesField(
+    misses = MessagesField(
         default=list,
         blank=True,
         editable=False,
-        help_text="what the last connection test could read",
-    )
-    misses = MessagesField(
-        default=list, blank=True, editable=False, help_text="what it could not, and why"
+        help_text="what the last connection test could not read, and why",
     )
 
     objects: ClassVar = ClusterQuerySet.as_manager()
@@ -341,7 +336,7 @@ class Cluster(LogStoreFields):
         return super().delete(*args, **kwargs)
 
     def source(self) -> ClusterSource:
-        """What the collector needs; only here are secrets decrypted."""
+        """Only here are secrets decrypted."""
         pulled = pulled_spool_of(self.name)
         store = self.log_store_source(str(pulled.folder))
         waiting = [
@@ -374,7 +369,7 @@ class Cluster(LogStoreFields):
 
     @property
     def shown_address(self) -> str:
-        """The first of its addresses; "" if it has only log files."""
+        """The first address; "" for log files only."""
         declared = [
             setting
             for source in source_registry.sources()
@@ -393,7 +388,7 @@ class Cluster(LogStoreFields):
 
     @property
     def operator_message(self) -> str:
-        """The operator's message in one line, or ""."""
+        """One line, or ""."""
         text = self.operator.get("sentence") if isinstance(self.operator, dict) else ""
         return text if isinstance(text, str) else ""
 
@@ -413,8 +408,8 @@ class Cluster(LogStoreFields):
 
     @property
     def missed_cycles(self) -> int:
-        """Successive polls without an answer, one a cycle at most. Clusters of an operator
-        disappear for a while at each upgrade.
+        """Successive polls without an answer, at most one a cycle. Operators restart clusters at
+        upgrades, so their refusals do not count.
         """
         if self.last_collected_at is None:
             return 0
@@ -456,16 +451,15 @@ ENTERED = tuple(
     for field in _FIELDS
     if field.editable and field.name not in {"id", "name", "kind", "enabled"}
 )
-"""What people enter of a cluster, but for its name and whatever is never shown."""
+"""Fields that people enter, except the name."""
 SECRETS = tuple(field.name for field in _FIELDS if field.name.endswith("_encrypted"))
-"""What is written and never shown."""
 READ_FIELDS = frozenset({*ENTERED, *SECRETS}) - HOW_READ
-"""What is read of a cluster, and as whom: changed by who sees the whole fleet alone."""
+"""Changed only by users of the whole fleet."""
 
 
 @scoped(by="name")
 class RemovedCluster(models.Model):
-    """A removed cluster, or one that left its source: late rows must not bring it back."""
+    """Late rows must not bring back a removed cluster."""
 
     name = models.CharField(max_length=100, unique=True)
     removed_at = models.DateTimeField(auto_now_add=True)
@@ -483,7 +477,7 @@ class RemovedCluster(models.Model):
 
 
 def _is_file(path: str) -> bool:
-    """False also for names that no file system allows."""
+    """False for names that no file system allows."""
     try:
         return Path(path).is_file()
     except (OSError, ValueError):

@@ -1,5 +1,3 @@
-"""The last reading of a source of clusters."""
-
 from datetime import datetime
 from typing import ClassVar, Self
 
@@ -12,16 +10,13 @@ from webapp.work.models import CLOCK_SLACK
 
 class SourceReadingQuerySet(models.QuerySet["SourceReading"]):
     def failing(self, since: datetime) -> Self:
-        """Sources whose last reading was incomplete."""
         return self.filter(
             models.Q(last_success_at__isnull=True) | models.Q(last_success_at__lt=since),
             last_error__isnull=False,
         )
 
     def mend(self, now: datetime) -> None:
-        """What was read by a clock that was set back since is due, and what succeeded by it did so
-        now at the latest.
-        """
+        """After a clock was set back: nothing stays in the future."""
         for name in ("last_read_at", "last_success_at"):
             ahead = self.filter(**{f"{name}__gt": now + CLOCK_SLACK})
             ahead.update(**{name: now, "due_at": now})

@@ -1,5 +1,3 @@
-"""Events of jobs: typed log events, exceptions, and chart annotations."""
-
 from django.db import models
 from django.db.models.fields.json import KT
 from django.db.models.functions import Cast, Coalesce
@@ -10,7 +8,7 @@ from webapp.lib.scoped_rows import scoped
 
 @scoped()
 class LogEvent(models.Model):
-    """Serving table ``log_event``: one typed event read from a log."""
+    """Serving table ``log_event``."""
 
     cluster = models.CharField(max_length=100)
     process = models.CharField(max_length=300)
@@ -60,7 +58,7 @@ class LogEvent(models.Model):
 
 @scoped()
 class JobException(models.Model):
-    """Serving table ``job_exception``: one root or concurrent exception of a job."""
+    """Serving table ``job_exception``: root and concurrent exceptions."""
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)
@@ -91,12 +89,12 @@ class JobException(models.Model):
 
 
 RESTARTS_OF_MARK = Coalesce(Cast(KT("detail__count"), models.BigIntegerField()), 1)
-"""A counter that rose by several between two answers left one mark."""
+"""A mark stands for several restarts if a counter rose by several."""
 
 
 @scoped()
 class JobAnnotation(models.Model):
-    """Serving table ``job_annotation``: an annotation on every chart of a job."""
+    """Serving table ``job_annotation``: marks on charts."""
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)

@@ -1,5 +1,3 @@
-"""One row per job: what the fleet page shows and sorts by."""
-
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -21,16 +19,14 @@ OVER = models.Q(terminal=True) | models.Q(state=NOT_LISTED)
 as of one that runs: what may be deleted is proven by ``terminal`` alone.
 """
 HEAVY = ("graph", "configuration", "checkpoint_config")
-"""Columns of jobs that no list shows."""
 
 
 class JobCurrentQuerySet(models.QuerySet["JobCurrent"]):
     def newest_attempts(self) -> Self:
-        """One row a job: its newest attempt."""
         return self.filter(is_newest_attempt=True)
 
     def called(self, cluster: str, job: str) -> "list[JobCurrent]":
-        """The job of a cluster with this id, else those with this name, two at most."""
+        """By id, else by name, at most two."""
         of_cluster = self.filter(cluster=cluster)
         by_id = list(of_cluster.filter(job_id=job))
         return by_id or list(of_cluster.newest_attempts().filter(name=job)[:2])
@@ -38,10 +34,8 @@ class JobCurrentQuerySet(models.QuerySet["JobCurrent"]):
     def with_status(
         self, now: datetime
     ) -> Any:  # a queryset of jobs; the type plugin does not let one filter by annotations
-        """Adds ``status``: the reported state, UNKNOWN, or UNWATCHED if its cluster was removed.
-
-        Ended jobs keep their state; recordings are judged at their recorded time. Other states are
-        known only if the cluster is seen and the job was seen and judged recently.
+        """Adds ``status``. Ended jobs keep their state; recordings are judged at their recorded
+        time. Other states are known only if the cluster is seen and the job was judged recently.
         """
         interval_s = settings.WEIR.judged_every_s + max(
             settings.WEIR.spark_interval_s, settings.WEIR.judged_every_s
@@ -71,11 +65,10 @@ class JobCurrentQuerySet(models.QuerySet["JobCurrent"]):
 
 @scoped()
 class JobCurrent(models.Model):
-    """Serving table ``job_current``; ``trouble`` and ``family`` are added by the loader (see
-    :mod:`webapp.fleet.trouble_score`, :mod:`webapp.fleet.families`), health and the worst finding by
-    :mod:`webapp.findings.job_judgements`, orphans by
-    :mod:`webapp.storage.auditing.fleet_orphan_bytes`, burn by
-    :mod:`webapp.growth.objective_evaluation`.
+    """Serving table ``job_current``. The loader adds ``trouble`` and ``family``,
+    :mod:`webapp.findings.job_judgements` health and worst finding,
+    :mod:`webapp.storage.auditing.fleet_orphan_bytes` orphans,
+    :mod:`webapp.growth.objective_evaluation` burn.
     """
 
     cluster = models.CharField(max_length=100)
@@ -206,7 +199,7 @@ class JobCurrent(models.Model):
 
     @property
     def health_badge(self) -> Badge:
-        """Badge of a job with ``status``: without a known state its health is unknown, too."""
+        """Of a job with ``status``; unknown without a known state."""
         if self.status in (UNKNOWN_STATUS, UNWATCHED_STATUS):
             return JOB_BADGES[self.status]
         return health_badge(self.health, self.health_state)

@@ -1,5 +1,3 @@
-"""The store (Loki, Elasticsearch, OpenSearch) of a cluster's logs: address, sign-in, progress."""
-
 from datetime import datetime
 
 from django.core.exceptions import ValidationError
@@ -19,7 +17,7 @@ from webapp.lib.messages.fields import MessageField
 from webapp.lib.translations import gettext_lazy as _
 
 MOST_BACKFILL_H = 720
-"""Loki answers for no longer range by default (``max_query_length``)."""
+"""Loki's default limit of a range (``max_query_length``)."""
 DEFAULT_BACKFILL_H = 24
 
 
@@ -73,7 +71,7 @@ class LogStoreFields(models.Model):
         abstract = True
 
     def check_log_store(self) -> None:
-        """Raises ``ValidationError`` if this kind of store needs a missing setting."""
+        """Raises ``ValidationError``."""
         kind = self.log_store_kind
         if not kind:
             return
@@ -96,7 +94,7 @@ class LogStoreFields(models.Model):
             raise ValidationError({"log_store_auth_user": gettext("This sign-in needs a user.")})
 
     def log_store_source(self, spool: str) -> LogStoreSource | None:
-        """What the collector needs; lines are written to the folder ``spool``."""
+        """``spool``: folder for lines."""
         if not self.log_store_kind:
             return None
         return LogStoreSource(
@@ -129,22 +127,8 @@ class LogStoreFields(models.Model):
     def log_store_badge(self) -> Badge:
         return LOG_STORE_BADGES[self.log_store_at(timezone.now())]
 
-    def log_store_history_at(self, now: datetime) -> float | None:
-        """Share of the requested time that was read, 0 to 1; ``None`` before the first line."""
-        if (
-            self.log_store_read_from is None
-            or self.log_store_read_to is None
-            or now <= self.log_store_read_from
-        ):
-            return None
-        return min(
-            1.0,
-            (self.log_store_read_to - self.log_store_read_from) / (now - self.log_store_read_from),
-        )
-
 
 def auth_of(scheme: str, user: str, encrypted: str) -> Auth | None:
-    """How to sign in; the secret is decrypted."""
     if not scheme:
         return None
     # a word of the same choices

@@ -1,5 +1,3 @@
-"""Starts of jobs, one row each."""
-
 from django.db import models
 
 from webapp.lib.scoped_rows import scoped

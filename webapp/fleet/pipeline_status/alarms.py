@@ -1,4 +1,4 @@
-"""Whether Weir itself runs, judged from rows without a worker: a dead one cannot report its death."""
+"""Whether Weir runs, judged from rows: a dead worker cannot report its death."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -17,11 +17,11 @@ SLACK = timedelta(seconds=2 * schedule.TICK_S)
 TICK = "tick"
 SILENCE = timedelta(seconds=MISSED_CYCLES * schedule.TICK_S) + SLACK
 UNREAD_FOR = timedelta(seconds=60)
-"""A source of clusters that is deployed again is no problem."""
+"""Grace for a source that is redeployed."""
 
 
 def problems(now: datetime) -> list[Problem]:
-    """Current problems, most basic first. Empty also if nothing was ever started."""
+    """Most basic first; empty if nothing was ever started."""
     rows = list(DueWork.objects.all())
     if not rows:
         return []
@@ -65,7 +65,6 @@ def problems(now: datetime) -> list[Problem]:
 
 
 def note_tick(now: datetime) -> None:
-    """Notes that beat and a worker live, and since when without a break."""
     last = Heartbeat.objects.filter(name=TICK).first()
     goes_on = last is not None and abs(now - last.at) <= SILENCE
     since = last.since if last is not None and goes_on and last.since else now
@@ -135,9 +134,7 @@ def _problem_of(row: DueWork, queue_taken_at: datetime | None, now: datetime) ->
 
 
 def record_alarms(alarms: list[Problem], now: datetime) -> None:
-    """Opens an alarm for every new problem and clears those that are over; others keep their
-    beginning.
-    """
+    """Open alarms for new problems, clear those that are over."""
     standing = {
         (alarm.code, alarm.subject): alarm
         for alarm in PipelineAlarm.objects.filter(cleared_at__isnull=True)

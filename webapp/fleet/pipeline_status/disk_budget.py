@@ -1,7 +1,4 @@
-"""Weir stops collecting before it fills a disk, and continues by itself when there is room again.
-It still processes collected data, which needs the remaining room. Nothing at all can be stored only
-below :data:`~webapp.fleet.pipeline_status.writability.LEAST_FREE_BYTES`.
-"""
+"""Collecting stops before a disk is full, and resumes by itself. Collected data is still processed."""
 
 import shutil
 from collections.abc import Iterator
@@ -17,13 +14,11 @@ from webapp.work.models import KeptSize, PipelineAlarm
 CODE = "disk.budget"
 KEPT = "kept"
 MORE_TO_RESUME = 1.1
-"""So much more than the limit has to be free, so that nothing stops and starts with every file."""
+"""So that collecting does not flap around the limit."""
 
 
 def disks() -> Iterator[tuple[Path, int]]:
-    """Each disk once, by the first of Weir's folders on it, with its free bytes. Object stores are
-    no disks.
-    """
+    """Each local disk once, with its free bytes."""
     known = set()
     homes = (settings.WEIR.home, Path(settings.WEIR.sqlite_file or settings.WEIR.home).parent)
     for folder in (
@@ -52,7 +47,8 @@ def problems() -> list[Problem]:
     listed = []
     least = settings.WEIR.least_free_mb * 1_000_000
     for folder, free_bytes in disks():
-        if free_bytes < least or (free_bytes < least * MORE_TO_RESUME and _is_stopped(str(folder))):
+        resumes = least * MORE_TO_RESUME
+        if free_bytes < least or (free_bytes < resumes and _is_stopped(str(folder))):
             detail = message(
                 "Nothing is collected: the disk of {folder:name} has {mb:text} free, and Weir "
                 "leaves {mb2:text} free (WEIR_LEAST_FREE_MB). It resumes by itself at "
@@ -60,25 +56,25 @@ def problems() -> list[Problem]:
                 folder=str(folder),
                 mb=_mb(free_bytes),
                 mb2=_mb(least),
-                mb3=_mb(least * MORE_TO_RESUME),
+                mb3=_mb(resumes),
             )
             listed.append(Problem(CODE, str(folder), detail))
-    most: float = settings.WEIR.most_kept_mb * 1_000_000
-    kept = kept_bytes() if most else 0
-    if most and (kept > most or (kept > most / MORE_TO_RESUME and _is_stopped(KEPT))):
-        detail = message(
-            "Nothing is collected: Weir stores {mb:text}, and may store {mb2:text} "
-            "(WEIR_MOST_KEPT_MB). It resumes by itself below {mb3:text}.",
-            mb=_mb(kept),
-            mb2=_mb(most),
-            mb3=_mb(most / MORE_TO_RESUME),
-        )
-        listed.append(Problem(CODE, KEPT, detail))
+    if most := settings.WEIR.most_kept_mb * 1_000_000:
+        stored, resumes = kept_bytes(), most / MORE_TO_RESUME
+        if stored > most or (stored > resumes and _is_stopped(KEPT)):
+            detail = message(
+                "Nothing is collected: Weir stores {mb:text}, and may store {mb2:text} "
+                "(WEIR_MOST_KEPT_MB). It resumes by itself below {mb3:text}.",
+                mb=_mb(stored),
+                mb2=_mb(most),
+                mb3=_mb(resumes),
+            )
+            listed.append(Problem(CODE, KEPT, detail))
     return listed
 
 
 def why_stopped() -> str:
-    """A sentence; "" if there is room."""
+    """ "" if there is room."""
     return next((problem.detail for problem in problems()), "")
 
 

@@ -1,11 +1,12 @@
-"""Freshness of the data on pages, and whether the pipeline runs."""
-
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.core.cache import cache
 from django.db.models import Count, Max
+from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext
 
 from webapp.fleet.freshness import late_before
@@ -22,8 +23,8 @@ CACHED_FOR_S = 5
 
 @dataclass(frozen=True)
 class PipelineStatus:
-    """``judged_to``: last judgement of all running jobs of answering clusters, shown on pages.
-    ``loaded_at``: last arrival of data. ``spark_at``: last cycle that found all of the lake loaded.
+    """``judged_to``: last judgement of running jobs of answering clusters. ``loaded_at``: last
+    arrival of data. ``spark_at``: last cycle that left nothing to load.
     """
 
     at: datetime
@@ -52,12 +53,12 @@ class PipelineStatus:
 
     @property
     def is_present(self) -> bool:
-        """Whether data counts as current: Weir runs, nothing is late, and every cluster answers."""
+        """Weir runs, nothing is late, every cluster answers."""
         return self.is_healthy and not self.unreachable_clusters
 
 
 def status(now: datetime) -> PipelineStatus:
-    """Read with six small queries. A user of some clusters sees only theirs."""
+    """Six small queries, within the reader's scope."""
     with (
         scopes.everything()
     ):  # whether Weir runs concerns everybody; what is wrong with it names clusters and roots
@@ -112,3 +113,8 @@ def recent_status() -> PipelineStatus:
     fresh = status(timezone.now())
     cache.set(CACHE_KEY, fresh, CACHED_FOR_S)
     return fresh
+
+
+def context(request: HttpRequest) -> dict[str, Any]:
+    """``pipeline_status`` in templates, read on first use."""
+    return {"pipeline_status": SimpleLazyObject(recent_status)}

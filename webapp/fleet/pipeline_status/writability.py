@@ -1,4 +1,4 @@
-"""Whether Weir can write. Checked without writing, so that pages wait for no lock."""
+"""Checked without writing, so that pages wait for no lock."""
 
 import os
 from pathlib import Path
@@ -11,11 +11,10 @@ from webapp.fleet.pipeline_status import disk_budget
 from webapp.fleet.pipeline_status.problems import Problem
 
 LEAST_FREE_BYTES = 16 << 20
-"""A cycle of a small fleet writes some megabytes; with less than this the next write fails."""
+"""The next write of a cycle may fail below this."""
 
 
 def problems() -> list[Problem]:
-    """A read-only database, each full disk of Weir's folders, and why collection stopped."""
     listed = []
     if _is_read_only():
         detail = message(

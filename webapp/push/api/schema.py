@@ -1,10 +1,8 @@
-"""How log shippers sign in, for the OpenAPI document."""
-
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 
 
 class PushTokenScheme(OpenApiAuthenticationExtension):
-    """Found by drf-spectacular once this module is loaded, which the API's addresses do."""
+    """drf-spectacular finds it once this module is loaded."""
 
     target_class = "webapp.push.authentication.PushTokenAuthentication"
     name = "push_token"

@@ -1,8 +1,6 @@
-"""Endpoints for log shippers (JSON records, OTLP, Loki's protocol) and for metric reporters."""
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
@@ -21,8 +19,7 @@ from webapp.lib.api.errors import ErrorAnswer
 from webapp.lib.api.exceptions import BodyTooLarge, NotInstalled
 from webapp.lib.api.lists import ERRORS
 from webapp.push.authentication import FromShipper, PushTokenAuthentication
-from webapp.push.models import PushToken
-from webapp.push.receiving import Busy, Reader, Received, receive, receive_metrics
+from webapp.push.receiving import Busy, Received, receive, receive_metrics
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -72,20 +69,12 @@ class PushView(APIView):
     permission_classes = [FromShipper]
     parser_classes: list[Any] = []
 
-    def received(self, request: Request, read: Reader) -> Received:
-        return self.kept(
-            request, lambda token, body, encoding: receive(token, body, encoding, read)
-        )
-
-    def kept(
-        self, request: Request, keep: Callable[[PushToken, IO[bytes] | None, str], Received]
+    def received(
+        self, request: Request, read: Callable[[bytes], Any], receive_by: Any = receive
     ) -> Received:
         try:
-            return keep(
-                cast(PushToken, request.auth),
-                request.stream,
-                request.headers.get("Content-Encoding", ""),
-            )
+            encoding = request.headers.get("Content-Encoding", "")
+            return cast(Received, receive_by(request.auth, request.stream, encoding, read))
         except TooLarge as error:
             raise BodyTooLarge(str(error)) from error
         except UnknownEncoding as error:
@@ -114,7 +103,6 @@ class JsonPushView(PushView):
 
 @contextmanager
 def _extra_otlp() -> Iterator[None]:
-    """A context for imports from the extra ``otlp``."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -168,9 +156,7 @@ class OtlpMetricsPushView(PushView):
             from ingest.pushed import otlp_metrics
         in_protobuf = _is_protobuf(request)
         read = otlp_metrics.from_protobuf if in_protobuf else otlp_metrics.from_json
-        self.kept(
-            request, lambda token, body, encoding: receive_metrics(token, body, encoding, read)
-        )
+        self.received(request, read, receive_metrics)
         return _answer_of(otlp_metrics.accepted(), in_protobuf=in_protobuf)
 
 

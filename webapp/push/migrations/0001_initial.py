@@ -34,18 +34,6 @@ class Migration(migrations.Migration):
                     models.PositiveBigIntegerField(default=0, editable=False, help_text="taken"),
                 ),
                 (
-                    "repeated",
-                    models.PositiveBigIntegerField(
-                        default=0, editable=False, help_text="lines that were there already"
-                    ),
-                ),
-                (
-                    "skipped",
-                    models.PositiveBigIntegerField(
-                        default=0, editable=False, help_text="records that are no line of a log"
-                    ),
-                ),
-                (
                     "last_problem",
                     webapp.lib.messages.fields.MessageField(
                         blank=True,

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ingest.flink_logs.patterns import KINDS
 from webapp.config.environment import PROJECT_DIR
 from webapp.findings import runbooks
 from webapp.findings.threshold_names import CONTEXT, all_words
+from webapp.lib.code_words import spaced
 from webapp.site.translations.extraction import Message, messages_in_code, messages_in_template
 
 LANGUAGE = "zh_Hans"
@@ -64,6 +66,9 @@ class Area:
                 for path in (PROJECT_DIR / folder).rglob("*.py")
             ):
                 yield from messages_in_code(str(path.relative_to(PROJECT_DIR)), path.read_text())
+        if self.name == "fleet":
+            for kind in (*KINDS, "exception"):
+                yield Message(spaced(kind), paths=["ingest/flink_logs/patterns.py"])
         if self.name == "findings":
             for path in sorted(runbooks.FOLDER.glob("*.md")):
                 yield from (

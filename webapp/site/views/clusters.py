@@ -25,7 +25,6 @@ from webapp.site import removal
 
 Row = tuple[Cluster, Badge]
 ROWS_SHOWN = 300
-LABELS_SHOWN = 12
 
 
 @require_GET
@@ -42,8 +41,6 @@ def clusters(request: HttpRequest) -> HttpResponse:
             row[0].name,
         )
     )
-    label_names = sorted({name for cluster, _badge in rows for name in cluster.labels})
-    by = request.GET.get("by", "")
     context = {
         "filters": filters,
         "filter_form": filter_form(
@@ -52,21 +49,9 @@ def clusters(request: HttpRequest) -> HttpResponse:
         "count": len(rows),
         "unseen": _count_unseen(rows),
         "shown": ROWS_SHOWN,
-        "groups": _groups(rows[:ROWS_SHOWN], by if by in label_names else ""),
-        "by": by,
-        "label_names": label_names[:LABELS_SHOWN],
+        "rows": rows[:ROWS_SHOWN],
     }
     return render(request, "fleet/clusters.html", context)
-
-
-def _groups(rows: list[Row], by: str) -> list[tuple[str, list[Row], int]]:
-    rows_by_group: dict[str, list[Row]] = {}
-    for row in rows:
-        rows_by_group.setdefault(row[0].labels.get(by, "") if by else "", []).append(row)
-    return [
-        (value, rows_by_group[value], _count_unseen(rows_by_group[value]))
-        for value in sorted(rows_by_group, key=lambda value: (not value, value))
-    ]
 
 
 @operators_only
@@ -81,7 +66,7 @@ def add(request: HttpRequest) -> HttpResponse:
         if "test" in request.POST:
             entries.mark_carried_out(request)
         else:
-            cluster.sees, cluster.misses = list(report.sees), list(report.misses)
+            cluster.misses = list(report.misses)
             try:
                 register(cluster)
             except (
@@ -124,7 +109,8 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
 def test(request: HttpRequest, name: str) -> HttpResponse:
     cluster = get_object_or_404(Cluster, name=name, kind=ClusterKind.LIVE)
     report = tried_connection(cluster)
-    _keep(cluster, report)
+    cluster.misses = list(report.misses)
+    cluster.save(update_fields=["misses"])
     _say(request, cluster, report)
     return redirect("clusters")
 
@@ -187,11 +173,6 @@ def remove_demo(request: HttpRequest) -> HttpResponse:
         else gettext("There is no demo here."),
     )
     return redirect("clusters")
-
-
-def _keep(cluster: Cluster, report: TestReport) -> None:
-    cluster.sees, cluster.misses = list(report.sees), list(report.misses)
-    cluster.save(update_fields=["sees", "misses"])
 
 
 def _say(request: HttpRequest, cluster: Cluster, report: TestReport) -> None:

@@ -12,10 +12,10 @@ from webapp.checkpoints.querysets import state_trends
 from webapp.findings.health_trends import health_trends
 from webapp.findings.reasons import reasons
 from webapp.fleet import demo
-from webapp.fleet.badges import HEALTH_GROUPS, STATUS_GROUPS, job_badge
+from webapp.fleet.badges import HEALTH_GROUPS, JOB_BADGES, job_badge
 from webapp.fleet.choices import UNWATCHED_STATUS
 from webapp.fleet.columns import FLEET_COLUMNS, headings
-from webapp.fleet.filters import FleetFilters
+from webapp.fleet.filters import JobFilters
 from webapp.fleet.groups import CLUSTER, FAMILY, MOST_SHOWN, groups
 from webapp.fleet.job_lookup import as_of
 from webapp.fleet.models import Cluster, JobCurrent
@@ -30,7 +30,7 @@ from webapp.site.demo_strip import stops
 
 PAGE_SIZE = 50
 ENDED = "ended"
-NAMES_ENDED = {"q", "name", "status", "state", "health", "health_state"}
+NAMES_ENDED = {"q", "status", "state", "health"}
 LABELS_OFFERED = 12
 EXPORT_COLUMNS = (
     "cluster",
@@ -68,7 +68,7 @@ EXPORT_COLUMNS = (
 def fleet(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     time_range = last_day(request, now)
-    filters = FleetFilters.from_page(request.GET, JobCurrent.objects.with_status(now))
+    filters = JobFilters.from_page(request.GET, JobCurrent.objects.with_status(now))
     demo.look()
     clusters = list(Cluster.objects.only("name", "kind", "labels"))
     counts = totals(filters.values.get("cluster", ""), now)
@@ -101,13 +101,13 @@ def fleet(request: HttpRequest) -> HttpResponse:
     return render(request, "fleet/fleet.html", context)
 
 
-def _shows_ended(filters: FleetFilters, counts: dict[str, int]) -> bool:
+def _shows_ended(filters: JobFilters, counts: dict[str, int]) -> bool:
     return filters.values.get("health") == ENDED or (
         not filters.is_narrowed and counts["total"] == counts[ENDED]
     )
 
 
-def _asked(filters: FleetFilters, counts: dict[str, int]) -> Any:
+def _asked(filters: JobFilters, counts: dict[str, int]) -> Any:
     jobs = filters.qs
     if _shows_ended(filters, counts) or NAMES_ENDED & filters.values.keys():
         return jobs
@@ -116,7 +116,7 @@ def _asked(filters: FleetFilters, counts: dict[str, int]) -> Any:
 
 def _jobs(
     request: HttpRequest,
-    filters: FleetFilters,
+    filters: JobFilters,
     jobs: Any,
     time_range: TimeRange,
     recorded: set[str],
@@ -152,7 +152,7 @@ def _jobs(
 def _controls(clusters: list[Cluster], label_names: list[str]) -> Iterator[Control]:
     names = [(cluster.name, cluster.name) for cluster in clusters]
     yield Control("cluster", "Cluster", [("", "All clusters"), *names])
-    statuses = [(group.slug, group.title) for group in STATUS_GROUPS.values()]
+    statuses = [(status, status) for status in JOB_BADGES]
     yield Control("status", "Status", [("", "Any status"), *statuses])
     yield Control("health", "Health", [("", "Any health"), *_health_options()])
     yield Control("q", "Name or job id", id="filter-search")
@@ -176,7 +176,7 @@ def _health_options() -> Iterator[tuple[str, str]]:
 def export(request: HttpRequest, form: str) -> HttpResponseBase:
     """All matching jobs in the page's order, streamed."""
     now = timezone.now()
-    filters = FleetFilters.from_page(request.GET, JobCurrent.objects.with_status(now))
+    filters = JobFilters.from_page(request.GET, JobCurrent.objects.with_status(now))
     filters.check()
     jobs = (
         _asked(filters, totals(filters.values.get("cluster", ""), now))

@@ -22,11 +22,9 @@ from webapp.alerting import incident_actions
 from webapp.alerting.badges import badges
 from webapp.alerting.badges import state_badge as alert_badge
 from webapp.alerting.models import Alert
-from webapp.alerting.notified import notifications
 from webapp.alerting.policies import Policies
-from webapp.alerting.troubles import folded, troubles, what_resolves
-from webapp.alerting.unnotified import Unnotified, why_nobody
-from webapp.alerting.without_alert import why_no_alert
+from webapp.alerting.troubles import folded, notifications, troubles, what_resolves
+from webapp.alerting.unnotified import Unnotified, why_no_alert, why_nobody
 from webapp.findings.badges import severity_badge
 from webapp.findings.choices import Severity
 from webapp.findings.list_controls import (

@@ -11,8 +11,7 @@ from django.utils import timezone
 from webapp.fleet.log_stores import log_stores
 from webapp.fleet.models import SourceReading
 from webapp.fleet.pipeline_status.status import status
-from webapp.fleet.unknown_causes import unknown_causes
-from webapp.fleet.unread_lines import unread_lines
+from webapp.fleet.unrecognised import unknown_causes, unread_lines
 from webapp.lib.keysets import page
 from webapp.work.filters import RunFilters, SkipFilters
 from webapp.work.models import (

@@ -1,4 +1,3 @@
-import json
 from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
@@ -31,9 +30,6 @@ class Command(PreparedCommand):
         parser.add_argument(
             "--days", type=int, default=90, help="days until it expires, 0 for never (default: 90)"
         )
-        parser.add_argument(
-            "--json", action="store_true", help="one JSON object instead of the bare token"
-        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         user = User.objects.filter(username=options["user"], is_active=True).first()
@@ -43,27 +39,11 @@ class Command(PreparedCommand):
             raise CommandError("--days must not be negative.", returncode=REFUSED)
         expires_at = timezone.now() + timedelta(days=options["days"]) if options["days"] else None
         try:
-            sees = (
-                grants.as_json(grants.parse("\n".join(options["sees"])))
-                if options["sees"]
-                else None
-            )
+            given = options["sees"]
+            sees = grants.as_json(grants.parse("\n".join(given))) if given else None
         except BadMatcher as wrong:
             raise CommandError(str(wrong), returncode=REFUSED) from None
-        token, text = ApiToken.objects.issue(
+        _token, text = ApiToken.objects.issue(
             user, options["name"], options["scope"], expires_at, sees
         )
-        if options["json"]:
-            expiry = expires_at.isoformat() if expires_at else None
-            self.stdout.write(
-                json.dumps(
-                    {
-                        "token": text,
-                        "prefix": token.prefix,
-                        "scope": token.scope,
-                        "expires_at": expiry,
-                    }
-                )
-            )
-        else:
-            self.stdout.write(text)
+        self.stdout.write(text)

@@ -7,7 +7,7 @@ from django.db import IntegrityError
 
 class Command(createsuperuser.Command):
     def handle(self, *args: Any, **options: Any) -> None:
-        """Django looks whether a name is taken before it folds some spellings (NFKC) into one."""
+        """Django checks whether a name is taken before NFKC folds spellings into one."""
         try:
             super().handle(*args, **options)
         except IntegrityError as error:

@@ -4,7 +4,6 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from webapp.accounts.models import User
-from webapp.accounts.users import rows
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.lib import grants
 from webapp.lib.matchers import BadMatcher
@@ -56,6 +55,5 @@ class Command(PreparedCommand):
                 )
             user.sees = None if options["everything"] else grants.as_json(matchers)
             user.save(update_fields=["sees"])
-        seen = rows.seen(user)
-        told = "everything" if seen is None else "; or ".join(seen) or "nothing"
+        told = "everything" if user.grants is None else "; or ".join(user.grants) or "nothing"
         self.stdout.write(f"{user.username} sees {told}")

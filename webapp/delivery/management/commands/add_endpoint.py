@@ -73,7 +73,7 @@ class Command(PreparedCommand):
             owner_email=options["owner"],
         )
         endpoint = Endpoint()
-        secret = enter(endpoint, entered, addresses.policy(), None)
+        secret = enter(endpoint, entered, addresses.policy())
         if options["json"]:
             self.stdout.write(
                 json.dumps({"id": endpoint.pk, "name": endpoint.name, "secret": secret})
@@ -90,7 +90,6 @@ def _url(name: str) -> str | None:
 
 
 def _credential(name: str) -> str | None:
-    """Prompts only if the format needs a credential."""
     given = os.environ.get(CREDENTIAL_VARIABLE, "")
     return given or (
         _prompt(FORMATS[name].credential) if FORMATS[name].credential_required else None

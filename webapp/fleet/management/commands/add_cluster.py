@@ -1,3 +1,4 @@
+import dataclasses
 import getpass
 import json
 import os
@@ -17,9 +18,12 @@ from webapp.fleet.models import Cluster
 from webapp.fleet.registration import register
 from webapp.fleet.sign_ins import JOBMANAGER, LOG_STORE, PROMETHEUS
 
-VARIABLE = "WEIR_CLUSTER_SECRET"
-STORE_VARIABLE = "WEIR_LOG_STORE_SECRET"
-PROMETHEUS_VARIABLE = "WEIR_PROMETHEUS_SECRET"
+SIGN_INS = (
+    ("--auth", JOBMANAGER, AuthScheme, "WEIR_CLUSTER_SECRET"),
+    ("--prometheus-auth", PROMETHEUS, AuthScheme, "WEIR_PROMETHEUS_SECRET"),
+    ("--log-auth", LOG_STORE, LogStoreSignIn, "WEIR_LOG_STORE_SECRET"),
+)
+"""Option, sign-in, its schemes, and the variable of its secret."""
 OPTIONS = {
     setting.option: setting.field
     for setting in source_registry.settings()
@@ -38,20 +42,19 @@ OPTIONS = {
     "--cert": "client_cert_file",
     "--key": "client_key_file",
 }
-"""Those that fill a column of a cluster as they stand."""
+"""Options that fill one column."""
 
 
 class Command(PreparedCommand):
     help = (
-        "Register a Flink cluster, after a connection test that shows what Weir sees. A password or "
-        f"token is read from the variable {VARIABLE}, that of its Prometheus from "
-        f"{PROMETHEUS_VARIABLE}, or from standard input or a prompt; that of its log store from "
-        f"the variable {STORE_VARIABLE}. None is ever an argument. Exit code 0, 1 if the cluster "
-        "does not answer (then nothing is registered), 2 if the input is invalid."
+        "Register a Flink cluster, after a connection test that shows what Weir sees. Passwords and "
+        f"tokens are read from the variables {', '.join(row[3] for row in SIGN_INS)}, from "
+        "standard input or a prompt. None is ever an argument. Exit code 0, 1 if the cluster does "
+        "not answer (then nothing is registered), 2 if the input is invalid."
     )
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        """Allows options between name and address, where argparse would miss the address."""
+        """argparse misses an address behind options."""
         parser = super().create_parser(prog_name, subcommand, **kwargs)
         # argparse has no switch for it
         parser.parse_args = parser.parse_intermixed_args  # type: ignore[method-assign]
@@ -70,26 +73,19 @@ class Command(PreparedCommand):
         )
         for option, name in OPTIONS.items():
             _add(parser, option, cast("models.Field[Any, Any]", Cluster._meta.get_field(name)))
-        parser.add_argument(
-            "--auth", default="", metavar="basic:USER|bearer|kerberos", help="how to sign in"
-        )
-        parser.add_argument(
-            "--prometheus-auth",
-            default="",
-            metavar="basic:USER|bearer|kerberos",
-            help="how to sign in there",
-        )
+        for option, sign_in, schemes, _variable in SIGN_INS:
+            there = sign_in.prefix.rstrip("_").replace("_", " ") or "JobManager"
+            parser.add_argument(
+                option,
+                default="",
+                metavar="|".join(_spellings(schemes)),
+                help=f"how to sign in to the {there}",
+            )
         parser.add_argument(
             "--log-store",
             default="",
             metavar="KIND:URL",
             help="loki, elasticsearch or opensearch that stores its logs",
-        )
-        parser.add_argument(
-            "--log-auth",
-            default="",
-            metavar="basic:USER|bearer|api_key",
-            help="how to sign in to the store",
         )
         parser.add_argument(
             "--insecure",
@@ -120,7 +116,7 @@ class Command(PreparedCommand):
                 returncode=1,
             )
         if report is not None:
-            cluster.sees, cluster.misses = list(report.sees), list(report.misses)
+            cluster.misses = list(report.misses)
         if cluster.pk:
             cluster.save()
         else:
@@ -142,52 +138,31 @@ class Command(PreparedCommand):
             )
         cluster.url, cluster.verify_tls = options["url"], not options["insecure"]
         for option, name in OPTIONS.items():
-            setattr(cluster, name, options[option[2:].replace("-", "_")])
-        self._log_store(cluster, options)
-        cluster.auth_scheme, cluster.auth_user, secret = _sign_in(
-            "--auth", options["auth"], VARIABLE, ""
-        )
-        JOBMANAGER.keep(cluster, secret)
-        there = _sign_in(
-            "--prometheus-auth", options["prometheus_auth"], PROMETHEUS_VARIABLE, " of Prometheus"
-        )
-        cluster.prometheus_auth_scheme, cluster.prometheus_auth_user, secret = there
-        PROMETHEUS.keep(cluster, secret)
-        return cluster
-
-    def _log_store(self, cluster: Cluster, options: dict[str, Any]) -> None:
+            setattr(cluster, name, options[_name(option)])
         kind, _, url = options["log_store"].partition(":")
         if kind not in LogStoreKind.values or bool(kind) != bool(url):
             raise CommandError(
                 "--log-store must be loki:URL, elasticsearch:URL or opensearch:URL.",
                 returncode=REFUSED,
             )
-        scheme, _, user = options["log_auth"].partition(":")
-        if scheme not in LogStoreSignIn.values or bool(user) != (scheme == LogStoreSignIn.BASIC):
-            raise CommandError(
-                "--log-auth must be basic:USER, bearer or api_key.", returncode=REFUSED
-            )
-        secret = os.environ.get(STORE_VARIABLE, "") if scheme else ""
-        if scheme and not secret:
-            raise CommandError(
-                f"Give the password, token or key of the store of logs in {STORE_VARIABLE}.",
-                returncode=REFUSED,
-            )
         cluster.log_store_kind, cluster.log_store_url = kind, url
-        cluster.log_store_auth_scheme, cluster.log_store_auth_user = scheme, user
-        LOG_STORE.keep(cluster, secret)
+        for option, sign_in, schemes, variable in SIGN_INS:
+            scheme, _, user = options[_name(option)].partition(":")
+            if scheme not in schemes.values or bool(user) != (scheme == AuthScheme.BASIC):
+                *others, last = _spellings(schemes)
+                raise CommandError(
+                    f"{option} must be {', '.join(others)} or {last}.", returncode=REFUSED
+                )
+            setattr(cluster, sign_in.scheme, scheme)
+            setattr(cluster, sign_in.user, user)
+            is_secret = scheme and scheme != AuthScheme.KERBEROS
+            sign_in.keep(cluster, _secret(option, variable) if is_secret else "")
+        return cluster
 
     def _report(self, cluster: Cluster, report: TestReport | None, options: dict[str, Any]) -> None:
         if options["json"]:
-            seen = (
-                {
-                    "reachable": report.reachable,
-                    "sees": list(report.sees),
-                    "misses": list(report.misses),
-                }
-                if report
-                else {}
-            )
+            seen = dataclasses.asdict(report) if report else {}
+            seen.pop("sentence", None)
             self.stdout.write(
                 json.dumps({"cluster": cluster.name, "registered": cluster.pk is not None, **seen})
             )
@@ -219,31 +194,26 @@ def _add(parser: ArgumentParser, option: str, field: "models.Field[Any, Any]") -
         )
 
 
-def _sign_in(option: str, text: str, variable: str, whose: str) -> tuple[str, str, str]:
-    """Scheme, user and secret."""
-    scheme, _, user = text.partition(":")
-    if scheme not in AuthScheme.values or bool(user) != (scheme == AuthScheme.BASIC):
-        raise CommandError(f"{option} must be basic:USER, bearer or kerberos.", returncode=REFUSED)
-    return (
-        scheme,
-        user,
-        _secret(scheme, variable, whose) if scheme in (AuthScheme.BASIC, AuthScheme.BEARER) else "",
-    )
+def _name(option: str) -> str:
+    return option[2:].replace("-", "_")
 
 
-def _secret(scheme: str, variable: str, whose: str) -> str:
-    word = ("Password" if scheme == AuthScheme.BASIC else "Token") + whose
+def _spellings(schemes: type[models.TextChoices]) -> list[str]:
+    return ["basic:USER" if value == "basic" else value for value in schemes.values if value]
+
+
+def _secret(option: str, variable: str) -> str:
     secret = os.environ.get(variable, "")
     if not secret:
         secret = (
-            getpass.getpass(f"{word}: ")
+            getpass.getpass(f"Secret for {option}: ")
             if sys.stdin.isatty()
             else sys.stdin.readline().rstrip("\r\n")
         )
     if not secret:
         raise CommandError(
-            f"Give the {word[0].lower()}{word[1:]} in {variable}, on standard input or at the "
-            "prompt.",
+            f"Give the password, token or key for {option} in {variable}, on standard input or at "
+            "the prompt.",
             returncode=REFUSED,
         )
     return secret

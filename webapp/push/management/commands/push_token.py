@@ -1,5 +1,3 @@
-"""Issue a token by which a log shipper pushes lines of one cluster."""
-
 from argparse import ArgumentParser
 from typing import Any
 
@@ -8,7 +6,6 @@ from django.utils import timezone
 
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.fleet.models import Cluster
-from webapp.lib.printing import print_document
 from webapp.lib.refusals import ActionRefused
 from webapp.push.models import issue
 
@@ -30,32 +27,18 @@ class Command(PreparedCommand):
             default=365,
             help="days until it expires, 0 for never (default: 365)",
         )
-        parser.add_argument(
-            "--json", action="store_true", help="one JSON object instead of the bare token"
-        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         cluster = Cluster.objects.filter(name=options["cluster"]).first()
-        if cluster is None or options["days"] < 0:
-            reason = (
-                "--days must not be negative."
-                if cluster
-                else f"There is no cluster {options['cluster']}; add_cluster registers one."
+        if cluster is None:
+            raise CommandError(
+                f"There is no cluster {options['cluster']}; add_cluster registers one.",
+                returncode=REFUSED,
             )
-            raise CommandError(reason, returncode=REFUSED)
+        if options["days"] < 0:
+            raise CommandError("--days must not be negative.", returncode=REFUSED)
         try:
-            token, text = issue(cluster, options["name"][:100], options["days"], timezone.now())
+            _token, text = issue(cluster, options["name"][:100], options["days"], timezone.now())
         except ActionRefused as refused:
             raise CommandError(str(refused), returncode=REFUSED) from refused
-        if options["json"]:
-            print_document(
-                self.stdout,
-                {
-                    "token": text,
-                    "prefix": token.prefix,
-                    "cluster": cluster.name,
-                    "expires_at": token.expires_at,
-                },
-            )
-        else:
-            self.stdout.write(text)
+        self.stdout.write(text)

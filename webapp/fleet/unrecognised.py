@@ -1,0 +1,144 @@
+"""What Weir does not recognise in the last seven days: log lines with a known beginning and an
+unknown rest, which a Flink release reworded; and failures whose cause it does not know, which are
+candidates for :mod:`spark_jobs.diagnosis.failure_causes`.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Generic, TypeVar
+
+from django.db.models import Q
+
+from ingest.flink_logs.patterns import UNREAD
+from ingest.redaction.texts import redact
+from spark_jobs.diagnosis.failure_causes.table import cause_of_failure
+from spark_jobs.diagnosis.root_exceptions import RootException, root_of
+from webapp.fleet.models import Cluster, JobCurrent, JobException, LogEvent
+
+WITHIN = timedelta(days=7)
+MOST_LINES, MOST_FAILURES = 5_000, 500
+MOST_GROUPS = 50
+NAMED = 5
+EXAMPLE_CHARS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadLines:
+    """``flink_version``: of the clusters now; ``example``: the newest line, without secrets."""
+
+    flink_version: str | None
+    begins_as: str
+    lines: int
+    clusters: tuple[str, ...]
+    more_clusters: int
+    first_at: datetime
+    last_at: datetime
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownCause:
+    """``exception``: class of the root; ``frame``: the first of the job's own code; ``example``:
+    the newest failure, without secrets.
+    """
+
+    exception: str
+    frame: str | None
+    failures: int
+    jobs: tuple[str, ...]
+    more_jobs: int
+    first_at: datetime
+    last_at: datetime
+    example: str
+
+
+Group = TypeVar("Group", UnreadLines, UnknownCause)
+
+
+@dataclass(frozen=True, slots=True)
+class Unrecognised(Generic[Group]):
+    """``counted``: newest rows examined; ``cut``: there are more, or more groups. The largest group
+    first.
+    """
+
+    since: datetime
+    counted: int
+    cut: bool
+    groups: tuple[Group, ...]
+
+
+def unread_lines(now: datetime, cluster: str | None = None) -> Unrecognised[UnreadLines]:
+    since = now - WITHIN
+    events = LogEvent.objects.filter(_of(cluster), kind=UNREAD, ts__gte=since).order_by("-ts")
+    rows = list(events.values_list("cluster", "reason", "ts", "message")[: MOST_LINES + 1])
+    clusters = Cluster.objects.filter(name__in={row[0] for row in rows})
+    versions = dict(clusters.values_list("name", "flink_version"))
+    alike: dict[tuple[str | None, str], list[tuple[str, datetime, str]]] = defaultdict(list)
+    for name, begins_as, ts, message in rows[:MOST_LINES]:
+        alike[versions.get(name), begins_as or ""].append((name, ts, message or ""))
+    groups = [
+        UnreadLines(
+            *version_and_beginning,
+            len(lines),
+            *_named(name for name, _, _ in lines),
+            min(ts for _, ts, _ in lines),
+            max(ts for _, ts, _ in lines),
+            lines[0][2],
+        )
+        for version_and_beginning, lines in alike.items()
+    ]
+    groups.sort(key=lambda group: -group.lines)
+    return _unrecognised(since, len(rows), MOST_LINES, groups)
+
+
+def unknown_causes(now: datetime, cluster: str | None = None) -> Unrecognised[UnknownCause]:
+    since = now - WITHIN
+    failures = JobException.objects.filter(_of(cluster), ~Q(is_root=False), ts__gte=since)
+    columns = ("cluster", "job_id", "ts", "exception_name", "stacktrace")
+    rows = list(failures.order_by("-ts").values_list(*columns)[: MOST_FAILURES + 1])
+    is_known: dict[str, bool] = {}
+    alike: dict[str, list[tuple[RootException, tuple[str, str], datetime]]] = defaultdict(list)
+    for of_cluster, job_id, ts, name, trace in rows[:MOST_FAILURES]:
+        root = root_of(name, trace)
+        group = str(root.group)
+        if group not in is_known:
+            is_known[group] = cause_of_failure(root.name, trace) is not None
+        if not is_known[group]:
+            alike[group].append((root, (of_cluster, job_id), ts))
+    job_ids = {job_id for same in alike.values() for _, (_, job_id), _ in same}
+    jobs = JobCurrent.objects.filter(job_id__in=job_ids).only("cluster", "job_id", "name")
+    names = {(job.cluster, job.job_id): job.name or job.job_id for job in jobs}
+    groups = [
+        UnknownCause(
+            root.name,
+            root.frame,
+            len(same),
+            *_named(names.get(job, job[1]) for _, job, _ in same),
+            min(ts for _, _, ts in same),
+            max(ts for _, _, ts in same),
+            redact(f"{root.name}: {root.message}")[:EXAMPLE_CHARS],
+        )
+        for same in alike.values()
+        for root in [same[0][0]]
+    ]
+    groups.sort(key=lambda group: -group.failures)
+    return _unrecognised(since, len(rows), MOST_FAILURES, groups)
+
+
+def _of(cluster: str | None) -> Q:
+    return Q(cluster=cluster) if cluster else Q()
+
+
+def _named(names: Iterable[str]) -> tuple[tuple[str, ...], int]:
+    """The most frequent names, and how many more there are."""
+    ranked = [name for name, _ in Counter(names).most_common()]
+    return tuple(ranked[:NAMED]), max(len(ranked) - NAMED, 0)
+
+
+def _unrecognised(
+    since: datetime, rows: int, most: int, groups: list[Group]
+) -> Unrecognised[Group]:
+    cut = rows > most or len(groups) > MOST_GROUPS
+    return Unrecognised(since, min(rows, most), cut, tuple(groups[:MOST_GROUPS]))
