@@ -119,10 +119,8 @@ def jvm_cause(
             limits.compared(
                 message("{where:name} in collections", where=worst.where),
                 worst.gc_ratio,
-                "ratio",
-                sign,
                 f"{rule_id}.gc_ratio",
-                worst.at_ms,
+                comparison=sign,
             )
         )
     if worst.cpu_used is not None:
@@ -136,7 +134,6 @@ def jvm_cause(
                 message("{where:name} processors used", where=worst.where),
                 round(worst.cpu_used, 2),
                 "count",
-                at_ms=worst.at_ms,
                 note=of,
             )
         )

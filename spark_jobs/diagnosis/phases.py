@@ -289,7 +289,6 @@ def holder_of(cost: PhaseCost) -> Holder | None:
 
 def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
     rule_id, phase, limits, newest = cost.rule_id, cost.phase, cost.limits, cost.slow[-1]
-    at_ms = newest.ended_ms
     key = f"{rule_id}.{phase}_ms"
     over = message(
         "95th percentile of {checkpoints:message}",
@@ -304,14 +303,13 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
         if newest.phases_derived and phase == "start_delay"
         else ""
     )
-    yield limits.compared(WORDS[phase], cost.p95_ms, "ms", ">=", key, at_ms, over + derived)
+    yield limits.compared(WORDS[phase], cost.p95_ms, key, over + derived)
     yield Evidence(
         message("end to end"),
         cost.end_to_end_p95_ms,
         "ms",
         cost.window.config.timeout_ms,
         "<",
-        at_ms=at_ms,
         note=message("{over:message}; time-out beside it", over=over),
     )
     share = min(1.0, cost.p95_ms / max(cost.end_to_end_p95_ms, 1))
@@ -319,22 +317,16 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
     yield limits.compared(
         message("share of the {words:message}", words=WORDS[phase]),
         share,
-        "ratio",
-        ">=",
         share_key,
-        at_ms,
         share_text(share),
     )
     if len(cost.slow) >= limits[f"{rule_id}.minimum"]:
-        yield limits.compared(
-            message("slow checkpoints"), len(cost.slow), "count", ">=", f"{rule_id}.minimum", at_ms
-        )
+        yield limits.compared(message("slow checkpoints"), len(cost.slow), f"{rule_id}.minimum")
     else:
         yield Evidence(
             message("slow checkpoints"),
             len(cost.slow),
             "count",
-            at_ms=at_ms,
             note=message("enough, since the holder of the barrier was seen"),
         )
     if newest.slowest_vertex_id:
@@ -349,7 +341,6 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
         yield Evidence(
             message("slowest subtask"),
             task,
-            at_ms=at_ms,
             note=message(
                 "checkpoint {checkpoint_id:number}{host:message}",
                 checkpoint_id=newest.checkpoint_id,
@@ -358,18 +349,10 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
         )
     if newest.late_subtask_share is not None:
         yield Evidence(
-            message("share of subtasks nearly as slow"),
-            newest.late_subtask_share,
-            "ratio",
-            at_ms=at_ms,
+            message("share of subtasks nearly as slow"), newest.late_subtask_share, "ratio"
         )
     if holder and phase in BARRIER_PHASES:
-        yield Evidence(
-            message("barrier held by"),
-            holder.name,
-            at_ms=holder.at_ms,
-            note=" → ".join(holder.path),
-        )
+        yield Evidence(message("barrier held by"), holder.name, note=" → ".join(holder.path))
 
 
 def _slowest_as_data(checkpoint: CheckpointSample, phase: str) -> dict[str, object]:

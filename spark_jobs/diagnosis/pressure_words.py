@@ -70,10 +70,7 @@ def waiting_evidence(window: JobWindow, limits: Limits, pressure: Pressure, held
     return limits.compared(
         message("{name:name} back-pressured", name=name),
         held.ratio,
-        "ratio",
-        ">=",
         BACKPRESSURED,
-        window.at_ms,
         message("{on:text}, median", on=on),
     )
 

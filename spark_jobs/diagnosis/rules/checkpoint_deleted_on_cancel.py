@@ -60,25 +60,17 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         Evidence(
             message("when cancelled"),
             message("checkpoints are deleted"),
-            at_ms=window.at_ms,
             note="DELETE_ON_CANCELLATION",
         )
     ]
     if age_ms is not None:
         evidence.append(
             limits.compared(
-                message("age of the newest savepoint"),
-                age_ms / 1000,
-                "s",
-                ">",
-                SAVEPOINT,
-                window.at_ms,
+                message("age of the newest savepoint"), age_ms / 1000, SAVEPOINT, comparison=">"
             )
         )
     if size:
-        evidence.append(
-            Evidence(message("state of the newest checkpoint"), size, "bytes", at_ms=window.at_ms)
-        )
+        evidence.append(Evidence(message("state of the newest checkpoint"), size, "bytes"))
     yield job_finding(
         window,
         RULE,

@@ -359,13 +359,10 @@ def _evidence(
     excess: int,
     limits: Limits,
 ) -> Iterator[Evidence]:
-    at_ms = upload.checkpoint.ended_ms
     minimum = f"{RULE}.minimum_excess_bytes"
     full = f"{RULE}.full_ratio"
     small = f"{RULE}.incremental_ratio"
-    yield limits.compared(
-        message("bytes uploaded in excess"), excess, "bytes", ">=", minimum, at_ms
-    )
+    yield limits.compared(message("bytes uploaded in excess"), excess, minimum)
     source = (
         message(
             "full state as the savepoint or the `_metadata` has it: this release reports one size "
@@ -374,21 +371,13 @@ def _evidence(
         if upload.one_size
         else ""
     )
-    yield limits.compared(
-        message("uploaded share of the full state"),
-        upload.ratio,
-        "ratio",
-        ">=",
-        full,
-        at_ms,
-        source,
-    )
+    yield limits.compared(message("uploaded share of the full state"), upload.ratio, full, source)
     usual = median(_share_of(sample, upload.full_bytes or 1) for sample in before)
     over = message(
         "median of the {before:message} before",
         before=plural(len(before), "{count:count} checkpoint", "{count:count} checkpoints"),
     )
-    yield limits.compared(message("usual share"), usual, "ratio", "<", small, at_ms, over)
+    yield limits.compared(message("usual share"), usual, small, over, comparison="<")
     if files := _files(window, upload.checkpoint):
         again = (files.kept_bytes or 0) + (files.same_name_bytes or 0)
         share = again / max(again + (files.new_name_bytes or 0), 1)
@@ -398,13 +387,11 @@ def _evidence(
             "ratio",
             0.5,
             ">",
-            at_ms=at_ms,
             note=message("by `_metadata`: {share:share}", share=share),
         )
     yield Evidence(
         message("Flink version"),
         window.flink_version,
-        at_ms=at_ms,
         note=message(
             "{flink_23949:name}: {flink_23949_releases:message}",
             flink_23949=BUG.issue,

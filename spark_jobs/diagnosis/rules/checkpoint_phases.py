@@ -60,9 +60,7 @@ class LateSource:
             name=subtask_text(self.name, self.subtask),
             checkpoint_id=self.checkpoint_id,
         )
-        return Evidence(
-            message("start delay of the source"), self.delay_ms, "ms", at_ms=self.at_ms, note=where
-        )
+        return Evidence(message("start delay of the source"), self.delay_ms, "ms", note=where)
 
     def as_data(self) -> dict[str, Any]:
         return {
@@ -231,11 +229,7 @@ def _processed(checkpoint: CheckpointSample) -> Iterator[Evidence]:
             checkpoint_id=checkpoint.checkpoint_id,
         )
         yield Evidence(
-            message("processed during alignment"),
-            checkpoint.processed_bytes,
-            "bytes",
-            at_ms=checkpoint.ended_ms,
-            note=note,
+            message("processed during alignment"), checkpoint.processed_bytes, "bytes", note=note
         )
 
 

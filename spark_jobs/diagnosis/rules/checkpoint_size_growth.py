@@ -129,22 +129,16 @@ def _finding(
         limits.compared(
             message("growth per day"),
             per_day,
-            "ratio",
-            ">=",
             grows,
-            seen_at_ms,
             message("{slope:bytes} per hour, robust slope", slope=slope),
         ),
         limits.compared(
             message("forecast in {limits:duration}", limits=limits[f"{RULE}.horizon_h"] * HOUR_MS),
             forecast,
-            "bytes",
-            ">=",
             forecast_key,
-            seen_at_ms,
         ),
-        Evidence(message("full state now"), size, "bytes", at_ms=seen_at_ms),
-        Evidence(message("time to double"), doubled_ms, "ms", at_ms=seen_at_ms),
+        Evidence(message("full state now"), size, "bytes"),
+        Evidence(message("time to double"), doubled_ms, "ms"),
         Evidence(
             message("observed for"),
             span_ms,
@@ -152,13 +146,10 @@ def _finding(
             limits[f"{RULE}.hours"] * HOUR_MS,
             ">=",
             f"{RULE}.hours",
-            seen_at_ms,
         ),
     ]
     if largest:
-        evidence.append(
-            Evidence(largest[1], largest[2], "bytes", at_ms=seen_at_ms, note=largest[0])
-        )
+        evidence.append(Evidence(largest[1], largest[2], "bytes", note=largest[0]))
     return job_finding(
         window,
         RULE,

@@ -222,21 +222,16 @@ def _evidence(
             limits=limits[key],
             limits2=limits[f"{RULE}.timeouts"],
         )
-    yield Evidence(
-        message("age of the recovery point"), age_ms, "ms", limit_ms, ">", key, window.at_ms, note
-    )
+    yield Evidence(message("age of the recovery point"), age_ms, "ms", limit_ms, ">", key, note)
     if last:
-        yield Evidence(message("last success"), name_of(last), at_ms=last.ended_ms)
+        yield Evidence(message("last success"), name_of(last))
     else:
         yield Evidence(
-            message("last success"),
-            message("none since the job started or its history begins"),
-            at_ms=window.at_ms,
+            message("last success"), message("none since the job started or its history begins")
         )
     for outcome, count in counts_of(sample.outcome for sample in tried).items():
         yield Evidence(
             message("attempts since: {replace:name}", replace=outcome.replace("_", " ")),
             count,
             "count",
-            at_ms=window.at_ms,
         )

@@ -162,10 +162,8 @@ def _policy_finding(
             limits.compared(
                 names[breach.threshold],
                 (breach.set_ms or 0) / 1000,
-                "s",
-                "<",
                 breach.threshold,
-                window.at_ms,
+                comparison="<",
             )
             for breach in broken
         ),
@@ -219,23 +217,20 @@ def _finding(
             limits.compared(
                 message("duration over interval"),
                 share,
-                "ratio",
-                ">",
                 share_key,
-                at_ms,
                 message("median"),
+                comparison=">",
             ),
-            Evidence(message("checkpoint interval"), interval_ms, "ms", at_ms=at_ms),
+            Evidence(message("checkpoint interval"), interval_ms, "ms"),
             Evidence(
                 message("usual duration"),
                 usual_ms,
                 "ms",
-                at_ms=at_ms,
                 note=message("median of {durations:number}", durations=len(durations)),
             ),
-            Evidence(message("99th percentile of the duration"), p99_ms, "ms", at_ms=at_ms),
-            Evidence(message("minimum pause"), window.config.min_pause_ms, "ms", at_ms=at_ms),
-            Evidence(message("advised interval"), advised_ms, "ms", at_ms=at_ms),
+            Evidence(message("99th percentile of the duration"), p99_ms, "ms"),
+            Evidence(message("minimum pause"), window.config.min_pause_ms, "ms"),
+            Evidence(message("advised interval"), advised_ms, "ms"),
         ),
         data={
             "advised_interval_ms": advised_ms,

@@ -65,22 +65,17 @@ def _not_whole(window: JobWindow, limits: Limits) -> Finding:
     if point is None:
         raise ValueError("a finding of this kind rests on a recovery point")
     evidence = [
-        limits.compared(
-            message("missing files"), point.missing_files, "count", ">=", key, point.audited_at_ms
-        ),
+        limits.compared(message("missing files"), point.missing_files, key),
         Evidence(
             message("newest retained checkpoint"),
             message("checkpoint {checkpoint_id:number}", checkpoint_id=point.checkpoint_id),
-            at_ms=point.audited_at_ms,
             note=point.path or "",
         ),
     ]
     if point.missing_bytes is not None:
         evidence.insert(
             1,
-            Evidence(
-                message("missing bytes"), point.missing_bytes, "bytes", at_ms=point.audited_at_ms
-            ),
+            Evidence(message("missing bytes"), point.missing_bytes, "bytes"),
         )
     size = f", {bytes_text(point.missing_bytes)}," if point.missing_bytes else ""
     return job_finding(
@@ -140,7 +135,6 @@ def _off(window: JobWindow) -> Finding:
             Evidence(
                 message("checkpoint interval"),
                 message("off"),
-                at_ms=window.at_ms,
                 note=message("mode {mode:name}", mode=str(window.config.mode)),
             ),
         ),
@@ -169,7 +163,6 @@ def _not_retained(window: JobWindow) -> Finding:
             Evidence(
                 message("retention"),
                 message("off"),
-                at_ms=window.at_ms,
                 note=message("externalized checkpoints are not enabled"),
             ),
         ),

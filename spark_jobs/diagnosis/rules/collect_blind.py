@@ -12,20 +12,6 @@ from spark_jobs.diagnosis.stack_traces import without_middle
 
 RULE = "collect.blind"
 
-UNSEEN = {
-    "rest": message("states of jobs and tasks, checkpoints, back-pressure and exceptions"),
-    "log": message(
-        "why and where checkpoints were declined or expired, restarts between two readings, "
-        "lost TaskManagers"
-    ),
-    "logs": message(
-        "why and where checkpoints were declined or expired, restarts between two readings, "
-        "lost TaskManagers"
-    ),
-    "prometheus": message("time and buffer metrics of subtasks"),
-    "listing": message("files in the checkpoint storage"),
-}
-
 
 @rule(
     RULE,
@@ -58,22 +44,16 @@ def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
     key = f"{RULE}.cycles"
     silent_ms = max(0, window.at_ms - gap.since_ms)
     evidence = [
-        limits.compared(message("missed cycles"), gap.cycles, "cycles", ">=", key, window.at_ms),
-        Evidence(message("silent for"), silent_ms, "ms", at_ms=window.at_ms),
+        limits.compared(message("missed cycles"), gap.cycles, key),
+        Evidence(message("silent for"), silent_ms, "ms"),
     ]
+    error = ""
     if gap.error:
-        evidence.append(
-            Evidence(message("last error"), without_middle(gap.error, 500), at_ms=window.at_ms)
-        )
-    error = (
-        message(
+        evidence.append(Evidence(message("last error"), without_middle(gap.error, 500)))
+        error = message(
             " The error of the last attempt: {without_middle:text}",
             without_middle=without_middle(gap.error, 200),
         )
-        if gap.error
-        else ""
-    )
-    unseen = UNSEEN.get(gap.source, "what this source reports")
     return Finding(
         rule=RULE,
         severity="critical",
@@ -90,8 +70,8 @@ def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
             silent_ms=silent_ms,
         ),
         cause=message(
-            "Weir does not see {unseen:name}. Health is unknown, not good.{error:text}",
-            unseen=unseen,
+            "Weir does not see the states of jobs and tasks, checkpoints, back-pressure and "
+            "exceptions. Health is unknown, not good.{error:text}",
             error=error,
         ),
         next_step=message(
@@ -101,5 +81,4 @@ def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
         ),
         seen_at_ms=window.at_ms,
         evidence=tuple(evidence),
-        data={"source": gap.source, "since_ms": gap.since_ms, "cycles": gap.cycles},
     )

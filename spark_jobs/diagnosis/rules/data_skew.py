@@ -280,7 +280,7 @@ def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
 
 def _evidence(window: JobWindow, limits: Limits, uneven: Uneven) -> Iterator[Evidence]:
     if (spread := uneven.records) and uneven.rates:
-        source, at_ms = uneven.rates.source, window.at_ms
+        source, _at_ms = uneven.rates.source, window.at_ms
         note = (
             message("a typical sibling gets none")
             if spread.ratio is None
@@ -289,43 +289,23 @@ def _evidence(window: JobWindow, limits: Limits, uneven: Uneven) -> Iterator[Evi
         yield limits.compared(
             message("records, largest over typical"),
             spread.ratio,
-            "times",
-            ">=",
             RATIO,
-            at_ms,
             message("{note:message}; {source:text}", note=note, source=source),
         )
         yield limits.compared(
-            message("records of the hottest subtask"),
-            spread.largest,
-            "records/s",
-            ">=",
-            MIN_RECORDS,
-            at_ms,
-            source,
+            message("records of the hottest subtask"), spread.largest, MIN_RECORDS, source
         )
         yield Evidence(
-            message("records of a typical sibling"),
-            spread.typical,
-            "records/s",
-            at_ms=at_ms,
-            note=source,
+            message("records of a typical sibling"), spread.typical, "records/s", note=source
         )
     if spread := uneven.state:
-        taken_at_ms = uneven.state_at_ms
         note = (
             message("a typical sibling has none")
             if spread.ratio is None
             else message("full state; largest over the median of the others")
         )
         yield limits.compared(
-            message("state, largest over typical"),
-            spread.ratio,
-            "times",
-            ">=",
-            STATE_RATIO,
-            taken_at_ms,
-            note,
+            message("state, largest over typical"), spread.ratio, STATE_RATIO, note
         )
         yield Evidence(
             message("state of the largest subtask"),
@@ -334,12 +314,11 @@ def _evidence(window: JobWindow, limits: Limits, uneven: Uneven) -> Iterator[Evi
             int(limits[MIN_STATE]),
             ">=",
             MIN_STATE,
-            taken_at_ms,
         )
     if uneven.busy is not None:
         sign = ">=" if uneven.busy >= limits[BUSY] else "<"
         yield limits.compared(
-            message("busiest of the hot subtasks"), uneven.busy, "ratio", sign, BUSY, window.at_ms
+            message("busiest of the hot subtasks"), uneven.busy, BUSY, comparison=sign
         )
 
 

@@ -259,17 +259,12 @@ def _evidence(
     snapshot: Snapshot | None,
     ended_ms: int,
 ) -> Iterator[Evidence]:
-    yield Evidence(message("root exception"), root.group if root else _unknown(), at_ms=ended_ms)
+    yield Evidence(message("root exception"), root.group if root else _unknown())
     if cause:
-        yield Evidence(message("cause"), cause.title, at_ms=ended_ms)
-    yield Evidence(message("ended by"), ended, at_ms=ended_ms)
+        yield Evidence(message("cause"), cause.title)
+    yield Evidence(message("ended by"), ended)
     if snapshot:
-        yield Evidence(
-            message("newest usable snapshot"),
-            snapshot.path,
-            at_ms=snapshot.at_ms,
-            note=snapshot.name,
-        )
+        yield Evidence(message("newest usable snapshot"), snapshot.path, note=snapshot.name)
         if snapshot.at_ms is not None:
             yield Evidence(
                 message("age of that snapshot at the job's end"), ended_ms - snapshot.at_ms, "ms"

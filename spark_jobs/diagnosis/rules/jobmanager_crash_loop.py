@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from ingest.job_states import TERMINAL_STATES
 from ingest.messages import message
+from spark_jobs.diagnosis.checkpoint_history import runs_after
 from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
 from spark_jobs.diagnosis.missing_files import missing_file
@@ -16,7 +17,9 @@ from spark_jobs.diagnosis.samples import JobWindow, LogEvent
 from spark_jobs.diagnosis.stack_traces import without_middle
 
 RULE = "jobmanager.crash_loop"
-ENDS, WINDOW = f"{RULE}.ends", f"{RULE}.window_s"
+ENDS = f"{RULE}.ends"
+LOOK_BACK_MS = 1_800_000
+"""Kubernetes waits up to five minutes before it starts a container again."""
 FATAL, LOST, LEADS = "jobmanager_fatal", "leadership_lost", "leadership_granted"
 THREAD = "fatal_error"
 """Of any process: of the JobManager where another one takes the lead afterwards."""
@@ -46,38 +49,23 @@ SAME_MS = 2_000
             1000,
             message("Once, the next JobManager takes over; if that ends as well, nobody does."),
         ),
-        Threshold(
-            WINDOW,
-            1800,
-            "s",
-            60,
-            86_400,
-            message("Kubernetes waits up to five minutes before it starts a container again."),
-        ),
     ),
     fed_by="field/b24-ha-handle",
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    since_ms = window.at_ms - int(limits[WINDOW] * 1000)
+    since_ms = window.at_ms - LOOK_BACK_MS
     ends = _ends([event for event in window.events if event.at_ms > since_ms])
     if len(ends) < limits[ENDS]:
         return
     newest = ends[-1]
     if newest.kind == LOST and window.terminal:
         return  # it ended normally, or somebody stopped it
-    runs_again = any(
-        event.kind == "job_state"
-        and event.fields.get("to_state") == "RUNNING"
-        and event.at_ms > newest.at_ms
-        for event in window.events
-    ) or any(checkpoint.trigger_time_ms > newest.at_ms for checkpoint in window.checkpoints)
+    runs_again = runs_after(window, newest.at_ms)
     root = root_of(newest.message or "", newest.detail)
     text = newest.detail or newest.message or ""
     cause, path = cause_of(f"{root.name}\n{text}"), missing_file(newest.detail)
-    name, what = (
-        window.job_name or window.job_id or window.cluster,
-        cause.title if cause else root.group,
-    )
+    name = window.job_name or window.job_id or window.cluster
+    what = cause.title if cause else root.group
     effect = (
         message("It has run again since.")
         if runs_again
@@ -94,7 +82,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             effect=effect,
         )
     elif newest.kind == LEADS:
-        cause, what = None, _no_reason()
+        cause, what = None, message("its log does not say why")
         title = message(
             "The JobManager ended {ends:number} times, and its log does not say why", ends=len(ends)
         )
@@ -138,9 +126,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             "before the JobManager is restarted; until then keep the newest checkpoint safe."
         ),
         seen_at_ms=newest.at_ms,
-        evidence=_evidence(limits, len(ends), newest.at_ms, what, path),
+        evidence=_evidence(limits, len(ends), what, path),
         related=(Related("file", path, message("not there")),) if path else (),
-        data={"cause": code_of(cause), "path": path, "ends": len(ends)},
+        data={"cause": code_of(cause)},
     )
 
 
@@ -160,23 +148,13 @@ def _ends(events: Sequence[LogEvent]) -> list[LogEvent]:
     return sorted(ends, key=lambda event: event.at_ms)
 
 
-def _no_reason() -> str:
-    return message("its log does not say why")
-
-
-def _evidence(
-    limits: Limits, ends: int, at_ms: int, what: str, path: str | None
-) -> Iterator[Evidence]:
-    span = message("within {limits:duration}", limits=limits[WINDOW] * 1000)
+def _evidence(limits: Limits, ends: int, what: str, path: str | None) -> Iterator[Evidence]:
     yield limits.compared(
         message("ends of the JobManager, and losses of its leadership"),
         ends,
-        "count",
-        ">=",
         ENDS,
-        at_ms,
-        span,
+        message("within {limits:duration}", limits=LOOK_BACK_MS),
     )
-    yield Evidence(message("cause"), what, at_ms=at_ms)
+    yield Evidence(message("cause"), what)
     if path:
-        yield Evidence(message("missing file"), path, at_ms=at_ms)
+        yield Evidence(message("missing file"), path)

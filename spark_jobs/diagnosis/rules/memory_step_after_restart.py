@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
-from ingest.messages import bytes_text, join_messages, message, plural
+from ingest.messages import join_messages, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.restart_episodes import READS, SAME_MS, episodes
 from spark_jobs.diagnosis.rule import job_finding, rule
@@ -15,10 +15,8 @@ from spark_jobs.diagnosis.samples import JobWindow, TaskManagerSample
 from spark_jobs.diagnosis.statistics import median
 
 RULE = "memory.step_after_restart"
-STEP = f"{RULE}.step_bytes"
-RESTARTS = f"{RULE}.restarts"
-LEFT = f"{RULE}.restarts_left"
-CRITICAL = f"{RULE}.critical_restarts_left"
+STEP, RESTARTS = f"{RULE}.step_bytes", f"{RULE}.restarts"
+LEFT, CRITICAL = f"{RULE}.restarts_left", f"{RULE}.critical_restarts_left"
 MOST_FALLS = 0.2
 """A share of the steps: if levels sometimes fall, a collection that unloads classes does free the
 memory.
@@ -26,20 +24,16 @@ memory.
 COMPARABLE = 2.0
 """The largest factor between running times: memory also grows while a job runs."""
 METASPACE, DIRECT = "metaspace", message("direct memory")
-_ACTION = {
-    METASPACE: (
-        message(
-            "Take a heap dump of the TaskManager and look for what refers to several class "
-            "loaders of the job: a thread, timer or cache that close() does not end. "
-            "Libraries that do so belong in Flink's lib folder. "
-            "taskmanager.memory.jvm-metaspace.size only buys time."
-        )
+_NEXT_STEPS = {
+    METASPACE: message(
+        "Take a heap dump of the TaskManager and look for what refers to several class "
+        "loaders of the job: a thread, timer or cache that close() does not end. "
+        "Libraries that do so belong in Flink's lib folder. "
+        "taskmanager.memory.jvm-metaspace.size only buys time."
     ),
-    DIRECT: (
-        message(
-            "Look for clients and buffers that close() does not release: threads that outlive "
-            "their task keep them. taskmanager.memory.task.off-heap.size only buys time."
-        )
+    DIRECT: message(
+        "Look for clients and buffers that close() does not release: threads that outlive "
+        "their task keep them. taskmanager.memory.task.off-heap.size only buys time."
     ),
 }
 
@@ -55,7 +49,6 @@ class Steps:
     kind: str
     levels: Sequence[tuple[int, int, int]]
     step_bytes: float
-    heap_step_bytes: float | None
     limit_bytes: int | None
 
     @property
@@ -128,10 +121,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
     if not window.taskmanagers:
-        if (
-            sum(annotation.kind == "restart" for annotation in window.annotations)
-            >= limits[RESTARTS]
-        ):
+        restarts = sum(annotation.kind == "restart" for annotation in window.annotations)
+        if restarts >= limits[RESTARTS]:
             raise NotJudged(message("the memory of the TaskManagers that it has slots on"))
         return
     grown = [
@@ -161,16 +152,7 @@ def _steps(window: JobWindow, least: int) -> Iterator[Steps]:
             # Levels that are left out may only weaken the finding.
             step = min(_step(levels, least), _step(_levels(ends, used), least))
             if step > 0:
-                heap = _levels(spells, "heap_used_bytes")
-                yield Steps(
-                    name,
-                    newest.host,
-                    kind,
-                    levels,
-                    step,
-                    _slope(heap) if len(heap) > 1 else None,
-                    limit,
-                )
+                yield Steps(name, newest.host, kind, levels, step, limit)
 
 
 def _step(levels: Sequence[tuple[int, int, int]], least: int) -> float:
@@ -289,13 +271,6 @@ def _finding(window: JobWindow, limits: Limits, grown: list[Steps]) -> Finding:
             for kind, steps in kinds.items()
         )
     )
-    heap = (
-        ""
-        if worst.heap_step_bytes is None
-        else message(
-            " The heap changed by {signed:name} a restart.", signed=_signed(worst.heap_step_bytes)
-        )
-    )
     full = (
         message("is full after {int:number} more", int=int(left))
         if left is not None
@@ -303,21 +278,11 @@ def _finding(window: JobWindow, limits: Limits, grown: list[Steps]) -> Finding:
     )
     evidence = [
         limits.compared(
-            message("left behind by a restart"),
-            round(worst.step_bytes),
-            "bytes",
-            ">=",
-            STEP,
-            at_ms,
-            note=worst.kind,
+            message("left behind by a restart"), round(worst.step_bytes), STEP, worst.kind
         ),
-        limits.compared(message("restarts seen"), seen, "count", ">=", RESTARTS, at_ms),
+        limits.compared(message("restarts seen"), seen, RESTARTS),
         Evidence(
-            message("{kind:name} in use", kind=worst.kind),
-            now,
-            "bytes",
-            at_ms=at_ms,
-            note=worst.taskmanager_id,
+            message("{kind:name} in use", kind=worst.kind), now, "bytes", note=worst.taskmanager_id
         ),
     ]
     if left is not None:
@@ -325,28 +290,12 @@ def _finding(window: JobWindow, limits: Limits, grown: list[Steps]) -> Finding:
             limits.compared(
                 message("restarts until it is full"),
                 left,
-                "count",
-                "<=",
                 CRITICAL if critical else LEFT,
-                at_ms,
+                comparison="<=",
             )
         ]
         evidence.append(
-            Evidence(
-                message("limit of {kind:name}", kind=worst.kind),
-                worst.limit_bytes,
-                "bytes",
-                at_ms=at_ms,
-            )
-        )
-    if worst.heap_step_bytes is not None:
-        evidence.append(
-            Evidence(
-                message("heap in use, change by a restart"),
-                round(worst.heap_step_bytes),
-                "bytes",
-                at_ms=at_ms,
-            )
+            Evidence(message("limit of {kind:name}", kind=worst.kind), worst.limit_bytes, "bytes")
         )
     return job_finding(
         window,
@@ -362,7 +311,7 @@ def _finding(window: JobWindow, limits: Limits, grown: list[Steps]) -> Finding:
         cause=(
             message(
                 "Over {seen:message}, {kind:name} of {where:name} rose from {levels:bytes} to "
-                "{now:bytes}; at this pace it {full:message}.{heap:message}{also:message} "
+                "{now:bytes}; at this pace it {full:message}.{also:message} "
                 "Something of earlier attempts of the job is still referred to.",
                 seen=plural(seen, "{count:count} restart", "{count:count} restarts"),
                 kind=worst.kind,
@@ -370,11 +319,10 @@ def _finding(window: JobWindow, limits: Limits, grown: list[Steps]) -> Finding:
                 levels=worst.levels[0][2],
                 now=now,
                 full=full,
-                heap=heap,
                 also=also,
             )
         ),
-        next_step=_ACTION[worst.kind],
+        next_step=_NEXT_STEPS[worst.kind],
         seen_at_ms=at_ms,
         evidence=evidence,
         data={
@@ -382,10 +330,5 @@ def _finding(window: JobWindow, limits: Limits, grown: list[Steps]) -> Finding:
             "hosts": [worst.host] if worst.host else [],
             "kind": worst.kind,
             "levels": [list(level) for level in worst.levels],
-            "taskmanagers": sorted({steps.taskmanager_id for steps in grown})[:20],
         },
     )
-
-
-def _signed(number: float) -> str:
-    return f"{'-' if number < 0 else '+'}{bytes_text(abs(round(number)))}"

@@ -7,10 +7,10 @@ from itertools import chain
 from math import fsum
 
 from ingest.messages import message
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
+from spark_jobs.diagnosis.findings import Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.meters import holds_start
 from spark_jobs.diagnosis.origins import BACKPRESSURED
-from spark_jobs.diagnosis.placement_settings import TASKS_SINCE, spreading_setting, spreads
+from spark_jobs.diagnosis.placement_settings import spreading_setting, spreads
 from spark_jobs.diagnosis.pressure import held_subtasks, value
 from spark_jobs.diagnosis.pressure_words import brief_name
 from spark_jobs.diagnosis.rule import job_finding, rule
@@ -19,8 +19,7 @@ from spark_jobs.diagnosis.unevenness import REPORTING_SHARE
 
 RULE = "placement.uneven"
 LACKING = message("on which TaskManagers its subtasks run")
-RATIO = f"{RULE}.max_over_mean"
-EXTRA = f"{RULE}.extra_tasks"
+RATIO, EXTRA = f"{RULE}.max_over_mean", f"{RULE}.extra_tasks"
 BUSY_RATIO = f"{RULE}.busy_max_over_mean"
 
 
@@ -118,7 +117,6 @@ def _loads(window: JobWindow) -> list[Load]:
 def _finding(
     window: JobWindow, limits: Limits, loads: list[Load], fullest: Load, mean: float
 ) -> Finding:
-    where, at_ms = fullest.host or fullest.taskmanager_id, window.at_ms
     # Load during a start or a rescaling says nothing about the load afterwards.
     mean_busy = 0.0 if holds_start(window) else fsum(load.busy for load in loads) / len(loads)
     is_busiest = mean_busy > 0 and fullest.busy >= limits[BUSY_RATIO] * mean_busy
@@ -128,35 +126,17 @@ def _finding(
     concentrated = _most_concentrated(loads, fullest)
     evidence = [
         limits.compared(
-            message("tasks of the fullest TaskManager over the mean"),
-            fullest.tasks / mean,
-            "times",
-            ">=",
-            RATIO,
-            at_ms,
+            message("tasks of the fullest TaskManager over the mean"), fullest.tasks / mean, RATIO
         ),
-        limits.compared(
-            message("its tasks above the mean"), fullest.tasks - mean, "count", ">=", EXTRA, at_ms
-        ),
-        Evidence(
-            message("tasks of the fullest TaskManager"),
-            fullest.tasks,
-            "count",
-            at_ms=at_ms,
-            note=fullest.taskmanager_id,
-        ),
-        Evidence(message("TaskManagers of the job"), len(loads), "count", at_ms=at_ms),
+        limits.compared(message("its tasks above the mean"), fullest.tasks - mean, EXTRA),
     ]
     if mean_busy > 0:
-        sign = ">=" if is_busiest else "<"
         evidence.append(
             limits.compared(
                 message("busy time of the fullest over the mean"),
                 fullest.busy / mean_busy,
-                "times",
-                sign,
                 BUSY_RATIO,
-                at_ms,
+                comparison=">=" if is_busiest else "<",
             )
         )
     return job_finding(
@@ -166,7 +146,7 @@ def _finding(
         "high",
         title=message(
             "{where:name} runs {tasks:number} of {sum:number} tasks",
-            where=where,
+            where=fullest.host or fullest.taskmanager_id,
             tasks=fullest.tasks,
             sum=sum(load.tasks for load in loads),
         ),
@@ -180,7 +160,6 @@ def _finding(
                 load.taskmanager_id: load.tasks
                 for load in sorted(loads, key=lambda load: -load.tasks)[:20]
             },
-            "vertex_ids": [concentrated] if concentrated else [],
         },
     )
 
@@ -232,22 +211,13 @@ def _next_step(window: JobWindow) -> str:
     look = message(
         "The job's placement page shows what is set, and the result of each placement rule."
     )
-    version = window.version
-    if version is None:
+    if window.version is None:
         return look
-    setting = spreading_setting(version)
-    if spreads(version, window.settings):
+    setting = spreading_setting(window.version)
+    if spreads(window.version, window.settings):
         return message("{setting:text} is set already. {look:message}", setting=setting, look=look)
-    if version >= TASKS_SINCE:
-        return message(
-            "Unless it is set, set {setting:text} for the cluster and restart the job. "
-            "{look:message}",
-            setting=setting,
-            look=look,
-        )
     return message(
-        "Unless it is set, set {setting:text} for the cluster, which spreads slots over "
-        "TaskManagers. {look:message}",
+        "Unless it is set, set {setting:text} for the cluster and restart the job. {look:message}",
         setting=setting,
         look=look,
     )

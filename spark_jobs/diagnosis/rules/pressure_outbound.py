@@ -129,7 +129,6 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
                 mark,
                 ">",
                 OUTPUT_LEVEL,
-                window.at_ms,
                 floor_and_ceiling,
             ),
             *(
@@ -137,7 +136,6 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
                     message("{target:name} working", target=target),
                     share,
                     "ratio",
-                    at_ms=window.at_ms,
                     note=message("median over subtasks"),
                 )
                 for target, share in zip(brief_names(window, following), working, strict=True)

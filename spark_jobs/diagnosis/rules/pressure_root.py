@@ -270,20 +270,13 @@ def _busy_threads(vertex: Subtasks, origin: Origin) -> dict[str, float]:
 def _evidence(
     window: JobWindow, limits: Limits, pressure: Pressure, origin: Origin, held: Sequence[Held]
 ) -> Iterator[Evidence]:
-    at_ms = window.at_ms
     vertex = pressure.vertices[origin.vertex_id]
     name = brief_name(window, origin.vertex_id)
     busy = typical(vertex.busy(index) for index in origin.subtasks)
     if busy is not None:
         on = subtasks_text(origin.subtasks, vertex.parallelism)
         yield limits.compared(
-            message("{name:name} busy", name=name),
-            busy,
-            "ratio",
-            ">=",
-            BUSY,
-            at_ms,
-            message("{on:text}, median", on=on),
+            message("{name:name} busy", name=name), busy, BUSY, message("{on:text}, median", on=on)
         )
     yield waiting_evidence(
         window, limits, pressure, max(held, key=lambda held_vertex: held_vertex.ratio)
@@ -291,12 +284,7 @@ def _evidence(
     own = typical(vertex.backpressured(index) for index in origin.subtasks)
     if own is not None:
         yield limits.compared(
-            message("{name:name} back-pressured", name=name),
-            own,
-            "ratio",
-            "<",
-            BACKPRESSURED,
-            at_ms,
+            message("{name:name} back-pressured", name=name), own, BACKPRESSURED, comparison="<"
         )
     level = max(
         (known for index in origin.subtasks if (known := vertex.input_level(index)) is not None),
@@ -316,14 +304,12 @@ def _evidence(
             limits[FULL_INPUT] if sign else None,
             sign,
             FULL_INPUT if sign else "",
-            at_ms,
             note or message("larger of all and floating buffers, fullest of these subtasks"),
         )
     yield Evidence(
         message("{name:name} busy subtasks", name=name),
         len(origin.subtasks),
         "count",
-        at_ms=at_ms,
         note=message("of {parallelism:count}", parallelism=vertex.parallelism),
     )
 

@@ -167,27 +167,22 @@ def _evidence(
     siblings_working: float,
     share: float | None,
 ) -> Iterator[Evidence]:
-    at_ms = window.at_ms
     count = len(origin.subtasks)
     yield limits.compared(
         message("busy subtasks"),
         count / vertex.parallelism,
-        "ratio",
-        "<=",
         HOT_SHARE,
-        at_ms,
         message(
             "{count:count} of {parallelism:count}", count=count, parallelism=vertex.parallelism
         ),
+        comparison="<=",
     )
     yield limits.compared(
         message("working time of the others"),
         siblings_working,
-        "ratio",
-        "<=",
         SIBLINGS,
-        at_ms,
         message("median"),
+        comparison="<=",
     )
     if share is not None:
         even = message("an even share would be {count:share}", count=count / vertex.parallelism)
@@ -195,7 +190,6 @@ def _evidence(
             message("records they take"),
             share,
             "ratio",
-            at_ms=at_ms,
             note=message(
                 "{even:message}; {source:text}", even=even, source=records_in(vertex.window).source
             ),

@@ -535,60 +535,45 @@ def _evidence(
         yield limits.compared(
             message("restarts without all tasks running again"),
             len(failing[-1].restarts),
-            "count",
-            ">=",
             key,
-            at_ms,
             span,
         )
     else:
-        yield limits.compared(
-            message("restart episodes"), len(failing), "count", ">=", key, at_ms, span
-        )
+        yield limits.compared(message("restart episodes"), len(failing), key, span)
     restarts = sum(len(episode.restarts) for episode in failing)
     yield Evidence(
-        message("restarts"),
-        restarts,
-        "count",
-        at_ms=at_ms,
-        note=message("several may belong to one episode"),
+        message("restarts"), restarts, "count", note=message("several may belong to one episode")
     )
     for group, count in list(counts_of(trouble.group for trouble in troubles).items())[:5]:
         yield Evidence(
             message("root exception"),
             group,
-            at_ms=at_ms,
             note=plural(count, "{count:count} episode", "{count:count} episodes"),
         )
     for code, count in counts_of(code_of(trouble.cause) for trouble in troubles).items():
         yield Evidence(
             message("cause"),
             message("not known by its words") if code == UNKNOWN else of_code(code).title,
-            at_ms=at_ms,
             note=plural(count, "{count:count} episode", "{count:count} episodes"),
         )
     if any(trouble.cause and trouble.cause.waits_for_slots for trouble in troubles):
         yield from _slots(window, at_ms)
     if began:
-        yield Evidence(message("first fault"), began.group, at_ms=began.at_ms)
+        yield Evidence(message("first fault"), began.group)
     last = next((trouble.first for trouble in reversed(troubles) if trouble.first), None)
     if last:
         yield Evidence(
             message("last failed task"),
             last.task or message("global failure"),
-            at_ms=last.at_ms,
             note=message("on {host:name}", host=last.host) if last.host else "",
         )
     for name in sorted({name for episode in failing for name in episode.lost})[:5]:
-        yield Evidence(message("lost TaskManager"), name, at_ms=at_ms)
+        yield Evidence(message("lost TaskManager"), name)
     if host:
         yield limits.compared(
             message("share of failures on one host"),
             host[1],
-            "ratio",
-            ">=",
             share_key,
-            at_ms,
             message("{host:name}; of the tasks {tasks:share}", host=host[0], tasks=host[2]),
         )
 
@@ -605,7 +590,6 @@ def _slots(window: JobWindow, at_ms: int) -> Iterator[Evidence]:
             message("slots that the job needs"),
             needed[-1] if needed else largest,
             "count",
-            at_ms=at_ms,
             note=message("by the log")
             if needed
             else message("its largest parallelism, where all vertices share slots"),
@@ -616,7 +600,7 @@ def _slots(window: JobWindow, at_ms: int) -> Iterator[Evidence]:
         if event.kind == SLOTS_MISSING and (text := event.fields.get("reason_text"))
     ]
     if told:
-        yield Evidence(message("slots that are there"), told[-1], at_ms=at_ms)
+        yield Evidence(message("slots that are there"), told[-1])
 
 
 def _as_data(episode: Episode, trouble: _Trouble) -> dict[str, object]:

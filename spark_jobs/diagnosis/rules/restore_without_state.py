@@ -11,12 +11,13 @@ from itertools import pairwise
 
 from ingest.messages import list_text, message, plural
 from spark_jobs.diagnosis.checkpoint_history import by_time
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, EarlierAttempt, JobWindow
 
 RULE = "restore.without_state"
-WINDOW = f"{RULE}.window_s"
+LOOK_BACK_MS = 3_600_000
+"""Until then little was written that going back would repeat."""
 SKIPPED = "state_skipped"
 MOST_NAMED = 10
 RESTORED_WITHIN_MS = 60_000
@@ -41,31 +42,21 @@ class FreshStart:
     hold_s=1800,
     reads=(SKIPPED,),
     needs=("checkpoints", "earlier"),
-    thresholds=(
-        Threshold(
-            WINDOW,
-            3600,
-            "s",
-            60,
-            604_800,
-            message("An hour: until then little was written that going back would repeat."),
-        ),
-    ),
     fed_by="incidents/2.1.1/begun-afresh",
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    since_ms = window.at_ms - int(limits[WINDOW] * 1000)
+    since_ms = window.at_ms - LOOK_BACK_MS
+    yield from _omitted_operators(window, since_ms)
     if window.earlier:
         yield from _under_another_id(window, window.earlier, since_ms)
-        yield from _find_omitted(window, since_ms)
-        return
-    fresh = _fresh_start(window)
-    if fresh is None or fresh.at_ms <= since_ms:
-        yield from _find_omitted(window, since_ms)
-        return
+    elif (fresh := _fresh_start(window)) and fresh.at_ms > since_ms:
+        yield _under_the_same_id(window, fresh)
+
+
+def _under_the_same_id(window: JobWindow, fresh: FreshStart) -> Finding:
     lost = fresh.lost
     path = lost.external_path
-    yield job_finding(
+    return job_finding(
         window,
         RULE,
         "critical",
@@ -90,16 +81,12 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         began_at_ms=fresh.at_ms,
         evidence=(
             Evidence(
-                message("newest checkpoint before"),
-                lost.checkpoint_id,
-                "count",
-                at_ms=lost.ended_ms,
-                note=path or "",
+                message("newest checkpoint before"), lost.checkpoint_id, "count", note=path or ""
             ),
             Evidence(message("age of the lost state"), fresh.at_ms - lost.trigger_time_ms, "ms"),
         ),
         related=(Related("checkpoint", path),) if path else (),
-        data={"checkpoint_id": lost.checkpoint_id, "path": path},
+        data={"checkpoint_id": lost.checkpoint_id},
     )
 
 
@@ -130,18 +117,12 @@ def _under_another_id(
         seen_at_ms=window.at_ms,
         began_at_ms=started_ms,
         evidence=(
-            Evidence(
-                message("newest checkpoint before"),
-                number,
-                "count",
-                at_ms=earlier.trigger_time_ms,
-                note=earlier.path or "",
-            ),
+            Evidence(message("newest checkpoint before"), number, "count", note=earlier.path or ""),
             Evidence(message("age of the lost state"), started_ms - earlier.trigger_time_ms, "ms"),
-            Evidence(message("the attempt before ended as"), earlier.state, at_ms=earlier.over_ms),
+            Evidence(message("the attempt before ended as"), earlier.state),
         ),
         related=(Related("checkpoint", earlier.path),) if earlier.path else (),
-        data={"checkpoint_id": number, "path": earlier.path, "earlier_job_id": earlier.job_id},
+        data={"checkpoint_id": number},
     )
 
 
@@ -174,7 +155,7 @@ def _is_meant(earlier: EarlierAttempt, started_ms: int) -> str | None:
     return ""
 
 
-def _find_omitted(window: JobWindow, since_ms: int) -> Iterator[Finding]:
+def _omitted_operators(window: JobWindow, since_ms: int) -> Iterator[Finding]:
     skipped = [event for event in window.events if event.kind == SKIPPED and event.at_ms > since_ms]
     if not skipped:
         return
@@ -206,11 +187,8 @@ def _find_omitted(window: JobWindow, since_ms: int) -> Iterator[Finding]:
         ),
         seen_at_ms=at_ms,
         evidence=(
-            Evidence(
-                message("operators whose state was left out"), len(operators), "count", at_ms=at_ms
-            ),
+            Evidence(message("operators whose state was left out"), len(operators), "count"),
         ),
-        data={"operators": operators[:MOST_NAMED]},
     )
 
 

@@ -10,7 +10,9 @@ from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, VertexGauges
 
 RULE = "rocksdb.write_stall"
-SHARE, SAMPLES, WINDOW = f"{RULE}.stalled_share", f"{RULE}.samples", f"{RULE}.window_s"
+SHARE, SAMPLES = f"{RULE}.stalled_share", f"{RULE}.samples"
+LOOK_BACK_MS = 300_000
+"""Longer than a compaction after a burst."""
 SLOWED_AT_FILES = 20
 """RocksDB's level0_slowdown_writes_trigger, which Flink leaves as it is."""
 _FLUSH = message("Its write buffers fill faster than they are flushed")
@@ -49,21 +51,12 @@ _COMPACTION = message("Compactions do not keep up with what is flushed")
                 "is enough."
             ),
         ),
-        Threshold(
-            WINDOW,
-            300,
-            "s",
-            60,
-            600,
-            message("Five minutes: longer than a compaction after a burst."),
-        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    since_ms = window.at_ms - int(limits[WINDOW] * 1000)
     by_vertex: dict[str, list[VertexGauges]] = {}
     for gauge in window.gauges:
-        if gauge.at_ms >= since_ms and gauge.at_ms <= window.at_ms:
+        if window.at_ms - LOOK_BACK_MS <= gauge.at_ms <= window.at_ms:
             by_vertex.setdefault(gauge.vertex_id, []).append(gauge)
     for vertex_id, seen in by_vertex.items():
         known = [
@@ -133,9 +126,9 @@ def _finding(
         )
         if errors
         else next_step,
-        evidence=list(_evidence(limits, newest, known, stalled, errors)),
+        evidence=_evidence(limits, newest, known, stalled, errors),
         seen_at_ms=newest.at_ms,
-        data={"vertex_ids": [vertex_id], "stalled": len(stalled), "samples": len(known)},
+        data={"stalled": len(stalled)},
     )
 
 
@@ -173,34 +166,24 @@ def _evidence(
     stalled: Sequence[VertexGauges],
     errors: int,
 ) -> Iterator[Evidence]:
-    at_ms = newest.at_ms
     if stalled:
-        yield limits.compared(
-            message("samples with a stall"), len(stalled) / len(known), "ratio", ">=", SHARE, at_ms
-        )
+        yield limits.compared(message("samples with a stall"), len(stalled) / len(known), SHARE)
     if newest.writes_stopped:
         yield Evidence(
-            message("column families whose writes are stopped"),
-            newest.writes_stopped,
-            "count",
-            at_ms=at_ms,
+            message("column families whose writes are stopped"), newest.writes_stopped, "count"
         )
     if newest.delayed_write_bytes_per_s:
         yield Evidence(
-            message("writes slowed down to"),
-            f"{bytes_text(newest.delayed_write_bytes_per_s)}/s",
-            at_ms=at_ms,
+            message("writes slowed down to"), f"{bytes_text(newest.delayed_write_bytes_per_s)}/s"
         )
     if errors:
-        yield Evidence(message("background errors"), errors, "count", at_ms=at_ms)
+        yield Evidence(message("background errors"), errors, "count")
     for words, value in (
         (message("files in level 0 of one state, the most"), newest.level0_files),
         (message("states with a flush pending"), newest.flushes_pending),
         (message("states with a compaction pending"), newest.compactions_pending),
     ):
         if value is not None:
-            yield Evidence(words, value, "count", at_ms=at_ms)
+            yield Evidence(words, value, "count")
     if newest.compaction_pending_bytes:
-        yield Evidence(
-            message("left to compact"), newest.compaction_pending_bytes, "bytes", at_ms=at_ms
-        )
+        yield Evidence(message("left to compact"), newest.compaction_pending_bytes, "bytes")

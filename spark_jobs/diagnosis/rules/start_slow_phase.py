@@ -127,22 +127,18 @@ def _finding(
         else None
     )
     phase = _phase_of(slowest) if slowest else longer[0][0] if longer else "restore"
-    words: Any = {
+    parts: Any = {
         "title": _title(start, slowest, longer),
         "cause": join_messages([*_held_up(start, slowest), *_compare(longer)], " "),
         "next_step": _NEXT_STEPS[phase],
         "evidence": _evidence(limits, start, slowest, longer, holds),
         "seen_at_ms": start.running_at_ms,
-        "data": {
-            "hosts": [slowest["host"]] if slowest and slowest["host"] else [],
-            "vertex_ids": [slowest["vertex_id"]] if slowest else [],
-            "phase": phase,
-        },
+        "data": {"hosts": [slowest["host"]] if slowest and slowest["host"] else []},
     }
     if slowest:
-        return vertex_finding(window, slowest["vertex_id"], RULE, "warning", "high", **words)
+        return vertex_finding(window, slowest["vertex_id"], RULE, "warning", "high", **parts)
     return job_finding(
-        window, RULE, "warning", "high" if len(window.starts) > 2 else "medium", **words
+        window, RULE, "warning", "high" if len(window.starts) > 2 else "medium", **parts
     )
 
 
@@ -202,43 +198,28 @@ def _phase_of(task: Any) -> str:
 def _evidence(
     limits: Limits, start: JobStart, slowest: Any, longer: list[tuple[str, int, int]], holds: bool
 ) -> Iterator[Evidence]:
-    at_ms = start.running_at_ms
     if holds:
         yield limits.compared(
-            message("time that all other tasks waited"),
-            start.held_up_ms,
-            "ms",
-            ">=",
-            HELD_UP,
-            at_ms,
+            message("time that all other tasks waited"), start.held_up_ms, HELD_UP
         )
     for phase, took_ms, usual_ms in longer:
         # A median of 0 ms is less than the clock can tell.
         yield limits.compared(
             message("{phase:name} phase over the median of earlier starts", phase=phase),
             took_ms / max(usual_ms, 1),
-            "times",
-            ">=",
             RATIO,
-            at_ms,
         )
         yield limits.compared(
             message("{phase:name} phase longer than that median by", phase=phase),
             took_ms - usual_ms,
-            "ms",
-            ">=",
             LONGER,
-            at_ms,
         )
     if slowest:
-        note = subtask_text(slowest["name"], slowest["subtask"])
         yield Evidence(
             message("deploy and restore of the slowest task"),
             slowest["own_ms"],
             "ms",
-            at_ms=at_ms,
-            note=note,
+            note=subtask_text(slowest["name"], slowest["subtask"]),
         )
-        yield Evidence(message("tasks that straggled"), start.stragglers, "count", at_ms=at_ms)
     if start.total_ms is not None:
-        yield Evidence(message("whole start"), start.total_ms, "ms", at_ms=at_ms, note=start.kind)
+        yield Evidence(message("whole start"), start.total_ms, "ms", note=start.kind)

@@ -62,5 +62,4 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
             Related("job", name, message("superseded checkpoints in its directory"))
             for name in sample.jobs_with_most_waste
         ),
-        data={"files": waste.files, "bytes": waste.bytes},
     )

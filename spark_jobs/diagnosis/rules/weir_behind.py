@@ -39,14 +39,10 @@ def judge(sample: StageProgress, limits: Limits) -> Iterator[Finding]:
     behind_ms = sample.at_ms - sample.since_ms
     if behind_ms < limits[AFTER] * 1000:
         return
-    evidence = [
-        limits.compared(message("behind for"), behind_ms / 1000, "s", ">=", AFTER, sample.at_ms)
-    ]
+    evidence = [limits.compared(message("behind for"), behind_ms / 1000, AFTER)]
     error = ""
     if sample.error:
-        evidence.append(
-            Evidence(message("last error"), without_middle(sample.error, 500), at_ms=sample.at_ms)
-        )
+        evidence.append(Evidence(message("last error"), without_middle(sample.error, 500)))
         error = message(
             " The error of the last attempt: {without_middle:text}",
             without_middle=without_middle(sample.error, 200),
@@ -86,5 +82,4 @@ def judge(sample: StageProgress, limits: Limits) -> Iterator[Finding]:
         ),
         seen_at_ms=sample.at_ms,
         evidence=tuple(evidence),
-        data={"stage": sample.stage, "since_ms": sample.since_ms},
     )
