@@ -38,24 +38,13 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         raise NotJudged(
             message("whether its checkpoints are retained when it is cancelled has not been seen")
         )
-    saved = [
-        checkpoint
-        for checkpoint in window.checkpoints
-        if checkpoint.is_savepoint and checkpoint.outcome == "completed"
-    ]
-    age_ms = window.at_ms - max(sample.ended_ms for sample in saved) if saved else None
+    completed = [sample for sample in window.checkpoints if sample.outcome == "completed"]
+    saved_ms = max((sample.ended_ms for sample in completed if sample.is_savepoint), default=None)
+    age_ms = None if saved_ms is None else window.at_ms - saved_ms
     if config.retained_on_cancellation or (
         age_ms is not None and age_ms <= limits[SAVEPOINT] * 1000
     ):
         return
-    size = next(
-        (
-            checkpoint.state_bytes
-            for checkpoint in reversed(window.checkpoints)
-            if checkpoint.outcome == "completed" and checkpoint.state_bytes
-        ),
-        None,
-    )
     evidence = [
         Evidence(
             message("when cancelled"),
@@ -69,8 +58,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
                 message("age of the newest savepoint"), age_ms / 1000, SAVEPOINT, comparison=">"
             )
         )
-    if size:
-        evidence.append(Evidence(message("state of the newest checkpoint"), size, "bytes"))
+    sizes = [sample.state_bytes for sample in completed if sample.state_bytes]
+    if sizes:
+        evidence.append(Evidence(message("state of the newest checkpoint"), sizes[-1], "bytes"))
     yield job_finding(
         window,
         RULE,
@@ -91,7 +81,5 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             "RETAIN_ON_CANCELLATION, and remove checkpoints of ended jobs with a clean-up "
             "plan. Until then, end it only by stop with savepoint."
         ),
-        seen_at_ms=window.at_ms,
         evidence=evidence,
-        data={"savepoint_age_ms": age_ms, "state_bytes": size},
     )

@@ -20,6 +20,8 @@ from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow, SizeTrend
 
 RULE = "checkpoint.size_growth"
+HOURS, GROWTH = f"{RULE}.hours", f"{RULE}.growth_per_day"
+HORIZON, FORECAST = f"{RULE}.horizon_h", f"{RULE}.forecast_bytes"
 HOUR_MS = 3_600_000
 ENOUGH_POINTS = 48
 
@@ -32,7 +34,7 @@ ENOUGH_POINTS = 48
     needs=("size_trend",),
     thresholds=(
         Threshold(
-            f"{RULE}.hours",
+            HOURS,
             24,
             "h",
             1,
@@ -43,7 +45,7 @@ ENOUGH_POINTS = 48
             ),
         ),
         Threshold(
-            f"{RULE}.growth_per_day",
+            GROWTH,
             0.1,
             "ratio",
             0.001,
@@ -54,7 +56,7 @@ ENOUGH_POINTS = 48
             ),
         ),
         Threshold(
-            f"{RULE}.horizon_h",
+            HORIZON,
             168,
             "h",
             1,
@@ -62,7 +64,7 @@ ENOUGH_POINTS = 48
             message("A week is what a team needs to change a job and roll it out."),
         ),
         Threshold(
-            f"{RULE}.forecast_bytes",
+            FORECAST,
             10 * (1 << 30),
             "bytes",
             1,
@@ -83,7 +85,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         or trend.to_time_ms is None
     ):
         return
-    if trend.to_time_ms - trend.from_time_ms < limits[f"{RULE}.hours"] * HOUR_MS:
+    span_ms = trend.to_time_ms - trend.from_time_ms
+    if span_ms < limits[HOURS] * HOUR_MS:
         return
     newest = max(completed(window.checkpoints), key=by_time, default=None)
     size = newest.state_bytes if newest else None
@@ -102,20 +105,17 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         return
     low = trend.bytes_per_h_low if trend.bytes_per_h_low is not None else trend.bytes_per_h
     per_day = trend.bytes_per_h * 24 / size
-    forecast = size + trend.bytes_per_h * limits[f"{RULE}.horizon_h"]
-    if (
-        low <= 0
-        or per_day < limits[f"{RULE}.growth_per_day"]
-        or forecast < limits[f"{RULE}.forecast_bytes"]
-    ):
+    forecast = size + trend.bytes_per_h * limits[HORIZON]
+    if low <= 0 or per_day < limits[GROWTH] or forecast < limits[FORECAST]:
         return
-    yield _finding(window, limits, trend, size, per_day, forecast, newest.ended_ms)
+    yield _finding(window, limits, trend, span_ms, size, per_day, forecast, newest.ended_ms)
 
 
 def _finding(
     window: JobWindow,
     limits: Limits,
     trend: SizeTrend,
+    span_ms: int,
     size: int,
     per_day: float,
     forecast: float,
@@ -123,19 +123,17 @@ def _finding(
 ) -> Finding:
     slope, largest = trend.bytes_per_h or 0.0, _largest(window)
     doubled_ms = size / slope * HOUR_MS
-    grows, forecast_key = f"{RULE}.growth_per_day", f"{RULE}.forecast_bytes"
-    span_ms = (trend.to_time_ms or 0) - (trend.from_time_ms or 0)
     evidence = [
         limits.compared(
             message("growth per day"),
             per_day,
-            grows,
+            GROWTH,
             message("{slope:bytes} per hour, robust slope", slope=slope),
         ),
         limits.compared(
-            message("forecast in {limits:duration}", limits=limits[f"{RULE}.horizon_h"] * HOUR_MS),
+            message("forecast in {limits:duration}", limits=limits[HORIZON] * HOUR_MS),
             forecast,
-            forecast_key,
+            FORECAST,
         ),
         Evidence(message("full state now"), size, "bytes"),
         Evidence(message("time to double"), doubled_ms, "ms"),
@@ -143,9 +141,9 @@ def _finding(
             message("observed for"),
             span_ms,
             "ms",
-            limits[f"{RULE}.hours"] * HOUR_MS,
+            limits[HOURS] * HOUR_MS,
             ">=",
-            f"{RULE}.hours",
+            HOURS,
         ),
     ]
     if largest:
@@ -175,12 +173,6 @@ def _finding(
         seen_at_ms=seen_at_ms,
         evidence=evidence,
         related=(Related("vertex", largest[0], largest[3]),) if largest else (),
-        data={
-            "bytes_per_h": slope,
-            "state_bytes": size,
-            "forecast_bytes": forecast,
-            "doubled_ms": doubled_ms,
-        },
     )
 
 

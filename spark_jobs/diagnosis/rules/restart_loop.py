@@ -40,6 +40,8 @@ from spark_jobs.diagnosis.statistics import (
 from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 
 RULE = "restart.loop"
+EPISODES, WINDOW, STUCK = f"{RULE}.episodes", f"{RULE}.window_s", f"{RULE}.stuck_s"
+HOST_SHARE = f"{RULE}.host_share"
 LOST = message("TaskManager lost")
 UNREPORTED = message("no exception reported")
 RESCALE_SEEN_MS = 90_000
@@ -83,9 +85,9 @@ MOST_CHANCE = 0.05
     needs=("annotations", "events"),
     thresholds=(
         Threshold(
-            f"{RULE}.episodes",
+            EPISODES,
             3,
-            "episodes",
+            "count",
             2,
             1_000,
             message(
@@ -94,7 +96,7 @@ MOST_CHANCE = 0.05
             ),
         ),
         Threshold(
-            f"{RULE}.window_s",
+            WINDOW,
             600,
             "s",
             60,
@@ -106,7 +108,7 @@ MOST_CHANCE = 0.05
             ),
         ),
         Threshold(
-            f"{RULE}.stuck_s",
+            STUCK,
             300,
             "s",
             30,
@@ -117,7 +119,7 @@ MOST_CHANCE = 0.05
             ),
         ),
         Threshold(
-            f"{RULE}.host_share",
+            HOST_SHARE,
             0.8,
             "ratio",
             0.5,
@@ -130,17 +132,17 @@ MOST_CHANCE = 0.05
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    if len(window.annotations) + len(window.events) < limits[f"{RULE}.episodes"]:
+    if len(window.annotations) + len(window.events) < limits[EPISODES]:
         return
     every = [
         episode
         for episode in episodes(window, window.at_ms - LOOK_BACK_MS)
         if episode.failures or not _is_rescaling(window, episode)
     ]
-    failing = _within(every, window.at_ms, int(limits[f"{RULE}.window_s"] * 1000))
+    failing = _within(every, window.at_ms, int(limits[WINDOW] * 1000))
     if not failing:
         return
-    stuck = len(failing) < limits[f"{RULE}.episodes"]
+    stuck = len(failing) < limits[EPISODES]
     if stuck and not _is_stuck(window, failing[-1], limits):
         return
     reasons = _reasons(window)
@@ -156,15 +158,15 @@ def _within(every: Sequence[Episode], at_ms: int, running_ms: int) -> list[Episo
     """The newest episodes, back to where the job has run for so long in total. Waiting for the next
     attempt does not count as running.
     """
-    kept: list[Episode] = []
+    newest: list[Episode] = []
     until_ms, ran_ms = at_ms, 0
     for episode in reversed(every):
         ran_ms += max(until_ms - episode.ended_ms, 0) if episode.ended_ms is not None else 0
         if ran_ms > running_ms:
             break
-        kept.insert(0, episode)
+        newest.insert(0, episode)
         until_ms = episode.begun_ms
-    return kept
+    return newest
 
 
 def _reasons(window: JobWindow) -> dict[str, str]:
@@ -173,6 +175,15 @@ def _reasons(window: JobWindow) -> dict[str, str]:
         for annotation in window.annotations
         if annotation.kind == TASKMANAGER_LOST and annotation.detail.get("reason")
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _Host:
+    """The host of most failures: its share of them, and of the tasks; 0…1."""
+
+    name: str
+    failures: float
+    tasks: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,19 +199,15 @@ class _Trouble:
     cause: FailureCause | None = None
     reason: str = ""
 
-    @property
-    def at_ms(self) -> int | None:
-        return self.first.at_ms if self.first else None
-
 
 def _trouble(window: JobWindow, episode: Episode, reasons: Mapping[str, str]) -> _Trouble:
-    found = _group_of(episode)
-    if found.group != LOST:
-        first = found.first
+    trouble = _group_of(episode)
+    if trouble.group != LOST:
+        first = trouble.first
         cause = cause_of_failure(first.name, first.stacktrace) if first else None
-        return replace(found, cause=cause)
+        return replace(trouble, cause=cause)
     traced = (lost_taskmanager(failure.stacktrace) for failure in episode.failures)
-    names = dict.fromkeys((*found.lost, *filter(None, traced)))
+    names = dict.fromkeys((*trouble.lost, *filter(None, traced)))
     texts = [reasons[name] for name in names if name in reasons]
     texts += [
         event.detail or event.message or ""
@@ -212,7 +219,7 @@ def _trouble(window: JobWindow, episode: Episode, reasons: Mapping[str, str]) ->
     known = [(cause, reason) for reason in texts if (cause := cause_of(reason))]
     # That it no longer answered says less than why.
     cause, reason = min(known, key=lambda pair: pair[0].code in SYMPTOMS, default=(None, ""))
-    return replace(found, cause=cause, reason=reason.partition("\n")[0])
+    return replace(trouble, cause=cause, reason=reason.partition("\n")[0])
 
 
 def _first_fault(window: JobWindow, reasons: Mapping[str, str]) -> _Trouble | None:
@@ -262,7 +269,7 @@ def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:
     same exception of a task. A lost TaskManager or missing slots cause several restarts of one
     episode; a repeated exception does not.
     """
-    enough = limits[f"{RULE}.episodes"]
+    enough = limits[EPISODES]
     if last.ended_ms is not None or len(last.restarts) < min(enough, STUCK_RESTARTS):
         return False
     groups = [
@@ -272,12 +279,12 @@ def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:
     ]
     same = bool(groups) and largest_group(groups)[1] >= enough
     lasted_ms = window.at_ms - last.begun_ms
-    return same or (not window.terminal and lasted_ms >= limits[f"{RULE}.stuck_s"] * 1000)
+    return same or (not window.terminal and lasted_ms >= limits[STUCK] * 1000)
 
 
 def _span_ms(window: JobWindow, limits: Limits, failing: Sequence[Episode]) -> float:
     took_ms = window.at_ms - failing[0].begun_ms
-    return max(limits[f"{RULE}.window_s"] * 1000, took_ms - took_ms % 60_000)
+    return max(limits[WINDOW] * 1000, took_ms - took_ms % 60_000)
 
 
 def _is_rescaling(window: JobWindow, episode: Episode) -> bool:
@@ -305,7 +312,6 @@ def _finding(
     host = _host(window, troubles, limits)
     lost = sorted({name for episode in failing for name in episode.lost})
     newest = next(trouble for trouble in reversed(troubles) if trouble.group == group)
-    causes = counts_of(code_of(trouble.cause) for trouble in troubles)
     began = first if first and first.group != group else None
     reported = sum(trouble.first is not None for trouble in troubles)
     if stuck:
@@ -333,14 +339,14 @@ def _finding(
             title=title,
             words=list_text(lost) + " lost" if group == LOST and lost else group,
         ),
-        cause=_cause(group, often, len(failing), newest, lost, host, began),
+        cause=_cause(began, _what_keeps_it(group, often, len(failing), newest, lost, host)),
         next_step=_next_step(newest, host, _only_task(troubles)),
         seen_at_ms=failing[-1].restarts[-1],
         began_at_ms=min([failing[0].begun_ms, *(failure.at_ms for failure in failing[0].failures)]),
-        evidence=_evidence(window, limits, failing, troubles, host, began, stuck),
+        evidence=_evidence(window, limits, failing, troubles, host, stuck),
         related=(
             *(Related("taskmanager", name, message("lost")) for name in lost),
-            *((Related("host", host[0], message("most failures")),) if host else ()),
+            *((Related("host", host.name, message("most failures")),) if host else ()),
         ),
         data={
             "episodes": [
@@ -348,35 +354,33 @@ def _finding(
                 for episode, trouble in zip(failing, troubles, strict=True)
             ][-20:],
             "groups": counts_of(trouble.group for trouble in troubles),
-            "causes": causes,
+            "causes": counts_of(code_of(trouble.cause) for trouble in troubles),
             "first_fault": first and {"group": first.group, "cause": code_of(first.cause)},
             "lost_taskmanagers": lost,
         },
     )
 
 
-def _host(
-    window: JobWindow, troubles: Sequence[_Trouble], limits: Limits
-) -> tuple[str, float, float] | None:
-    """The host of most failures, its share of them, and its share of the tasks. None if failures
-    are spread, if the host has no more of them than of the tasks, if all are of one task, or if the
-    job's code or what it calls failed.
+def _host(window: JobWindow, troubles: Sequence[_Trouble], limits: Limits) -> _Host | None:
+    """None if failures are spread, if the host has no more of them than of the tasks, if all are of
+    one task, or if the job's code or what it calls failed.
     """
     failures = [trouble.first for trouble in troubles if trouble.first and trouble.first.host]
     hosts = [failure.host for failure in failures if failure.host]
     tasks = [host for vertex in window.vertex_windows for host in vertex.host if host]
     if len(hosts) < 2 or not tasks or _only_task(troubles):
         return None
-    host, count = largest_group(hosts)
-    there = [failure for failure in failures if failure.host == host]
-    if count / len(hosts) < limits[f"{RULE}.host_share"] or not all(
-        fails_by_host(failure.name, failure.stacktrace) for failure in there
+    name, count = largest_group(hosts)
+    if count / len(hosts) < limits[HOST_SHARE] or not all(
+        fails_by_host(failure.name, failure.stacktrace)
+        for failure in failures
+        if failure.host == name
     ):
         return None
-    share = tasks.count(host) / len(tasks)
+    share = tasks.count(name) / len(tasks)
     by_chance = at_least_by_chance(count, len(hosts), share)
     # If none of its tasks run there any more, their share is unknown.
-    return (host, count / len(hosts), share) if share and by_chance <= MOST_CHANCE else None
+    return _Host(name, count / len(hosts), share) if share and by_chance <= MOST_CHANCE else None
 
 
 def _only_task(troubles: Sequence[_Trouble]) -> tuple[str, str] | None:
@@ -391,16 +395,7 @@ def _only_task(troubles: Sequence[_Trouble]) -> tuple[str, str] | None:
     return tasks.pop(), hosts.pop()
 
 
-def _cause(
-    group: str,
-    often: int,
-    of: int,
-    newest: _Trouble,
-    lost: list[str],
-    host: tuple[str, float, float] | None,
-    began: _Trouble | None,
-) -> str:
-    keeps = _what_keeps_it(group, often, of, newest, lost, host)
+def _cause(began: _Trouble | None, keeps: str) -> str:
     if began is None:
         return keeps
     who = list_text(began.lost)
@@ -418,9 +413,8 @@ def _what_keeps_it(
     of: int,
     newest: _Trouble,
     lost: list[str],
-    host: tuple[str, float, float] | None,
+    host: _Host | None,
 ) -> str:
-    text = newest.message
     if group == UNREPORTED:
         return message("What made it fail is not known: neither REST nor the log has an exception.")
     if group == LOST:
@@ -448,21 +442,25 @@ def _what_keeps_it(
         message(
             " {host:share} of the failures were on {host2:name}, which runs {tasks:share} of the "
             "tasks.",
-            host=host[1],
-            host2=host[0],
-            tasks=host[2],
+            host=host.failures,
+            host2=host.name,
+            tasks=host.tasks,
         )
         if host
         else ""
     )
-    words = message(" ({text:text})", text=without_middle(text, MESSAGE_CHARS)) if text else ""
+    words = (
+        message(" ({text:text})", text=without_middle(newest.message, MESSAGE_CHARS))
+        if newest.message
+        else ""
+    )
     if of == 1:
         # Title and evidence of a single episode count its restarts.
         return message(
             "The root exception of these restarts was {group:text}{words:text}.{where:text}",
             group=group,
             words=words,
-            where=str(where),
+            where=where,
         )
     return message(
         "In {often:number} of {of:number} restart episodes the root exception was "
@@ -471,13 +469,11 @@ def _what_keeps_it(
         of=of,
         group=group,
         words=words,
-        where=str(where),
+        where=where,
     )
 
 
-def _next_step(
-    trouble: _Trouble, host: tuple[str, float, float] | None, only_task: tuple[str, str] | None
-) -> str:
+def _next_step(trouble: _Trouble, host: _Host | None, only_task: tuple[str, str] | None) -> str:
     if trouble.cause and not host:
         is_alike = (
             trouble.group == LOST or trouble.cause.unreadable or trouble.cause.waits_for_slots
@@ -511,7 +507,7 @@ def _next_step(
         return message(
             "Look at {host:name} first: move the job's tasks away from it (cordon it or stop its "
             "TaskManager) and see if the loop ends.",
-            host=host[0],
+            host=host.name,
         )
     return message(
         "Read the root exception. If a record or an outside system causes it, every restart "
@@ -525,25 +521,15 @@ def _evidence(
     limits: Limits,
     failing: Sequence[Episode],
     troubles: Sequence[_Trouble],
-    host: tuple[str, float, float] | None,
-    began: _Trouble | None,
+    host: _Host | None,
     stuck: bool,
 ) -> Iterator[Evidence]:
-    key, share_key, at_ms = f"{RULE}.episodes", f"{RULE}.host_share", failing[-1].restarts[-1]
-    span = message("within {limits:duration}", limits=_span_ms(window, limits, failing))
+    name, count = message("restart episodes"), len(failing)
     if stuck:
-        yield limits.compared(
-            message("restarts without all tasks running again"),
-            len(failing[-1].restarts),
-            key,
-            span,
-        )
-    else:
-        yield limits.compared(message("restart episodes"), len(failing), key, span)
-    restarts = sum(len(episode.restarts) for episode in failing)
-    yield Evidence(
-        message("restarts"), restarts, "count", note=message("several may belong to one episode")
-    )
+        name = message("restarts without all tasks running again")
+        count = len(failing[-1].restarts)
+    span = message("within {limits:duration}", limits=_span_ms(window, limits, failing))
+    yield limits.compared(name, count, EPISODES, span)
     for group, count in list(counts_of(trouble.group for trouble in troubles).items())[:5]:
         yield Evidence(
             message("root exception"),
@@ -557,9 +543,7 @@ def _evidence(
             note=plural(count, "{count:count} episode", "{count:count} episodes"),
         )
     if any(trouble.cause and trouble.cause.waits_for_slots for trouble in troubles):
-        yield from _slots(window, at_ms)
-    if began:
-        yield Evidence(message("first fault"), began.group)
+        yield from _slots(window)
     last = next((trouble.first for trouble in reversed(troubles) if trouble.first), None)
     if last:
         yield Evidence(
@@ -567,18 +551,16 @@ def _evidence(
             last.task or message("global failure"),
             note=message("on {host:name}", host=last.host) if last.host else "",
         )
-    for name in sorted({name for episode in failing for name in episode.lost})[:5]:
-        yield Evidence(message("lost TaskManager"), name)
     if host:
         yield limits.compared(
             message("share of failures on one host"),
-            host[1],
-            share_key,
-            message("{host:name}; of the tasks {tasks:share}", host=host[0], tasks=host[2]),
+            host.failures,
+            HOST_SHARE,
+            message("{host:name}; of the tasks {tasks:share}", host=host.name, tasks=host.tasks),
         )
 
 
-def _slots(window: JobWindow, at_ms: int) -> Iterator[Evidence]:
+def _slots(window: JobWindow) -> Iterator[Evidence]:
     needed = [
         count
         for event in window.events
@@ -594,13 +576,13 @@ def _slots(window: JobWindow, at_ms: int) -> Iterator[Evidence]:
             if needed
             else message("its largest parallelism, where all vertices share slots"),
         )
-    told = [
+    missing = [
         str(text)
         for event in window.events
         if event.kind == SLOTS_MISSING and (text := event.fields.get("reason_text"))
     ]
-    if told:
-        yield Evidence(message("slots that are there"), told[-1])
+    if missing:
+        yield Evidence(message("slots that are there"), missing[-1])
 
 
 def _as_data(episode: Episode, trouble: _Trouble) -> dict[str, object]:
@@ -609,7 +591,5 @@ def _as_data(episode: Episode, trouble: _Trouble) -> dict[str, object]:
         "restarts": len(episode.restarts),
         "all_run_again_ms": episode.ended_ms,
         "group": trouble.group,
-        "task": trouble.first.task if trouble.first else None,
         "host": trouble.first.host if trouble.first else None,
-        "lost_taskmanagers": list(trouble.lost),
     }
