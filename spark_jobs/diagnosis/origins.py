@@ -16,6 +16,16 @@ from spark_jobs.diagnosis.topology import POINTWISE, Topology
 
 BACKPRESSURED = "pressure.root.backpressured_ratio"
 NO_METRICS = message("metrics of any vertex in this window")
+OWN_BACKPRESSURE = 0.05
+"""A vertex that waits more than occasionally may itself be held: its consumers are checked first."""
+SLACK = 0.1
+"""Figures of two vertices are averages over a minute, read some seconds apart."""
+FULL_INPUT = 0.5
+"""Half of the buffers in use over a window means that records queue, not that they pass."""
+EMPTY_INPUT = 0.2
+"""A vertex that back-pressures others always has records in its input."""
+REPORTING_SHARE = 0.5
+"""With fewer subtasks that report, a consumer could also be back-pressuring the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +181,11 @@ def _pressure(asked: Asked) -> Pressure | str:
         )
     for (vertex_id, _), holders in walk.partly_held.items():
         _take(pressure, vertex_id, holders)
-    share = limits["pressure.root.reporting_share"]
     pressure.unjudged = tuple(
         vertex_id
         for vertex_id, subtasks in silent.items()
-        if vertex_id not in held and _may_be_held(pressure, vertex_id, subtasks, walk, share)
+        if vertex_id not in held
+        and _may_be_held(pressure, vertex_id, subtasks, walk, REPORTING_SHARE)
     )
     return pressure
 
@@ -184,10 +194,10 @@ def _walk_limits(limits: Limits) -> WalkLimits:
     return WalkLimits(
         held=limits[BACKPRESSURED],
         busy=limits["pressure.root.busy_ratio"],
-        own_backpressure=limits["pressure.root.own_backpressured_ratio"],
-        slack=limits["pressure.root.slack_ratio"],
-        full_input=limits["pressure.root.full_input_ratio"],
-        empty_input=limits["pressure.root.empty_input_ratio"],
+        own_backpressure=OWN_BACKPRESSURE,
+        slack=SLACK,
+        full_input=FULL_INPUT,
+        empty_input=EMPTY_INPUT,
     )
 
 
@@ -304,7 +314,7 @@ def _late_siblings(pressure: Pressure, held: Held, limits: Limits) -> Origin | N
         for index in range(subtasks.parallelism)
         if (busy := subtasks.busy(index)) is not None
         and busy >= limits["pressure.root.busy_ratio"]
-        and (subtasks.backpressured(index) or 0.0) < limits["pressure.root.own_backpressured_ratio"]
+        and (subtasks.backpressured(index) or 0.0) < OWN_BACKPRESSURE
     }
     if not working:
         return None

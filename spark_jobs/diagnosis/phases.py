@@ -25,7 +25,7 @@ from spark_jobs.diagnosis.findings import (
     Related,
     Threshold,
 )
-from spark_jobs.diagnosis.jvm_load import JvmCause, gc_threshold, jvm_cause, taskmanager_of
+from spark_jobs.diagnosis.jvm_load import JvmCause, jvm_cause, taskmanager_of
 from spark_jobs.diagnosis.last_result import caches_last_result
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
@@ -45,6 +45,12 @@ BARRIER_PHASES = frozenset({"start_delay", "alignment"})
 
 HOLD_S = 900
 NEWEST = 20
+LOOK_BACK_S = 1_800
+"""At least three checkpoints at the usual intervals of up to ten minutes."""
+SLOW_AT_LEAST = 2
+"""One slow checkpoint may be chance: a compaction, a garbage collection, a busy disk. If the operator
+that delayed its barrier is known, one is enough.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +111,7 @@ def _cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> Pha
     threshold_ms, share = limits[f"{rule_id}.{phase}_ms"], limits[f"{rule_id}.dominates"]
     if anything_known(window) and _slowest_ms(window.checkpoints) < threshold_ms:
         return None
-    done = completed(recent(window, limits[f"{rule_id}.look_back_s"]))[-NEWEST:]
+    done = completed(recent(window, LOOK_BACK_S))[-NEWEST:]
     if not done:
         return None
     durations = [took for sample in done if (took := end_to_end_ms(sample)) is not None]
@@ -121,7 +127,7 @@ def _cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> Pha
     over_all = all(sample.slowest_end_to_end_ms is None for sample in slow)
     cost = PhaseCost(window, rule_id, phase, limits, p95_ms, whole_ms, slow, len(done), over_all)
     explained = phase in BARRIER_PHASES and holder_of(cost) is not None
-    return cost if explained or len(slow) >= limits[f"{rule_id}.minimum"] else None
+    return cost if explained or len(slow) >= SLOW_AT_LEAST else None
 
 
 def phase_rule(
@@ -163,28 +169,6 @@ def _thresholds(rule_id: str, phase: str, default_ms: float, reason: str) -> tup
             ),
         ),
         Threshold(
-            f"{rule_id}.minimum",
-            2,
-            "checkpoints",
-            1,
-            100,
-            message(
-                "One slow checkpoint may be chance: a compaction, a garbage collection, a "
-                "busy disk. If the operator that delayed its barrier is known, one is enough."
-            ),
-        ),
-        Threshold(
-            f"{rule_id}.look_back_s",
-            1_800,
-            "s",
-            60,
-            86_400,
-            message(
-                "Half an hour holds at least three checkpoints at the usual intervals of up to ten "
-                "minutes."
-            ),
-        ),
-        Threshold(
             f"{rule_id}.critical_timeout_share",
             0.8,
             "ratio",
@@ -192,7 +176,6 @@ def _thresholds(rule_id: str, phase: str, default_ms: float, reason: str) -> tup
             1,
             message("At four fifths of the time-out, a little more load makes checkpoints expire."),
         ),
-        gc_threshold(rule_id),
     )
 
 
@@ -276,7 +259,7 @@ def _jvm(cost: PhaseCost) -> JvmCause:
     if where is None or newest.ended_ms < window.window_start_ms:
         return JvmCause()
     # A snapshot may wait for other threads than its own, so only collections are reported.
-    return jvm_cause(window, cost.limits, cost.rule_id, {where: 0.0})
+    return jvm_cause(window, {where: 0.0})
 
 
 def holder_of(cost: PhaseCost) -> Holder | None:
@@ -320,15 +303,14 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
         share_key,
         share_text(share),
     )
-    if len(cost.slow) >= limits[f"{rule_id}.minimum"]:
-        yield limits.compared(message("slow checkpoints"), len(cost.slow), f"{rule_id}.minimum")
-    else:
-        yield Evidence(
-            message("slow checkpoints"),
-            len(cost.slow),
-            "count",
-            note=message("enough, since the holder of the barrier was seen"),
-        )
+    yield Evidence(
+        message("slow checkpoints"),
+        len(cost.slow),
+        "count",
+        note=""
+        if len(cost.slow) >= SLOW_AT_LEAST
+        else message("enough, since the holder of the barrier was seen"),
+    )
     if newest.slowest_vertex_id:
         task = subtask_text(
             newest.slowest_vertex_name or newest.slowest_vertex_id, newest.slowest_subtask

@@ -19,7 +19,7 @@ from spark_jobs.diagnosis.unevenness import REPORTING_SHARE, Spread, spread
 
 RULE = "data.skew"
 LACKING = message("records and state per subtask")
-RATIO, STATE_RATIO = f"{RULE}.max_over_median", f"{RULE}.state_max_over_median"
+RATIO = f"{RULE}.max_over_median"
 STATE_KEPT_MS = 600_000
 """A window knows the state of the newest checkpoint in each ten minutes."""
 MIN_RECORDS = f"{RULE}.min_records_per_s"
@@ -103,14 +103,6 @@ class Uneven:
             ),
         ),
         Threshold(
-            STATE_RATIO,
-            3.0,
-            "times",
-            1.5,
-            1000.0,
-            message("As for records: twice is what key groups explain."),
-        ),
-        Threshold(
             MIN_RECORDS,
             100.0,
             "records/s",
@@ -168,7 +160,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             )
     for part in window.vertex_states:
         if state := spread(
-            part.subtask_state_bytes, limits[STATE_RATIO], limits[MIN_STATE], REPORTING_SHARE
+            part.subtask_state_bytes, limits[RATIO], limits[MIN_STATE], REPORTING_SHARE
         ):
             known = uneven_vertices.get(part.vertex_id) or Uneven(part.vertex_id, state)
             uneven_vertices[part.vertex_id] = replace(
@@ -304,9 +296,7 @@ def _evidence(window: JobWindow, limits: Limits, uneven: Uneven) -> Iterator[Evi
             if spread.ratio is None
             else message("full state; largest over the median of the others")
         )
-        yield limits.compared(
-            message("state, largest over typical"), spread.ratio, STATE_RATIO, note
-        )
+        yield limits.compared(message("state, largest over typical"), spread.ratio, RATIO, note)
         yield Evidence(
             message("state of the largest subtask"),
             int(spread.largest),

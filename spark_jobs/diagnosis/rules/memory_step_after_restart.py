@@ -15,8 +15,11 @@ from spark_jobs.diagnosis.samples import JobWindow, TaskManagerSample
 from spark_jobs.diagnosis.statistics import median
 
 RULE = "memory.step_after_restart"
-STEP, RESTARTS = f"{RULE}.step_bytes", f"{RULE}.restarts"
 LEFT, CRITICAL = f"{RULE}.restarts_left", f"{RULE}.critical_restarts_left"
+STEP_BYTES = 1 << 20
+"""Less is what the compiler and class loading add by themselves."""
+RESTARTS = 3
+"""The first restarts load what the first start did not need."""
 MOST_FALLS = 0.2
 """A share of the steps: if levels sometimes fall, a collection that unloads classes does free the
 memory.
@@ -76,24 +79,6 @@ class Steps:
     needs=("taskmanagers", "annotations"),
     thresholds=(
         Threshold(
-            STEP,
-            1 << 20,
-            "bytes",
-            1024,
-            1e12,
-            message(
-                "1 MiB a restart: less is what the compiler and class loading add by themselves."
-            ),
-        ),
-        Threshold(
-            RESTARTS,
-            3,
-            "count",
-            2,
-            11,
-            message("Three in a row: the first restarts load what the first start did not need."),
-        ),
-        Threshold(
             LEFT,
             50,
             "count",
@@ -122,13 +107,13 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         return
     if not window.taskmanagers:
         restarts = sum(annotation.kind == "restart" for annotation in window.annotations)
-        if restarts >= limits[RESTARTS]:
+        if restarts >= RESTARTS:
             raise NotJudged(message("the memory of the TaskManagers that it has slots on"))
         return
     grown = [
         step
-        for step in _steps(window, int(limits[RESTARTS]))
-        if step.step_bytes >= limits[STEP] and (step.left is None or step.left <= limits[LEFT])
+        for step in _steps(window)
+        if step.step_bytes >= STEP_BYTES and (step.left is None or step.left <= limits[LEFT])
     ]
     if grown:
         yield _finding(
@@ -138,7 +123,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         )
 
 
-def _steps(window: JobWindow, least: int) -> Iterator[Steps]:
+def _steps(window: JobWindow) -> Iterator[Steps]:
     repeated = _repeated_restarts(window)
     for name, samples in _newest_processes(window.taskmanagers).items():
         every = _spells(samples, repeated)
@@ -150,13 +135,13 @@ def _steps(window: JobWindow, least: int) -> Iterator[Steps]:
         ):
             levels = _levels(spells, used)
             # Levels that are left out may only weaken the finding.
-            step = min(_step(levels, least), _step(_levels(ends, used), least))
+            step = min(_step(levels), _step(_levels(ends, used)))
             if step > 0:
                 yield Steps(name, newest.host, kind, levels, step, limit)
 
 
-def _step(levels: Sequence[tuple[int, int, int]], least: int) -> float:
-    if len(levels) <= least:
+def _step(levels: Sequence[tuple[int, int, int]]) -> float:
+    if len(levels) <= RESTARTS:
         return 0
     step = _slope(levels)
     falls = sum(
@@ -277,10 +262,15 @@ def _finding(window: JobWindow, limits: Limits, grown: list[Steps]) -> Finding:
         else message("grows towards a limit that is not known")
     )
     evidence = [
-        limits.compared(
-            message("left behind by a restart"), round(worst.step_bytes), STEP, worst.kind
+        Evidence(
+            message("left behind by a restart"),
+            round(worst.step_bytes),
+            "bytes",
+            STEP_BYTES,
+            ">=",
+            note=worst.kind,
         ),
-        limits.compared(message("restarts seen"), seen, RESTARTS),
+        Evidence(message("restarts seen"), seen, "count", RESTARTS, ">="),
         Evidence(
             message("{kind:name} in use", kind=worst.kind), now, "bytes", note=worst.taskmanager_id
         ),

@@ -7,7 +7,7 @@ from itertools import chain
 from math import fsum
 
 from ingest.messages import message
-from spark_jobs.diagnosis.findings import Finding, Limits, NotJudged, Threshold
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.meters import holds_start
 from spark_jobs.diagnosis.origins import BACKPRESSURED
 from spark_jobs.diagnosis.placement_settings import spreading_setting, spreads
@@ -20,7 +20,10 @@ from spark_jobs.diagnosis.unevenness import REPORTING_SHARE
 RULE = "placement.uneven"
 LACKING = message("on which TaskManagers its subtasks run")
 RATIO, EXTRA = f"{RULE}.max_over_mean", f"{RULE}.extra_tasks"
-BUSY_RATIO = f"{RULE}.busy_max_over_mean"
+BUSY_RATIO = 1.5
+"""If the fullest TaskManager is also the busiest by this factor over the mean and tasks are
+back-pressured, it limits the job.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +65,6 @@ class Load:
             1e6,
             message(
                 "Fewer tasks than that above the mean are a matter of rounding in a small job."
-            ),
-        ),
-        Threshold(
-            BUSY_RATIO,
-            1.5,
-            "times",
-            1.1,
-            1000.0,
-            message(
-                "If the fullest TaskManager is also the busiest by this factor and tasks are "
-                "back-pressured, it limits the job."
             ),
         ),
     ),
@@ -119,7 +111,7 @@ def _finding(
 ) -> Finding:
     # Load during a start or a rescaling says nothing about the load afterwards.
     mean_busy = 0.0 if holds_start(window) else fsum(load.busy for load in loads) / len(loads)
-    is_busiest = mean_busy > 0 and fullest.busy >= limits[BUSY_RATIO] * mean_busy
+    is_busiest = mean_busy > 0 and fullest.busy >= BUSY_RATIO * mean_busy
     limits_job = is_busiest and any(
         held_subtasks(vertex, limits[BACKPRESSURED]) for vertex in window.vertex_windows
     )
@@ -132,11 +124,12 @@ def _finding(
     ]
     if mean_busy > 0:
         evidence.append(
-            limits.compared(
+            Evidence(
                 message("busy time of the fullest over the mean"),
                 fullest.busy / mean_busy,
+                "times",
                 BUSY_RATIO,
-                comparison=">=" if is_busiest else "<",
+                ">=" if is_busiest else "<",
             )
         )
     return job_finding(

@@ -14,8 +14,16 @@ from spark_jobs.diagnosis.findings import (
     Severity,
     Threshold,
 )
-from spark_jobs.diagnosis.jvm_load import gc_threshold, jvm_cause
-from spark_jobs.diagnosis.origins import BACKPRESSURED, NO_METRICS, Held, Pressure, Way, pressure_of
+from spark_jobs.diagnosis.jvm_load import jvm_cause
+from spark_jobs.diagnosis.origins import (
+    BACKPRESSURED,
+    FULL_INPUT,
+    NO_METRICS,
+    Held,
+    Pressure,
+    Way,
+    pressure_of,
+)
 from spark_jobs.diagnosis.pressure import Subtasks, typical, value
 from spark_jobs.diagnosis.pressure_walk import Origin
 from spark_jobs.diagnosis.pressure_words import (
@@ -34,7 +42,6 @@ from spark_jobs.diagnosis.slow_hosts import slow_host
 
 RULE = "pressure.root"
 BUSY = f"{RULE}.busy_ratio"
-FULL_INPUT = f"{RULE}.full_input_ratio"
 CRITICAL = f"{RULE}.critical_ratio"
 RARELY = 0.01
 
@@ -70,60 +77,6 @@ RARELY = 0.01
             ),
         ),
         Threshold(
-            f"{RULE}.own_backpressured_ratio",
-            0.05,
-            "ratio",
-            0.0,
-            0.5,
-            message(
-                "A vertex that waits more than occasionally may itself be back-pressured: its "
-                "consumers are checked first."
-            ),
-        ),
-        Threshold(
-            f"{RULE}.slack_ratio",
-            0.1,
-            "ratio",
-            0.0,
-            0.5,
-            message(
-                "The figures of two vertices are averages over a minute, read some seconds apart."
-            ),
-        ),
-        Threshold(
-            FULL_INPUT,
-            0.5,
-            "ratio",
-            0.25,
-            1.0,
-            message(
-                "Half of the buffers in use over a window means that records queue, not that they "
-                "pass."
-            ),
-        ),
-        Threshold(
-            f"{RULE}.empty_input_ratio",
-            0.2,
-            "ratio",
-            0.0,
-            0.25,
-            message(
-                "A vertex that back-pressures others always has records in its input; with a "
-                "nearly empty input it is not the origin."
-            ),
-        ),
-        Threshold(
-            f"{RULE}.reporting_share",
-            0.5,
-            "ratio",
-            0.0,
-            1.0,
-            message(
-                "With metrics of fewer than half of a vertex's subtasks, a consumer with few "
-                "metrics could also be back-pressuring the others."
-            ),
-        ),
-        Threshold(
             CRITICAL,
             0.9,
             "ratio",
@@ -134,7 +87,6 @@ RARELY = 0.01
                 "arrive, and barriers wait in the same queue."
             ),
         ),
-        gc_threshold(RULE),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -200,7 +152,7 @@ def _finding(
     held_names = list_text(
         dict.fromkeys(brief_name(window, held_vertex.vertex_id) for held_vertex in held)
     )
-    jvm = jvm_cause(window, limits, RULE, _busy_threads(vertex, origin))
+    jvm = jvm_cause(window, _busy_threads(vertex, origin))
     works = _works(vertex, origin, hot, name)
     return vertex_finding(
         window,
@@ -291,27 +243,16 @@ def _evidence(
         default=None,
     )
     if level is not None:
-        note = (
-            ""
-            if origin.full_input
-            else message("local channels have no buffers here: 0 does not mean empty")
-        )
-        sign = ">=" if origin.full_input else ""
         yield Evidence(
             message("{name:name} input", name=name),
             level,
             "ratio",
-            limits[FULL_INPUT] if sign else None,
-            sign,
-            FULL_INPUT if sign else "",
-            note or message("larger of all and floating buffers, fullest of these subtasks"),
+            FULL_INPUT if origin.full_input else None,
+            ">=" if origin.full_input else "",
+            note=message("larger of all and floating buffers, fullest of these subtasks")
+            if origin.full_input
+            else message("local channels have no buffers here: 0 does not mean empty"),
         )
-    yield Evidence(
-        message("{name:name} busy subtasks", name=name),
-        len(origin.subtasks),
-        "count",
-        note=message("of {parallelism:count}", parallelism=vertex.parallelism),
-    )
 
 
 def _confidence(pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Confidence:

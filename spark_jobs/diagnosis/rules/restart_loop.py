@@ -41,7 +41,7 @@ from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 
 RULE = "restart.loop"
 EPISODES, WINDOW, STUCK = f"{RULE}.episodes", f"{RULE}.window_s", f"{RULE}.stuck_s"
-HOST_SHARE = f"{RULE}.host_share"
+HOST_SHARE = 0.8
 LOST = message("TaskManager lost")
 UNREPORTED = message("no exception reported")
 RESCALE_SEEN_MS = 90_000
@@ -116,17 +116,6 @@ MOST_CHANCE = 0.05
             message(
                 "slot.request.timeout is five minutes: a job still restarting after that gets no "
                 "resources or fails before all tasks run."
-            ),
-        ),
-        Threshold(
-            HOST_SHARE,
-            0.8,
-            "ratio",
-            0.5,
-            1,
-            message(
-                "Four of five failures: the host is named where so many are there by less than "
-                "one chance in twenty, by its share of the tasks."
             ),
         ),
     ),
@@ -309,7 +298,7 @@ def _finding(
     stuck: bool,
 ) -> Finding:
     group, often = largest_group([trouble.group for trouble in troubles])
-    host = _host(window, troubles, limits)
+    host = _host(window, troubles)
     lost = sorted({name for episode in failing for name in episode.lost})
     newest = next(trouble for trouble in reversed(troubles) if trouble.group == group)
     began = first if first and first.group != group else None
@@ -361,7 +350,7 @@ def _finding(
     )
 
 
-def _host(window: JobWindow, troubles: Sequence[_Trouble], limits: Limits) -> _Host | None:
+def _host(window: JobWindow, troubles: Sequence[_Trouble]) -> _Host | None:
     """None if failures are spread, if the host has no more of them than of the tasks, if all are of
     one task, or if the job's code or what it calls failed.
     """
@@ -371,7 +360,7 @@ def _host(window: JobWindow, troubles: Sequence[_Trouble], limits: Limits) -> _H
     if len(hosts) < 2 or not tasks or _only_task(troubles):
         return None
     name, count = largest_group(hosts)
-    if count / len(hosts) < limits[HOST_SHARE] or not all(
+    if count / len(hosts) < HOST_SHARE or not all(
         fails_by_host(failure.name, failure.stacktrace)
         for failure in failures
         if failure.host == name
@@ -552,11 +541,15 @@ def _evidence(
             note=message("on {host:name}", host=last.host) if last.host else "",
         )
     if host:
-        yield limits.compared(
+        yield Evidence(
             message("share of failures on one host"),
             host.failures,
+            "ratio",
             HOST_SHARE,
-            message("{host:name}; of the tasks {tasks:share}", host=host.name, tasks=host.tasks),
+            ">=",
+            note=message(
+                "{host:name}; of the tasks {tasks:share}", host=host.name, tasks=host.tasks
+            ),
         )
 
 

@@ -10,7 +10,9 @@ from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, VertexGauges
 
 RULE = "rocksdb.write_stall"
-SHARE, SAMPLES = f"{RULE}.stalled_share", f"{RULE}.samples"
+SHARE = f"{RULE}.stalled_share"
+SAMPLES = 3
+"""With a stall, at least; so many in a row up to now are enough."""
 LOOK_BACK_MS = 300_000
 """Longer than a compaction after a burst."""
 SLOWED_AT_FILES = 20
@@ -40,17 +42,6 @@ _COMPACTION = message("Compactions do not keep up with what is flushed")
                 "chance. Fewer may be, unless they are the newest."
             ),
         ),
-        Threshold(
-            SAMPLES,
-            3,
-            "count",
-            1,
-            100,
-            message(
-                "At least this many samples with a stall; the same number in a row up to now "
-                "is enough."
-            ),
-        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -68,10 +59,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             gauges for gauges in known if gauges.writes_stopped or gauges.delayed_write_bytes_per_s
         ]
         errors = max((gauges.background_errors or 0 for gauges in seen), default=0)
-        lasts = bool(known) and all(gauges in stalled for gauges in known[-int(limits[SAMPLES]) :])
+        lasts = bool(known) and all(gauges in stalled for gauges in known[-SAMPLES:])
         if errors or (
-            len(stalled) >= limits[SAMPLES]
-            and (lasts or len(stalled) >= limits[SHARE] * len(known))
+            len(stalled) >= SAMPLES and (lasts or len(stalled) >= limits[SHARE] * len(known))
         ):
             yield _finding(window, limits, vertex_id, seen, known, stalled, errors)
 

@@ -10,8 +10,9 @@ from spark_jobs.diagnosis.rule import rule, stored_job_finding
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageJobSample
 
 RULE = "storage.amplification"
-RATIO, SEVERE = f"{RULE}.ratio", f"{RULE}.severe_ratio"
-EXCESS = f"{RULE}.minimum_excess_bytes"
+RATIO, EXCESS = f"{RULE}.ratio", f"{RULE}.minimum_excess_bytes"
+SEVERE_RATIO = 6
+"""Five of six bytes stored are not needed."""
 KEYS = "execution.checkpointing.file-merging"
 
 
@@ -38,14 +39,6 @@ KEYS = "execution.checkpointing.file-merging"
             ),
         ),
         Threshold(
-            SEVERE,
-            6,
-            "times",
-            1,
-            10_000,
-            message("At six, five of six bytes stored are not needed."),
-        ),
-        Threshold(
             EXCESS,
             10 << 20,
             "bytes",
@@ -64,7 +57,7 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
     yield stored_job_finding(
         sample,
         RULE,
-        "warning" if ratio >= limits[SEVERE] else "info",
+        "warning" if ratio >= SEVERE_RATIO else "info",
         title=message(
             "Merged files hold {on_disk:bytes} for {live:bytes} of live state (× {ratio:decimal1})",
             on_disk=on_disk,

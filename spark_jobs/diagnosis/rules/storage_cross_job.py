@@ -5,12 +5,13 @@ leave it: such a directory may hold the only copy of files that a running job re
 from collections.abc import Iterator
 
 from ingest.messages import brief, list_text, message, plural
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related
 from spark_jobs.diagnosis.rule import rule, stored_job_finding
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, Dependence, StorageJobSample
 
 RULE = "storage.cross_job"
-CHAIN = f"{RULE}.chain"
+LONG_CHAIN = 3
+"""With so many other jobs behind it, nobody remembers which directories a job needs."""
 MOST_SHOWN = 10
 
 
@@ -21,25 +22,13 @@ MOST_SHOWN = 10
     fed_by="audits/1.20.5-H",
     hold_s=TWO_DAYS_S,
     judges=StorageJobSample,
-    thresholds=(
-        Threshold(
-            CHAIN,
-            3,
-            "jobs",
-            1,
-            1_000,
-            message(
-                "With three other jobs behind it, nobody remembers which directories a job needs."
-            ),
-        ),
-    ),
 )
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
     if files := sum(dependence.files for dependence in sample.depends_on):
-        yield _finding(sample, limits, files)
+        yield _finding(sample, files)
 
 
-def _finding(sample: StorageJobSample, limits: Limits, files: int) -> Finding:
+def _finding(sample: StorageJobSample, files: int) -> Finding:
     others = sorted(
         sample.depends_on, key=lambda dependence: (-dependence.bytes, dependence.job_id)
     )
@@ -55,7 +44,7 @@ def _finding(sample: StorageJobSample, limits: Limits, files: int) -> Finding:
     return stored_job_finding(
         sample,
         RULE,
-        "warning" if sample.chain >= limits[CHAIN] and not sample.ended else "info",
+        "warning" if sample.chain >= LONG_CHAIN and not sample.ended else "info",
         title=message(
             "Checkpoints need {files:message} ({size:bytes}) of {others:message}",
             files=plural(files, "{count:count} file", "{count:count} files"),
@@ -83,11 +72,11 @@ def _finding(sample: StorageJobSample, limits: Limits, files: int) -> Finding:
                 note=message("of {retained:number} retained", retained=sample.retained),
             ),
             Evidence(message("bytes of other jobs"), size, "bytes"),
-            limits.compared(
+            Evidence(
                 message("jobs behind this one"),
                 sample.chain,
-                CHAIN,
-                message("each needed by the one before it"),
+                "count",
+                note=message("each needed by the one before it"),
             ),
         ),
         related=tuple(

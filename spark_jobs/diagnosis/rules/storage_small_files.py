@@ -11,8 +11,10 @@ from spark_jobs.diagnosis.rule import rule, stored_job_finding
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageJobSample
 
 RULE = "storage.small_files"
-FILES, SHARE = f"{RULE}.files", f"{RULE}.share"
-VERY_MANY, CALLS_PER_S = f"{RULE}.very_many_files", f"{RULE}.calls_per_s"
+FILES, VERY_MANY = f"{RULE}.files", f"{RULE}.very_many_files"
+CALLS_PER_S = f"{RULE}.calls_per_s"
+SHARE = 0.5
+"""Where most files are large, the small ones are not what costs."""
 SMALL = "1 MiB"
 
 
@@ -34,14 +36,6 @@ SMALL = "1 MiB"
             1,
             1_000_000_000,
             message("Some hundred small files are usual: one for each operator state and subtask."),
-        ),
-        Threshold(
-            SHARE,
-            0.5,
-            "ratio",
-            0,
-            1,
-            message("Where most files are large, the small ones are not what costs."),
         ),
         Threshold(
             VERY_MANY,
@@ -71,7 +65,7 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
     share = sample.small_files / sample.all.files if sample.all.files else 0.0
     calls_per_s = (0.0 if sample.ended else sample.calls_per_s) or 0.0
     makes_many_calls = calls_per_s >= limits[CALLS_PER_S]
-    if share < limits[SHARE] or (sample.small_files < limits[FILES] and not makes_many_calls):
+    if share < SHARE or (sample.small_files < limits[FILES] and not makes_many_calls):
         return
     yield stored_job_finding(
         sample,
@@ -97,11 +91,13 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
         + _pace(sample),
         evidence=(
             limits.compared(message("small files"), sample.small_files, FILES),
-            limits.compared(
+            Evidence(
                 message("share of its files"),
                 share,
+                "ratio",
                 SHARE,
-                message(
+                ">=",
+                note=message(
                     "of {files:message}",
                     files=plural(sample.all.files, "{count:count} file", "{count:count} files"),
                 ),
