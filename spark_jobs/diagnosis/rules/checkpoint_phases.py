@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from ingest.messages import brief, join_messages, list_text, message, subtask_text
 from spark_jobs.diagnosis.barrier_holders import Holder, pressure_is_known
@@ -22,53 +21,10 @@ from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 class LateSource:
     """The source subtask that was the last to start a checkpoint."""
 
-    checkpoint_id: int
-    at_ms: int
     vertex_id: str
     name: str
     subtask: int | None
     delay_ms: int
-
-    @property
-    def brief(self) -> str:
-        return brief(self.name)
-
-    @property
-    def cause(self) -> str:
-        return message(
-            "{brief:name} started its part {delay_ms:duration} after the trigger. A source "
-            "receives the trigger itself instead of a barrier. Its task thread was busy or "
-            "held the checkpoint lock, so it took the trigger from its mailbox late.",
-            brief=subtask_text(self.brief, self.subtask),
-            delay_ms=self.delay_ms,
-        )
-
-    @property
-    def next_step(self) -> str:
-        return message(
-            "Take a thread dump of {brief:name} while a checkpoint is pending, or look at its "
-            "flame graph in Flink's page (rest.flamegraph.enabled: true). The trigger waits "
-            "for what this thread does: often a blocking call, or one record that becomes "
-            "many, in the source or an operator chained to it.",
-            brief=self.brief,
-        )
-
-    @property
-    def evidence(self) -> Evidence:
-        where = message(
-            "{name:name}, checkpoint {checkpoint_id:number}; a source waits for no barrier",
-            name=subtask_text(self.name, self.subtask),
-            checkpoint_id=self.checkpoint_id,
-        )
-        return Evidence(message("start delay of the source"), self.delay_ms, "ms", note=where)
-
-    def as_data(self) -> dict[str, Any]:
-        return {
-            "vertex_id": self.vertex_id,
-            "name": self.name,
-            "subtask": self.subtask,
-            "checkpoint_id": self.checkpoint_id,
-        }
 
 
 def late_source(
@@ -89,14 +45,7 @@ def late_source(
     ):
         return None
     name = window.vertex_name(vertex_id)
-    return LateSource(
-        checkpoint.checkpoint_id,
-        checkpoint.ended_ms,
-        vertex_id,
-        name,
-        checkpoint.latest_source_subtask,
-        delay_ms,
-    )
+    return LateSource(vertex_id, name, checkpoint.latest_source_subtask, delay_ms)
 
 
 @phase_rule(
@@ -119,10 +68,50 @@ def start_delay_finding(cost: PhaseCost) -> Finding:
         if holder
         else late_source(window, newest, phase_ms(newest, "start_delay"), least_share)
     )
-    cause = source.cause if source else _cause(window, holder, cost)
-    next_step = source.next_step if source else _next_step(window, holder)
-    evidence, known = ((source.evidence,), source.as_data()) if source else ((), None)
-    return phase_finding(cost, cause, next_step, evidence, source=known)
+    if source:
+        return _late_source_finding(cost, source)
+    return phase_finding(
+        cost, _cause(window, holder, cost), _next_step(window, holder), source=None
+    )
+
+
+def _late_source_finding(cost: PhaseCost, source: LateSource) -> Finding:
+    checkpoint_id, name = cost.slow[-1].checkpoint_id, brief(source.name)
+    return phase_finding(
+        cost,
+        message(
+            "{brief:name} started its part {delay_ms:duration} after the trigger. A source "
+            "receives the trigger itself instead of a barrier. Its task thread was busy or "
+            "held the checkpoint lock, so it took the trigger from its mailbox late.",
+            brief=subtask_text(name, source.subtask),
+            delay_ms=source.delay_ms,
+        ),
+        message(
+            "Take a thread dump of {brief:name} while a checkpoint is pending, or look at its "
+            "flame graph in Flink's page (rest.flamegraph.enabled: true). The trigger waits "
+            "for what this thread does: often a blocking call, or one record that becomes "
+            "many, in the source or an operator chained to it.",
+            brief=name,
+        ),
+        (
+            Evidence(
+                message("start delay of the source"),
+                source.delay_ms,
+                "ms",
+                note=message(
+                    "{name:name}, checkpoint {checkpoint_id:number}; a source waits for no barrier",
+                    name=subtask_text(source.name, source.subtask),
+                    checkpoint_id=checkpoint_id,
+                ),
+            ),
+        ),
+        source={
+            "vertex_id": source.vertex_id,
+            "name": source.name,
+            "subtask": source.subtask,
+            "checkpoint_id": checkpoint_id,
+        },
+    )
 
 
 def _cause(window: JobWindow, holder: Holder | None, cost: PhaseCost) -> str:
@@ -286,9 +275,8 @@ def async_finding(cost: PhaseCost) -> Finding:
         cost,
         message(
             "{at:name} takes long to write its state: the state is large, there are many "
-            "small files, or the checkpoint storage or network is slow.{rate:text}",
+            "small files, or the checkpoint storage or network is slow.",
             at=at,
-            rate=_rate(cost),
         ),
         message(
             "Compare the hosts of the slowest subtasks and the throughput of the storage "
@@ -307,23 +295,4 @@ def _threads(window: JobWindow) -> str:
         " If neither the storage nor the network is at its limit, raise "
         "state.backend.rocksdb.checkpoint.transfer.thread.num (4 from 1.13 on, before it 1): so "
         "many files are uploaded at once by a subtask."
-    )
-
-
-def _rate(cost: PhaseCost) -> str:
-    """Bytes of the whole checkpoint over the slowest subtask's time: an upper bound of what a task
-    wrote, so a rough figure.
-    """
-    newest = cost.slow[-1]
-    size = (
-        newest.checkpointed_bytes if newest.checkpointed_bytes is not None else newest.state_bytes
-    )
-    took = phase_ms(newest, "async")
-    if not size or not took:
-        return ""
-    return message(
-        " Checkpoint {checkpoint_id:number} wrote {size:bytes} in all, {size2:bytes} per second.",
-        checkpoint_id=newest.checkpoint_id,
-        size=size,
-        size2=size * 1000 / took,
     )

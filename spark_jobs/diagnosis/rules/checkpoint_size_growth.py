@@ -20,9 +20,12 @@ from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow, SizeTrend
 
 RULE = "checkpoint.size_growth"
-HOURS, GROWTH = f"{RULE}.hours", f"{RULE}.growth_per_day"
-HORIZON, FORECAST = f"{RULE}.horizon_h", f"{RULE}.forecast_bytes"
+GROWTH, FORECAST = f"{RULE}.growth_per_day", f"{RULE}.forecast_bytes"
 HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+"""Most state grows and shrinks over a day."""
+HORIZON_H = 168
+"""A week is what a team needs to change a job and roll it out."""
 ENOUGH_POINTS = 48
 
 
@@ -34,17 +37,6 @@ ENOUGH_POINTS = 48
     needs=("size_trend",),
     thresholds=(
         Threshold(
-            HOURS,
-            24,
-            "h",
-            1,
-            720,
-            message(
-                "Most state grows and shrinks over a day; less than a day of history may show only "
-                "the part in which it grows."
-            ),
-        ),
-        Threshold(
             GROWTH,
             0.1,
             "ratio",
@@ -54,14 +46,6 @@ ENOUGH_POINTS = 48
                 "A tenth a day doubles the state, and with it recovery time and storage, in about "
                 "a week."
             ),
-        ),
-        Threshold(
-            HORIZON,
-            168,
-            "h",
-            1,
-            8_760,
-            message("A week is what a team needs to change a job and roll it out."),
         ),
         Threshold(
             FORECAST,
@@ -85,8 +69,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         or trend.to_time_ms is None
     ):
         return
-    span_ms = trend.to_time_ms - trend.from_time_ms
-    if span_ms < limits[HOURS] * HOUR_MS:
+    if trend.to_time_ms - trend.from_time_ms < DAY_MS:
         return
     newest = max(completed(window.checkpoints), key=by_time, default=None)
     size = newest.state_bytes if newest else None
@@ -105,17 +88,16 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         return
     low = trend.bytes_per_h_low if trend.bytes_per_h_low is not None else trend.bytes_per_h
     per_day = trend.bytes_per_h * 24 / size
-    forecast = size + trend.bytes_per_h * limits[HORIZON]
+    forecast = size + trend.bytes_per_h * HORIZON_H
     if low <= 0 or per_day < limits[GROWTH] or forecast < limits[FORECAST]:
         return
-    yield _finding(window, limits, trend, span_ms, size, per_day, forecast, newest.ended_ms)
+    yield _finding(window, limits, trend, size, per_day, forecast, newest.ended_ms)
 
 
 def _finding(
     window: JobWindow,
     limits: Limits,
     trend: SizeTrend,
-    span_ms: int,
     size: int,
     per_day: float,
     forecast: float,
@@ -131,20 +113,11 @@ def _finding(
             message("{slope:bytes} per hour, robust slope", slope=slope),
         ),
         limits.compared(
-            message("forecast in {limits:duration}", limits=limits[HORIZON] * HOUR_MS),
+            message("forecast in {limits:duration}", limits=HORIZON_H * HOUR_MS),
             forecast,
             FORECAST,
         ),
-        Evidence(message("full state now"), size, "bytes"),
         Evidence(message("time to double"), doubled_ms, "ms"),
-        Evidence(
-            message("observed for"),
-            span_ms,
-            "ms",
-            limits[HOURS] * HOUR_MS,
-            ">=",
-            HOURS,
-        ),
     ]
     if largest:
         evidence.append(Evidence(largest[1], largest[2], "bytes", note=largest[0]))

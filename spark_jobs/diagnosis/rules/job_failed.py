@@ -80,11 +80,10 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         next_step=_next_step(cause, ended_by, snapshot),
         seen_at_ms=min(ended_ms, window.at_ms),
         began_at_ms=ended_ms,
-        evidence=_evidence(root, cause, words, snapshot, ended_ms),
+        evidence=_evidence(root, snapshot, ended_ms),
         data={
             "cause": code_of(cause),
             "ended_by": ended_by,
-            "root": root and root.name,
             "frame": root and root.frame,
             "snapshot_path": snapshot and snapshot.path,
         },
@@ -253,16 +252,9 @@ def _next_step(cause: FailureCause | None, ended_by: str, snapshot: Snapshot | N
 
 
 def _evidence(
-    root: RootException | None,
-    cause: FailureCause | None,
-    ended: str,
-    snapshot: Snapshot | None,
-    ended_ms: int,
+    root: RootException | None, snapshot: Snapshot | None, ended_ms: int
 ) -> Iterator[Evidence]:
     yield Evidence(message("root exception"), root.group if root else _unknown())
-    if cause:
-        yield Evidence(message("cause"), cause.title)
-    yield Evidence(message("ended by"), ended)
     if snapshot:
         yield Evidence(message("newest usable snapshot"), snapshot.path, note=snapshot.name)
         if snapshot.at_ms is not None:

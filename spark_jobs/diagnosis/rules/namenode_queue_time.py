@@ -100,7 +100,6 @@ def _evidence(sample: NameNodeReadings, wait_ms: float, limits: Limits) -> Itera
         WAIT,
         message("median of {queue_ms:number} readings", queue_ms=len(sample.queue_ms)),
     )
-    yield Evidence(message("longest wait of a reading"), max(sample.queue_ms), "ms")
     if sample.processing_ms is not None:
         yield Evidence(message("time a call is worked on"), sample.processing_ms, "ms")
     if sample.call_queue_length is not None:

@@ -12,7 +12,6 @@ from spark_jobs.diagnosis.meters import holds_start
 from spark_jobs.diagnosis.origins import BACKPRESSURED
 from spark_jobs.diagnosis.placement_settings import spreading_setting, spreads
 from spark_jobs.diagnosis.pressure import held_subtasks, value
-from spark_jobs.diagnosis.pressure_words import brief_name
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.unevenness import REPORTING_SHARE
@@ -36,7 +35,6 @@ class Load:
     host: str | None
     tasks: int
     busy: float
-    of_vertices: Counter[str]
 
 
 @rule(
@@ -91,19 +89,13 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _loads(window: JobWindow) -> list[Load]:
-    of_vertices: dict[str, Counter[str]] = {}
-    busy, hosts = dict[str, list[float]](), dict[str, str | None]()
+    hosts, busy = dict[str, str | None](), dict[str, list[float]]()
     for vertex in window.vertex_windows:
         for subtask, taskmanager in enumerate(vertex.taskmanager_id):
             if taskmanager:
-                of_vertices.setdefault(taskmanager, Counter())[vertex.vertex_id] += 1
                 hosts.setdefault(taskmanager, value(vertex.host, subtask))
                 busy.setdefault(taskmanager, []).append(value(vertex.busy_ratio, subtask) or 0.0)
-    loads = (
-        Load(name, hosts[name], counts.total(), fsum(busy[name]), counts)
-        for name, counts in of_vertices.items()
-    )
-    return sorted(loads, key=lambda load: load.taskmanager_id)
+    return [Load(name, hosts[name], len(busy[name]), fsum(busy[name])) for name in sorted(busy)]
 
 
 def _finding(
@@ -115,7 +107,6 @@ def _finding(
     limits_job = is_busiest and any(
         held_subtasks(vertex, limits[BACKPRESSURED]) for vertex in window.vertex_windows
     )
-    concentrated = _most_concentrated(loads, fullest)
     evidence = [
         limits.compared(
             message("tasks of the fullest TaskManager over the mean"), fullest.tasks / mean, RATIO
@@ -143,7 +134,7 @@ def _finding(
             tasks=fullest.tasks,
             sum=sum(load.tasks for load in loads),
         ),
-        cause=_cause(window, loads, fullest, concentrated, limits_job),
+        cause=_cause(loads, fullest, limits_job),
         next_step=_next_step(window),
         evidence=evidence,
         data={
@@ -157,41 +148,19 @@ def _finding(
     )
 
 
-def _most_concentrated(loads: list[Load], fullest: Load) -> str | None:
-    total = sum((load.of_vertices for load in loads), Counter[str]())
-    above = {
-        vertex: count - -(-total[vertex] // len(loads))
-        for vertex, count in fullest.of_vertices.items()
-    }
-    worst = max(above, key=lambda vertex: (above[vertex], vertex))
-    return worst if above[worst] > 0 else None
-
-
-def _cause(
-    window: JobWindow, loads: list[Load], fullest: Load, concentrated: str | None, limits_job: bool
-) -> str:
+def _cause(loads: list[Load], fullest: Load, limits_job: bool) -> str:
     others = [load.tasks for load in loads if load is not fullest]
     spread = (
         f"{min(others)}"
         if min(others) == max(others)
         else message("{min:number} to {max:number}", min=min(others), max=max(others))
     )
-    vertex = (
-        message(
-            ", among them {of_vertices:number} of {concentrated:name}",
-            of_vertices=fullest.of_vertices[concentrated],
-            concentrated=brief_name(window, concentrated),
-        )
-        if concentrated
-        else ""
-    )
     busy = message(" It is the busiest too: the job waits for it.") if limits_job else ""
     return message(
-        "Flink put {tasks:number} tasks on {host:name}{vertex:message}; the other {words:message} "
+        "Flink put {tasks:number} tasks on {host:name}; the other {words:message} "
         "{spread:name}.{busy:message}",
         tasks=fullest.tasks,
         host=fullest.host or fullest.taskmanager_id,
-        vertex=vertex,
         words=message("one runs")
         if len(others) == 1
         else message("{others:number} TaskManagers run", others=len(others)),

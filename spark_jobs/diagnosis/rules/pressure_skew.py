@@ -30,7 +30,9 @@ from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.slow_hosts import UNEVEN, is_ordinary, slow_host
 
 RULE = "pressure.skew"
-HOT_SHARE, SIBLINGS = f"{RULE}.hot_share", f"{RULE}.sibling_working_ratio"
+SIBLINGS = f"{RULE}.sibling_working_ratio"
+HOT_SHARE = 0.5
+"""With more than half of the subtasks busy the vertex is short of capacity, not uneven."""
 
 
 @rule(
@@ -44,17 +46,6 @@ HOT_SHARE, SIBLINGS = f"{RULE}.hot_share", f"{RULE}.sibling_working_ratio"
     needs=("vertex_windows",),
     lacking=NO_METRICS,
     thresholds=(
-        Threshold(
-            HOT_SHARE,
-            0.5,
-            "ratio",
-            0.0,
-            0.9,
-            message(
-                "With more than half of the subtasks busy the vertex is short of capacity, not "
-                "uneven."
-            ),
-        ),
         Threshold(
             SIBLINGS,
             0.5,
@@ -72,7 +63,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     unseen = []
     for vertex_id, origin in pressure.roots.items():
         vertex = pressure.vertices[vertex_id]
-        if len(origin.subtasks) > limits[HOT_SHARE] * vertex.parallelism:
+        if len(origin.subtasks) > HOT_SHARE * vertex.parallelism:
             continue
         siblings = _siblings(vertex, origin)
         working = typical(vertex.working(index) for index in siblings)
@@ -111,7 +102,7 @@ def _finding(
         title=message("{name:name}: {hot:text} busy, the others idle", name=name, hot=hot),
         cause=_cause(vertex, origin, hot, share, host),
         next_step=_next_step(vertex, origin, share, host, name),
-        evidence=_evidence(window, limits, vertex, origin, siblings_working, share),
+        evidence=_evidence(limits, vertex, origin, siblings_working, share),
         related=(Related("host", host, message("all its subtasks are busy")),) if host else (),
         data=hot_data(
             window,
@@ -160,7 +151,6 @@ def _cause(
 
 
 def _evidence(
-    window: JobWindow,
     limits: Limits,
     vertex: Subtasks,
     origin: Origin,
@@ -168,14 +158,15 @@ def _evidence(
     share: float | None,
 ) -> Iterator[Evidence]:
     count = len(origin.subtasks)
-    yield limits.compared(
+    yield Evidence(
         message("busy subtasks"),
         count / vertex.parallelism,
+        "ratio",
         HOT_SHARE,
-        message(
+        "<=",
+        note=message(
             "{count:count} of {parallelism:count}", count=count, parallelism=vertex.parallelism
         ),
-        comparison="<=",
     )
     yield limits.compared(
         message("working time of the others"),

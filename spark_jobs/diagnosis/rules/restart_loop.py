@@ -40,7 +40,9 @@ from spark_jobs.diagnosis.statistics import (
 from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 
 RULE = "restart.loop"
-EPISODES, WINDOW, STUCK = f"{RULE}.episodes", f"{RULE}.window_s", f"{RULE}.stuck_s"
+EPISODES, WINDOW = f"{RULE}.episodes", f"{RULE}.window_s"
+STUCK_MS = 300_000
+"""slot.request.timeout: a job that still restarts gets no slots, or fails before all tasks run."""
 HOST_SHARE = 0.8
 LOST = message("TaskManager lost")
 UNREPORTED = message("no exception reported")
@@ -105,17 +107,6 @@ MOST_CHANCE = 0.05
                 "Ten minutes of running: within them a job that fails at each start shows it, "
                 "however long its restart strategy waits, and unrelated failures of days do not "
                 "add up."
-            ),
-        ),
-        Threshold(
-            STUCK,
-            300,
-            "s",
-            30,
-            86_400,
-            message(
-                "slot.request.timeout is five minutes: a job still restarting after that gets no "
-                "resources or fails before all tasks run."
             ),
         ),
     ),
@@ -268,7 +259,7 @@ def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:
     ]
     same = bool(groups) and largest_group(groups)[1] >= enough
     lasted_ms = window.at_ms - last.begun_ms
-    return same or (not window.terminal and lasted_ms >= limits[STUCK] * 1000)
+    return same or (not window.terminal and lasted_ms >= STUCK_MS)
 
 
 def _span_ms(window: JobWindow, limits: Limits, failing: Sequence[Episode]) -> float:
@@ -463,34 +454,29 @@ def _what_keeps_it(
 
 
 def _next_step(trouble: _Trouble, host: _Host | None, only_task: tuple[str, str] | None) -> str:
+    advice, cause = _advice(trouble, host), trouble.cause
+    happens_everywhere = trouble.group == LOST or (
+        cause is not None and (cause.unreadable or cause.waits_for_slots)
+    )
+    if only_task is None or happens_everywhere:
+        return advice
+    return message(
+        "{advice:message} Note that all failures come from {only_task:name}, on {host:name} each "
+        "time.",
+        advice=advice,
+        only_task=only_task[0],
+        host=only_task[1],
+    )
+
+
+def _advice(trouble: _Trouble, host: _Host | None) -> str:
     if trouble.cause and not host:
-        is_alike = (
-            trouble.group == LOST or trouble.cause.unreadable or trouble.cause.waits_for_slots
-        )
-        if only_task and not is_alike:
-            return message(
-                "{advice:message} Note that all failures come from {only_task:name}, on "
-                "{host:name} each time.",
-                advice=trouble.cause.next_step,
-                only_task=only_task[0],
-                host=only_task[1],
-            )
         return trouble.cause.next_step
     if trouble.group == LOST:
         return message(
             "Find out why the TaskManagers died: the reason of the container's end "
             "(OOMKilled, evicted, node lost), the end of their logs, dmesg of their host. "
             "Compare resident memory with taskmanager.memory.process.size."
-        )
-    if only_task:
-        return message(
-            "Read the root exception: all failures come from {only_task:name}, on "
-            "{host:name} each time. Where it names a record or an outside system, stop the "
-            "job with its last checkpoint retained, repair or roll back, and start from "
-            "that checkpoint. If it does not, move the task to another host: if it fails "
-            "there too, its records or the system it calls are the cause.",
-            only_task=only_task[0],
-            host=only_task[1],
         )
     if host:
         return message(

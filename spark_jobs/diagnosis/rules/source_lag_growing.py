@@ -16,7 +16,9 @@ from spark_jobs.diagnosis.window_contents import WINDOW_MS
 
 RULE = "source.lag_growing"
 LACKING = message("the lag of any source: no connector of this job reports it")
-GROWING, BEHIND, EXCESS = f"{RULE}.growing_ms", f"{RULE}.behind_s", f"{RULE}.excess_share"
+GROWING, BEHIND = f"{RULE}.growing_ms", f"{RULE}.behind_s"
+EXCESS = 0.02
+"""Of what is read: rates of minutes differ by about as much by chance."""
 MOSTLY = 0.5
 
 
@@ -75,14 +77,6 @@ class Lag:
             86_400,
             message("Less than a minute of records is read again within the next minute."),
         ),
-        Threshold(
-            EXCESS,
-            0.02,
-            "ratio",
-            0.001,
-            10,
-            message("Of what is read, each minute; rates differ by about as much by chance."),
-        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -122,7 +116,7 @@ def _growing(window: JobWindow, limits: Limits, vertex: VertexWindow) -> Lag | N
     ]
     points = [*before, (window.at_ms, now)]
     out_per_s = _sum(vertex.records_out_per_s)
-    least_per_s = limits[EXCESS] * (1000 if pending is None else out_per_s or 0)
+    least_per_s = EXCESS * (1000 if pending is None else out_per_s or 0)
     trend = lag_trend(points)
     if (
         trend is None
@@ -254,7 +248,9 @@ def _evidence(limits: Limits, lag: Lag, held: float | None) -> Iterator[Evidence
                 message("as time at the rate that it reads at"), lag.behind_s, BEHIND
             )
             yield Evidence(message("records read"), lag.out_per_s, "records/s")
-            yield limits.compared(message("more arrives than is read"), lag.excess_share, EXCESS)
+            yield Evidence(
+                message("more arrives than is read"), lag.excess_share, "ratio", EXCESS, ">="
+            )
         yield Evidence(
             message("growth"),
             lag.trend.per_s,
@@ -265,8 +261,12 @@ def _evidence(limits: Limits, lag: Lag, held: float | None) -> Iterator[Evidence
         )
     else:
         yield limits.compared(message("event-time lag"), lag.behind_s, BEHIND)
-        yield limits.compared(
-            message("event time goes slower than the clock"), lag.excess_share, EXCESS
+        yield Evidence(
+            message("event time goes slower than the clock"),
+            lag.excess_share,
+            "ratio",
+            EXCESS,
+            ">=",
         )
     if held is not None:
         yield Evidence(message("back-pressured"), held, "ratio")

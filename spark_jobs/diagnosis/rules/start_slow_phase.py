@@ -12,7 +12,9 @@ from spark_jobs.diagnosis.rule import job_finding, rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobStart, JobWindow
 
 RULE = "start.slow_phase"
-HELD_UP, RATIO, LONGER = f"{RULE}.held_up_ms", f"{RULE}.over_earlier", f"{RULE}.longer_ms"
+HELD_UP, RATIO = f"{RULE}.held_up_ms", f"{RULE}.over_earlier"
+LONGER_MS = 10_000
+"""A short phase that takes many times as long is still short."""
 
 LOOK_BACK_MS = 600_000
 BEGINS = ("deploy", "restart", "rescale")
@@ -76,14 +78,6 @@ _NEXT_STEPS = {
             1000.0,
             message("Three times the median of earlier starts is beyond their usual variation."),
         ),
-        Threshold(
-            LONGER,
-            10_000,
-            "ms",
-            1_000,
-            3_600_000,
-            message("A short phase that takes many times as long is still short."),
-        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -108,7 +102,7 @@ def _longer(window: JobWindow, limits: Limits) -> list[tuple[str, int, int]]:
         took_ms = _duration_ms(start, phase)
         if took_ms is not None and before:
             usual_ms = median_low(before)
-            if took_ms >= limits[RATIO] * usual_ms and took_ms - usual_ms >= limits[LONGER]:
+            if took_ms >= limits[RATIO] * usual_ms and took_ms - usual_ms >= LONGER_MS:
                 longer.append((phase, took_ms, usual_ms))
     return sorted(longer, key=lambda pair: pair[2] - pair[1])
 
@@ -131,9 +125,9 @@ def _finding(
         "title": _title(start, slowest, longer),
         "cause": join_messages([*_held_up(start, slowest), *_compare(longer)], " "),
         "next_step": _NEXT_STEPS[phase],
-        "evidence": _evidence(limits, start, slowest, longer, holds),
+        "evidence": _evidence(limits, start, longer, holds),
         "seen_at_ms": start.running_at_ms,
-        "data": {"hosts": [slowest["host"]] if slowest and slowest["host"] else []},
+        "data": {"hosts": [slowest["host"]] if slowest and slowest["host"] else [], "phase": phase},
     }
     if slowest:
         return vertex_finding(window, slowest["vertex_id"], RULE, "warning", "high", **parts)
@@ -196,7 +190,7 @@ def _phase_of(task: Any) -> str:
 
 
 def _evidence(
-    limits: Limits, start: JobStart, slowest: Any, longer: list[tuple[str, int, int]], holds: bool
+    limits: Limits, start: JobStart, longer: list[tuple[str, int, int]], holds: bool
 ) -> Iterator[Evidence]:
     if holds:
         yield limits.compared(
@@ -209,17 +203,10 @@ def _evidence(
             took_ms / max(usual_ms, 1),
             RATIO,
         )
-        yield limits.compared(
+        yield Evidence(
             message("{phase:name} phase longer than that median by", phase=phase),
             took_ms - usual_ms,
-            LONGER,
-        )
-    if slowest:
-        yield Evidence(
-            message("deploy and restore of the slowest task"),
-            slowest["own_ms"],
             "ms",
-            note=subtask_text(slowest["name"], slowest["subtask"]),
+            LONGER_MS,
+            ">=",
         )
-    if start.total_ms is not None:
-        yield Evidence(message("whole start"), start.total_ms, "ms", note=start.kind)

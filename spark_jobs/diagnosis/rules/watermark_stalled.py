@@ -148,9 +148,6 @@ def _finding(
                 "ms",
                 note=message("epoch, lowest over subtasks"),
             ),
-            Evidence(
-                message("event time behind the clock"), window.at_ms - stall.watermark_ms, "ms"
-            ),
         ),
         related=(
             *(Related("vertex", text, message("emits no records")) for text in silent_names),
