@@ -284,12 +284,11 @@ def _cause(
             name_of=name_of(late),
             phase=WORDS[phase],
         )
-    if holder and phase == "async":
+    if phase == "async":
         return message(
-            "{who:text}They had taken their snapshots and were still writing; there was "
-            "back-pressure from {brief:name} as well.",
+            "{who:text}They had taken their snapshots and were still writing them to the "
+            "checkpoint storage.",
             who=who,
-            brief=holder.brief,
         )
     if holder:
         unaligned = message(" although the checkpoint was unaligned") if expired.unaligned else ""
@@ -299,12 +298,6 @@ def _cause(
             who=who,
             unaligned=unaligned,
             brief=holder.brief,
-        )
-    if phase == "async":
-        return message(
-            "{who:text}They had taken their snapshots and were still writing them to the "
-            "checkpoint storage.",
-            who=who,
         )
     if pressure_is_known(window):
         return message(
@@ -323,19 +316,12 @@ def _who_lacks(expired: CheckpointSample, missing: list[Missing]) -> str:
     if not expired.subtasks or expired.acknowledged is None:
         return ""
     lacking = expired.subtasks - expired.acknowledged
-    by_vertex = list_text([f"{brief(name)} ({count})" for name, count, _ in missing if name])
-    if by_vertex:
-        return message(
-            "{lacking:number} of {subtasks:number} subtasks had not acknowledged: "
-            "{by_vertex:name}. ",
-            lacking=lacking,
-            subtasks=expired.subtasks,
-            by_vertex=by_vertex,
-        )
+    names = list_text([f"{brief(name)} ({count})" for name, count, _ in missing if name])
     return message(
-        "{lacking:number} of {subtasks:number} subtasks had not acknowledged. ",
+        "{lacking:number} of {subtasks:number} subtasks had not acknowledged{by_vertex:message}. ",
         lacking=lacking,
         subtasks=expired.subtasks,
+        by_vertex=message(": {names:name}", names=names) if names else "",
     )
 
 

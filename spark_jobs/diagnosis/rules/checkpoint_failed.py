@@ -1,5 +1,5 @@
-"""Checkpoints lost for other reasons than a decline or an expiry. Those pending when a task failed
-count only if so many are lost that the job hardly has a recovery point.
+"""Checkpoints pending when a task failed count only if so many are lost that the job hardly has a
+recovery point.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,6 +1,5 @@
-"""The first checkpoint after a savepoint uploads the whole state again although checkpoints are
-incremental. Compaction of RocksDB can cause the same: they are distinguished by the files in
-`_metadata`, else by whether the release has the fault.
+"""Compaction of RocksDB can cause a full upload, too: it is recognised by the files in `_metadata`,
+else by whether the release has the bug.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,6 +1,5 @@
-"""The full state grows steadily: when it will have doubled, and which operator holds it. Only the
-full size counts. Before 1.15 an incremental checkpoint reports its upload, which says nothing about
-growth.
+"""Only the full size counts: before 1.15 an incremental checkpoint reports its upload, which says
+nothing about growth.
 """
 
 from collections.abc import Iterator

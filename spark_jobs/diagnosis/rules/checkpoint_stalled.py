@@ -1,6 +1,4 @@
-"""No checkpoint has completed for far longer than the settings promise. A job is judged at its own
-newest data, so nothing stalls because a recording ended.
-"""
+"""A job is judged at its own newest data, so nothing stalls because a recording ended."""
 
 from collections.abc import Iterator
 from itertools import pairwise

@@ -1,5 +1,3 @@
-"""Checkpoints follow each other so closely that the job spends most of its time in them."""
-
 from collections.abc import Iterator
 
 from ingest.messages import join_messages, message

@@ -1,6 +1,4 @@
-"""A source of the cluster is silent, so its data are missing and health is unknown. Judged where
-sources are watched, with ``gaps`` in the window. Jobs that ended are not unreachable.
-"""
+"""Judged where sources are watched, with ``gaps`` in the window. Jobs that ended are not unreachable."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,3 @@
-"""Uneven data: one subtask gets several times the records, or holds several times the state, of a
-typical sibling.
-"""
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -22,8 +18,7 @@ LACKING = message("records and state per subtask")
 RATIO = f"{RULE}.max_over_median"
 STATE_KEPT_MS = 600_000
 """A window knows the state of the newest checkpoint in each ten minutes."""
-MIN_RECORDS = f"{RULE}.min_records_per_s"
-MIN_STATE = f"{RULE}.min_state_bytes"
+MIN_RECORDS, MIN_STATE = f"{RULE}.min_records_per_s", f"{RULE}.min_state_bytes"
 BUSY = f"{RULE}.busy_ratio"
 SLOW_BUSY = 0.5
 """Of the time: subtasks that work less than that do not hold records up."""
@@ -138,23 +133,22 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         raise NotJudged(LACKING)
     targets = {edge.target for edge in window.edges}
     uneven_vertices: dict[str, Uneven] = {}
-    remembered: list[str] = []
     starting: list[str] = []
+    remembered: list[str] = []
     for vertex in window.vertex_windows:
         is_source = vertex.vertex_id not in targets
         rates = _rates(vertex, is_source)
         records = spread(
             rates.per_s, limits[RATIO], limits[MIN_RECORDS], 0.0 if is_source else REPORTING_SHARE
         )
-        if records and holds_start(window):
-            starting.append(brief_name(window, vertex.vertex_id))
-        elif (
-            records and rates.counted_ms is None and not meters_are_of_now(window, vertex, records)
-        ):
-            remembered.append(brief_name(window, vertex.vertex_id))
-        elif records and (
-            rates.counted_ms is None or meters_agree(vertex, is_source, records, limits[RATIO])
-        ):
+        if records is None:
+            continue
+        name = brief_name(window, vertex.vertex_id)
+        if holds_start(window):
+            starting.append(name)
+        elif rates.counted_ms is None and not meters_are_of_now(window, vertex, records):
+            remembered.append(name)
+        elif rates.counted_ms is None or meters_agree(vertex, is_source, records, limits[RATIO]):
             uneven_vertices[vertex.vertex_id] = Uneven(
                 vertex.vertex_id, records, records, rates, vertex, is_source
             )
@@ -168,30 +162,28 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             )
     for uneven in uneven_vertices.values():
         yield _finding(window, limits, uneven)
-    if window.terminal:
-        return
+    unknown = None if window.terminal else _unknown(window, starting, remembered)
+    if unknown:
+        raise NotJudged(unknown)
+
+
+def _unknown(window: JobWindow, starting: list[str], remembered: list[str]) -> str | None:
     if starting:
-        raise NotJudged(
-            message(
-                "records of {starting:name} in a minute in which no task began",
-                starting=list_text(starting),
-            )
+        return message(
+            "records of {starting:name} in a minute in which no task began",
+            starting=list_text(starting),
         )
     if remembered:
-        raise NotJudged(
-            message(
-                "record counters of each subtask of {remembered:name}, whose meters are "
-                "uneven but average over a minute",
-                remembered=list_text(remembered),
-            )
+        return message(
+            "record counters of each subtask of {remembered:name}, whose meters are "
+            "uneven but average over a minute",
+            remembered=list_text(remembered),
         )
     if not window.vertex_states and _state_is_unreported(window):
-        raise NotJudged(
-            message(
-                "full state of each subtask, which the REST API gives for a checkpoint since Flink "
-                "1.15"
-            )
+        return message(
+            "full state of each subtask, which the REST API gives for a checkpoint since Flink 1.15"
         )
+    return None
 
 
 def _state_is_unreported(window: JobWindow) -> bool:
@@ -255,10 +247,9 @@ def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
         ),
         cause=_cause(name, uneven, _sets_pace(window, limits, uneven)),
         next_step=_next_step(name, uneven),
-        evidence=_evidence(window, limits, uneven),
+        evidence=_evidence(limits, uneven),
         data={
             "vertex_id": uneven.vertex_id,
-            "vertex_ids": [uneven.vertex_id],
             "hot_subtasks": list(main.top),
             "share": main.top_share,
             "of": uneven.of,
@@ -270,9 +261,9 @@ def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
     )
 
 
-def _evidence(window: JobWindow, limits: Limits, uneven: Uneven) -> Iterator[Evidence]:
+def _evidence(limits: Limits, uneven: Uneven) -> Iterator[Evidence]:
     if (spread := uneven.records) and uneven.rates:
-        source, _at_ms = uneven.rates.source, window.at_ms
+        source = uneven.rates.source
         note = (
             message("a typical sibling gets none")
             if spread.ratio is None
@@ -297,13 +288,8 @@ def _evidence(window: JobWindow, limits: Limits, uneven: Uneven) -> Iterator[Evi
             else message("full state; largest over the median of the others")
         )
         yield limits.compared(message("state, largest over typical"), spread.ratio, RATIO, note)
-        yield Evidence(
-            message("state of the largest subtask"),
-            int(spread.largest),
-            "bytes",
-            int(limits[MIN_STATE]),
-            ">=",
-            MIN_STATE,
+        yield limits.compared(
+            message("state of the largest subtask"), int(spread.largest), MIN_STATE
         )
     if uneven.busy is not None:
         sign = ">=" if uneven.busy >= limits[BUSY] else "<"

@@ -1,7 +1,3 @@
-"""A source cannot find new data and only logs that: the job runs, its checkpoints complete, but it
-reads nothing new.
-"""
-
 from collections.abc import Iterator
 
 from ingest.messages import message

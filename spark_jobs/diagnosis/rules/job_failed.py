@@ -1,6 +1,4 @@
-"""A job has ended as FAILED: why, what made it final (no restart strategy, an exhausted one, an
-unrecoverable exception, an impossible start), and from which snapshot it can be started again.
-"""
+"""Why a job ended as FAILED, what made that final, and from which snapshot it can start again."""
 
 import re
 from collections.abc import Iterator

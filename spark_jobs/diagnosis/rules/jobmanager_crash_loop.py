@@ -1,6 +1,4 @@
-"""The JobManager ends by a fatal error, is killed, or loses the lead of the job, again and again:
-each time the job is started anew, and no REST answers meanwhile.
-"""
+"""While a JobManager ends again and again, no REST answers: only logs tell."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise

@@ -1,7 +1,3 @@
-"""Flink logs an error that does not end a job: a failed program, an ignored submission, a message
-that is too large, a quarantined address, a TaskManager that cannot register.
-"""
-
 from collections.abc import Iterator
 
 from ingest.messages import message

@@ -1,6 +1,5 @@
-"""Metaspace and direct memory that each restart of a job leaves behind in its TaskManagers: Flink
-loads user classes again for each attempt, and whatever refers to an earlier one keeps its classes
-and buffers (``flink-docs``, "Unloading of Dynamically Loaded Classes in User Code").
+"""Flink loads user classes again for each attempt, and whatever refers to an earlier one keeps its
+classes and buffers (``flink-docs``, "Unloading of Dynamically Loaded Classes in User Code").
 """
 
 from collections.abc import Iterator, Mapping, Sequence

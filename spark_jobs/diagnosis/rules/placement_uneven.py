@@ -1,5 +1,3 @@
-"""Uneven placement: one TaskManager runs far more tasks of the job than the others do."""
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,3 @@
-"""A vertex waits for output buffers although all its consumers have time to spare: the channel
-itself is too narrow.
-"""
-
 from collections.abc import Iterator
 
 from ingest.messages import list_text, message

@@ -1,7 +1,3 @@
-"""The origin of back-pressure: a vertex that works without pause and does not wait itself, while
-upstream vertices wait for it.
-"""
-
 from collections.abc import Iterator, Sequence
 
 from ingest.messages import list_text, message
@@ -94,51 +90,41 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     for vertex_id, origin in pressure.roots.items():
         if ways := pressure.ways_to(vertex_id):
             yield _finding(window, limits, pressure, origin, ways)
-    if not window.terminal:
-        _admit_unknown(window, pressure)
+    unknown = None if window.terminal else _unknown(window, pressure)
+    if unknown:
+        raise NotJudged(unknown)
 
 
-def _admit_unknown(window: JobWindow, pressure: Pressure) -> None:
+def _unknown(window: JobWindow, pressure: Pressure) -> str | None:
     for vertex_id, lacking in pressure.unexplained.items():
         waits = brief_name(window, vertex_id)
         if lacking:
-            reported = list_text(brief_names(window, lacking))
-            raise NotJudged(
-                message(
-                    "{waits:name} is back-pressured, and the figures of {reported:name} do not "
-                    "show whether it is the origin",
-                    waits=waits,
-                    reported=reported,
-                )
+            return message(
+                "{waits:name} is back-pressured, and the figures of {reported:name} do not "
+                "show whether it is the origin",
+                waits=waits,
+                reported=list_text(brief_names(window, lacking)),
             )
         if vertex_id not in pressure.topology.out_edges:
-            raise NotJudged(
-                message(
-                    "{waits:name} is back-pressured, and the job graph does not say what follows "
-                    "it",
-                    waits=waits,
-                )
-            )
-        raise NotJudged(
-            message(
-                "{waits:name} is back-pressured, though all that follows has time to spare and its "
-                "output is not known to be full",
+            return message(
+                "{waits:name} is back-pressured, and the job graph does not say what follows it",
                 waits=waits,
             )
+        return message(
+            "{waits:name} is back-pressured, though all that follows has time to spare and its "
+            "output is not known to be full",
+            waits=waits,
         )
     if unexplained := [vertex for vertex in pressure.held if not pressure.origins_of(vertex)]:
-        raise NotJudged(
-            message(
-                "what holds {orphaned:name}", orphaned=list_text(brief_names(window, unexplained))
-            )
+        return message(
+            "what holds {orphaned:name}", orphaned=list_text(brief_names(window, unexplained))
         )
     if pressure.unjudged:
-        raise NotJudged(
-            message(
-                "back-pressure of {unjudged:name} in this window",
-                unjudged=list_text(brief_names(window, pressure.unjudged)),
-            )
+        return message(
+            "back-pressure of {unjudged:name} in this window",
+            unjudged=list_text(brief_names(window, pressure.unjudged)),
         )
+    return None
 
 
 def _finding(
@@ -147,19 +133,16 @@ def _finding(
     held = [held_vertex for held_vertex, _path in ways]
     name = brief_name(window, origin.vertex_id)
     vertex = pressure.vertices[origin.vertex_id]
-    confidence = _confidence(pressure, origin, held)
-    hot = subtasks_text(origin.subtasks, vertex.parallelism)
     held_names = list_text(
         dict.fromkeys(brief_name(window, held_vertex.vertex_id) for held_vertex in held)
     )
     jvm = jvm_cause(window, _busy_threads(vertex, origin))
-    works = _works(vertex, origin, hot, name)
     return vertex_finding(
         window,
         origin.vertex_id,
         RULE,
         _severity(limits, pressure, origin, held),
-        confidence,
+        _confidence(pressure, origin, held),
         title=message(
             "{name:name} back-pressures {held_names:name}", name=name, held_names=held_names
         ),
@@ -167,7 +150,7 @@ def _finding(
             message(
                 "{works:message}, while {held_names:name} waited for room in the output: "
                 "records arrive faster than {name:name} processes them. {sentence:text}",
-                works=works,
+                works=_works(vertex, origin, name),
                 held_names=held_names,
                 name=name,
                 sentence=jvm.sentence,
@@ -180,7 +163,8 @@ def _finding(
     )
 
 
-def _works(vertex: Subtasks, origin: Origin, hot: str, name: str) -> str:
+def _works(vertex: Subtasks, origin: Origin, name: str) -> str:
+    hot = subtasks_text(origin.subtasks, vertex.parallelism)
     if not origin.measured:
         return message(
             "{hot:opening} of {name:name} had full inputs and did not wait", hot=hot, name=name

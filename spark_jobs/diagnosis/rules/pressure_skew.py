@@ -1,7 +1,3 @@
-"""Back-pressure by few subtasks: a minority of an origin's subtasks works without pause while its
-siblings are mostly idle.
-"""
-
 from collections.abc import Iterator
 
 from ingest.messages import list_text, message, plural

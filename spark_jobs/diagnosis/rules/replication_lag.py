@@ -1,6 +1,4 @@
-"""The copy of a job's checkpoints is far behind the job, or not complete yet: if the original is
-lost, so much work is lost.
-"""
+"""If the original is lost, so much work is lost as its copy is behind."""
 
 from collections.abc import Iterator
 

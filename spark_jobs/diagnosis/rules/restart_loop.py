@@ -1,7 +1,3 @@
-"""The job fails and restarts repeatedly: with which exception, on which host, with which lost
-TaskManager.
-"""
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,5 +1,3 @@
-"""A TaskManager that ran tasks of the job is lost, and the job does not run again."""
-
 from collections.abc import Iterator
 
 from ingest.messages import list_text, message, plural

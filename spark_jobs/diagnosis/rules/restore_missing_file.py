@@ -1,6 +1,4 @@
-"""A restore fails because a file of the checkpoint is missing: each attempt looks for it again.
-Flink's coordinator never falls back to an older checkpoint by itself.
-"""
+"""Flink's coordinator never falls back to an older checkpoint by itself."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

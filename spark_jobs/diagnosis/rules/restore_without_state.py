@@ -1,8 +1,6 @@
-"""A job was started without state, or without that of some operators, although it had completed
-checkpoints. Flink counts checkpoints on from the restored one: ids that begin at 1 without a
-restore say that there was none. It is intended if the previous attempt finished, or was cancelled
-with all its checkpoints. If non-restored state is allowed, Flink logs which operators it leaves
-out.
+"""Flink counts checkpoints on from the restored one: ids that begin at 1 without a restore say that
+there was none. It is intended if the previous attempt finished, or was cancelled with all its
+checkpoints. If non-restored state is allowed, Flink logs which operators it leaves out.
 """
 
 from collections.abc import Iterator

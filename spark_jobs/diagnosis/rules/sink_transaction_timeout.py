@@ -1,6 +1,4 @@
-"""Transactions of two-phase-commit sinks are open for longer than their store waits: their records
-are lost. The time-out is the one that sinks log, or that an operator sets for the job.
-"""
+"""The time-out is the one that sinks log, or that an operator sets for the job."""
 
 from collections.abc import Iterator
 

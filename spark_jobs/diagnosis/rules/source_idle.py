@@ -1,5 +1,3 @@
-"""A subtask of a source has had no record for a long time, unlike its siblings."""
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,5 +1,3 @@
-"""A source reads less than arrives: its lag grows, minute by minute."""
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise

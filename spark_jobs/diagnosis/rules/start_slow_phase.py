@@ -1,7 +1,3 @@
-"""A slow start: all tasks wait for a few, or a phase takes much longer than at earlier starts of
-the job.
-"""
-
 from collections.abc import Iterator
 from statistics import median_low
 from typing import Any

@@ -1,6 +1,4 @@
-"""Requested TaskManagers die one after the other before any task runs on them: the job waits for
-slots that never arrive. Only the ResourceManager logs it; the job times out, minutes later.
-"""
+"""Only the ResourceManager logs that they die; the job times out, minutes later."""
 
 import re
 from collections.abc import Iterator

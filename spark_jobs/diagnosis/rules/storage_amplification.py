@@ -1,5 +1,5 @@
-"""Merged checkpoint files (1.20 and later) take a multiple of what checkpoints still refer to: one
-file holds segments of several checkpoints and lasts until the last of them is gone.
+"""One merged file (1.20 and later) holds segments of several checkpoints and lasts until the last of
+them is gone.
 """
 
 from collections.abc import Iterator

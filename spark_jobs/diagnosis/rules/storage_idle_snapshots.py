@@ -1,7 +1,5 @@
-"""Old savepoints and checkpoints of ended jobs, from which no job that may run was restored. Flink
-deletes neither: a savepoint belongs to the user, and a job that failed, or was cancelled with
-RETAIN_ON_CANCELLATION, leaves its checkpoints. Weir cannot know whether somebody wants them back,
-so it only names them.
+"""Flink deletes neither savepoints nor the checkpoints of a job that failed, or was cancelled with
+RETAIN_ON_CANCELLATION. Weir cannot know whether somebody wants them back, so it only names them.
 """
 
 from collections.abc import Iterator

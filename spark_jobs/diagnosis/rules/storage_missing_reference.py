@@ -1,6 +1,4 @@
-"""A retained checkpoint or savepoint refers to files that are gone: it cannot be restored. Only
-information if a later checkpoint of the chain is complete, as after CLAIM.
-"""
+"""Only information if a later checkpoint of the chain is complete, as after CLAIM."""
 
 from collections.abc import Iterator
 

@@ -1,5 +1,3 @@
-"""Files that Flink wrote below a root and that nothing refers to any more, as the audit proves."""
-
 from collections.abc import Iterator
 
 from ingest.messages import list_text, message, plural

@@ -1,6 +1,4 @@
-"""Retained checkpoints of ended jobs whose successor has a complete checkpoint of its own. Flink
-deletes a retained checkpoint only if a job has claimed it.
-"""
+"""Flink deletes a retained checkpoint only if a job has claimed it."""
 
 from collections.abc import Iterator
 

@@ -1,5 +1,4 @@
-"""A job writes its checkpoints as very many small files, or so often that they cost many calls:
-HDFS keeps each file in the NameNode's memory, object stores charge by request and throttle by
+"""HDFS keeps each file in the NameNode's memory; object stores charge by request and throttle by
 prefix.
 """
 

@@ -1,6 +1,4 @@
-"""An object store throttles, refuses or does not answer the requests of a job. Clients retry by
-themselves, so a log line alone may have had no effect.
-"""
+"""Clients retry by themselves, so a log line alone may have had no effect."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,5 +1,3 @@
-"""Event time stands still while records flow: windows stay open, timers do not fire, state grows."""
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,3 @@
-"""Weir itself collects nothing, or does not process what it collects: then no other rule finds
-anything.
-"""
-
 from collections.abc import Iterator
 
 from ingest.messages import message, ms_text
