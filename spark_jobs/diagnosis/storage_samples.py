@@ -6,7 +6,7 @@ Sizes are ``*_bytes``, instants epoch milliseconds UTC (``*_ms``). None is unkno
 
 from dataclasses import dataclass
 
-from ingest.messages import message
+from ingest.messages import message, plural
 
 TWO_DAYS_S = 172_800
 """A daily audit may be late; the next audit closes findings that it does not see."""
@@ -18,6 +18,10 @@ class Share:
 
     files: int = 0
     bytes: int = 0
+
+    @property
+    def files_text(self) -> str:
+        return plural(self.files, "{count:count} file", "{count:count} files")
 
 
 NOTHING = Share()

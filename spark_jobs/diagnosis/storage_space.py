@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ingest.messages import join_messages, message, plural
+from ingest.messages import join_messages, message
 from spark_jobs.diagnosis.findings import Evidence, Limits, Severity, Threshold
 from spark_jobs.diagnosis.storage_samples import Share, StorageRootSample
 
@@ -59,7 +59,7 @@ def space_evidence(
         "count",
         note=message(
             "of {files:message}",
-            files=plural(sample.all.files, "{count:count} file", "{count:count} files"),
+            files=sample.all.files_text,
         ),
     )
 

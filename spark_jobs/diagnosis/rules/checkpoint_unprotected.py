@@ -73,9 +73,7 @@ def _not_whole(window: JobWindow, point: RecoveryPoint) -> Finding:
         evidence=(
             Evidence(message("missing files"), point.missing_files, "count"),
             Evidence(
-                message("newest retained checkpoint"),
-                message("checkpoint {checkpoint_id:number}", checkpoint_id=point.checkpoint_id),
-                note=point.path or "",
+                message("newest retained checkpoint"), point.checkpoint_id, note=point.path or ""
             ),
         ),
         data={"checkpoint_id": point.checkpoint_id},

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 from ingest.messages import message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Threshold
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.rule import last_error, rule
 from spark_jobs.diagnosis.samples import JobWindow, SourceGap
-from spark_jobs.diagnosis.stack_traces import without_middle
 
 RULE = "collect.blind"
 
@@ -41,17 +40,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
     key = f"{RULE}.cycles"
     silent_ms = max(0, window.at_ms - gap.since_ms)
-    evidence = [
-        limits.compared(message("missed cycles"), gap.cycles, key),
-        Evidence(message("silent for"), silent_ms, "ms"),
-    ]
-    error = ""
-    if gap.error:
-        evidence.append(Evidence(message("last error"), without_middle(gap.error, 500)))
-        error = message(
-            " The error of the last attempt: {without_middle:text}",
-            without_middle=without_middle(gap.error, 200),
-        )
+    evidence, error = last_error(gap.error)
     return Finding(
         rule=RULE,
         severity="critical",
@@ -78,5 +67,9 @@ def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
             "token, firewall. A JobManager that is down shows here first."
         ),
         seen_at_ms=window.at_ms,
-        evidence=tuple(evidence),
+        evidence=(
+            limits.compared(message("missed cycles"), gap.cycles, key),
+            Evidence(message("silent for"), silent_ms, "ms"),
+            *evidence,
+        ),
     )

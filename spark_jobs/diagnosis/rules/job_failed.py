@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ingest.messages import message
+from spark_jobs.diagnosis.checkpoint_history import by_time, name_of
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 from spark_jobs.diagnosis.failure_causes.table import cause_of_failure, code_of
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits
 from spark_jobs.diagnosis.root_exceptions import RootException, root_of
 from spark_jobs.diagnosis.rule import job_finding, rule
-from spark_jobs.diagnosis.samples import CheckpointSample, JobFailure, JobWindow, LogEvent
+from spark_jobs.diagnosis.samples import JobFailure, JobWindow, LogEvent
 from spark_jobs.diagnosis.stack_traces import without_middle
 
 RULE = "job.failed"
@@ -20,13 +21,7 @@ SAME_MS = 2_000
 """Tasks that fail together are reported so close to each other."""
 MESSAGE_CHARS = 600
 
-NO_STRATEGY, EXHAUSTED, NOT_RECOVERABLE, NOT_STARTED, UNKNOWN = (
-    "NO_RESTART_STRATEGY",
-    "RESTARTS_EXHAUSTED",
-    "NOT_RECOVERABLE",
-    "NOT_STARTED",
-    "UNKNOWN",
-)
+NO_STRATEGY = "NO_RESTART_STRATEGY"
 _SUPPRESSED = re.compile(r"Recovery is suppressed by (\w+)((?:\([^()\n]{0,200}\))?)")
 _NOT_RECOVERABLE = ("The failure is not recoverable", "SuppressRestartsException")
 _NOT_STARTED = (
@@ -130,19 +125,19 @@ def _ended_by(texts: list[str]) -> tuple[str, str]:
                 return NO_STRATEGY, message(
                     "No restart strategy is set for it, so its first failure ended it."
                 )
-            return EXHAUSTED, message(
+            return "RESTARTS_EXHAUSTED", message(
                 "Its restart strategy allows no more restarts: {name:name}{set:text}.",
                 name=suppressed[1],
                 set=suppressed[2],
             )
     for text in texts:
         if any(piece in text for piece in _NOT_RECOVERABLE):
-            return NOT_RECOVERABLE, message(
+            return "NOT_RECOVERABLE", message(
                 "Flink takes this exception for one that no restart repairs."
             )
         if any(piece in text for piece in _NOT_STARTED):
-            return NOT_STARTED, message("It could not be started at all.")
-    return UNKNOWN, message("What ended it for good is not known.")
+            return "NOT_STARTED", message("It could not be started at all.")
+    return "UNKNOWN", message("What ended it for good is not known.")
 
 
 def _ended_ms(window: JobWindow) -> int:
@@ -164,21 +159,10 @@ def _usable(window: JobWindow, cause: FailureCause | None) -> Snapshot | None:
         and not checkpoint.discarded
         and (checkpoint.is_savepoint or window.config.externalized is not False)
     ]
-    newest = max(
-        kept,
-        key=lambda checkpoint: (checkpoint.trigger_time_ms, checkpoint.checkpoint_id),
-        default=None,
-    )
-    return _snapshot_of(newest) if newest else _restored_snapshot(window)
-
-
-def _snapshot_of(checkpoint: CheckpointSample) -> Snapshot:
-    name = (
-        message("savepoint {number:number}", number=checkpoint.checkpoint_id)
-        if checkpoint.is_savepoint
-        else message("checkpoint {number:number}", number=checkpoint.checkpoint_id)
-    )
-    return Snapshot(checkpoint.external_path or "", name, checkpoint.trigger_time_ms)
+    newest = max(kept, key=by_time, default=None)
+    if newest is None:
+        return _restored_snapshot(window)
+    return Snapshot(newest.external_path or "", name_of(newest), newest.trigger_time_ms)
 
 
 def _restored_snapshot(window: JobWindow) -> Snapshot | None:

@@ -7,7 +7,7 @@ from ingest.job_states import TERMINAL_STATES
 from ingest.messages import message
 from spark_jobs.diagnosis.checkpoint_history import runs_after
 from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related
 from spark_jobs.diagnosis.missing_files import missing_file
 from spark_jobs.diagnosis.root_exceptions import root_of
 from spark_jobs.diagnosis.rule import job_finding, rule
@@ -15,7 +15,8 @@ from spark_jobs.diagnosis.samples import JobWindow, LogEvent
 from spark_jobs.diagnosis.stack_traces import without_middle
 
 RULE = "jobmanager.crash_loop"
-ENDS = f"{RULE}.ends"
+ENDS = 2
+"""Once, the next JobManager takes over; if that ends as well, nobody does."""
 LOOK_BACK_MS = 1_800_000
 """Kubernetes waits up to five minutes before it starts a container again."""
 FATAL, LOST, LEADS = "jobmanager_fatal", "leadership_lost", "leadership_granted"
@@ -38,22 +39,12 @@ SAME_MS = 2_000
     hold_s=1800,
     reads=(FATAL, LOST, LEADS, THREAD, *IN_ORDER, "job_state"),
     needs=("events",),
-    thresholds=(
-        Threshold(
-            ENDS,
-            2,
-            "count",
-            1,
-            1000,
-            message("Once, the next JobManager takes over; if that ends as well, nobody does."),
-        ),
-    ),
     fed_by="field/b24-ha-handle",
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - LOOK_BACK_MS
     ends = _ends([event for event in window.events if event.at_ms > since_ms])
-    if len(ends) < limits[ENDS]:
+    if len(ends) < ENDS:
         return
     newest = ends[-1]
     if newest.kind == LOST and window.terminal:
@@ -68,6 +59,10 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         message("It has run again since.")
         if runs_again
         else message("The job is down until that is repaired.")
+    )
+    next_step = message(
+        "Read the innermost cause in the JobManager's log: it is met at each start. Repair it "
+        "before the JobManager is restarted; until then keep the newest checkpoint safe."
     )
     if newest.kind == LOST:
         title = message(
@@ -90,6 +85,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             job=name,
             effect=effect,
         )
+        next_step = message(
+            "Look at how its last process ended: the last state of its pod (kubectl describe pod) "
+            "or the diagnostics of its container. OOMKilled: raise jobmanager.memory.process.size. "
+            "A probe, an eviction or a lost node: give it room and priority."
+        )
     else:
         title = message(
             "The JobManager ended {ends:number} times by a fatal error: {what:text}",
@@ -111,20 +111,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         "high",
         title=title,
         cause=why,
-        next_step=cause.next_step
-        if cause
-        else message(
-            "Look at how its last process ended: the last state of its pod (kubectl describe pod) "
-            "or the diagnostics of its container. OOMKilled: raise jobmanager.memory.process.size. "
-            "A probe, an eviction or a lost node: give it room and priority."
-        )
-        if newest.kind == LEADS
-        else message(
-            "Read the innermost cause in the JobManager's log: it is met at each start. Repair it "
-            "before the JobManager is restarted; until then keep the newest checkpoint safe."
-        ),
+        next_step=cause.next_step if cause else next_step,
         seen_at_ms=newest.at_ms,
-        evidence=_evidence(limits, len(ends), what, path),
+        evidence=_evidence(len(ends), what, path),
         related=(Related("file", path, message("not there")),) if path else (),
         data={"cause": code_of(cause)},
     )
@@ -146,12 +135,14 @@ def _ends(events: Sequence[LogEvent]) -> list[LogEvent]:
     return sorted(ends, key=lambda event: event.at_ms)
 
 
-def _evidence(limits: Limits, ends: int, what: str, path: str | None) -> Iterator[Evidence]:
-    yield limits.compared(
+def _evidence(ends: int, what: str, path: str | None) -> Iterator[Evidence]:
+    yield Evidence(
         message("ends of the JobManager, and losses of its leadership"),
         ends,
+        "count",
         ENDS,
-        message("within {limits:duration}", limits=LOOK_BACK_MS),
+        ">=",
+        note=message("within {limits:duration}", limits=LOOK_BACK_MS),
     )
     yield Evidence(message("cause"), what)
     if path:

@@ -234,12 +234,10 @@ def _finding(window: JobWindow, limits: Limits, grown: list[Steps]) -> Finding:
     critical = left is not None and left <= limits[CRITICAL]
     others = len({steps.taskmanager_id for steps in grown}) - 1
     also = (
-        message(
-            " {others:message} {words:message} it too.",
-            others=plural(
-                others, "{count:count} other TaskManager", "{count:count} other TaskManagers"
-            ),
-            words=message("shows") if others == 1 else message("show"),
+        plural(
+            others,
+            " {count:count} other TaskManager shows it too.",
+            " {count:count} other TaskManagers show it too.",
         )
         if others
         else ""

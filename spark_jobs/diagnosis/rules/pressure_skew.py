@@ -206,15 +206,10 @@ def _next_step(
             "sentinel keys (null, 0, 'unknown'). More parallelism does not divide one key.",
             name=name,
         )
-    if hosts := vertex.places(origin.subtasks):
-        return message(
-            "Its share of records is ordinary: compare {hosts:name} with the other hosts (CPU, "
-            "disk, network) before looking at keys of {name:name}.",
-            hosts=list_text(hosts),
-            name=name,
-        )
+    hosts = list_text(vertex.places(origin.subtasks))
     return message(
-        "Its share of records is ordinary: compare its host with the others (CPU, "
+        "Its share of records is ordinary: compare {hosts:message} with the other hosts (CPU, "
         "disk, network) before looking at keys of {name:name}.",
+        hosts=hosts or message("its host"),
         name=name,
     )

@@ -284,7 +284,7 @@ def _finding(
     first: _Trouble | None,
     stuck: bool,
 ) -> Finding:
-    group, often = largest_group([trouble.group for trouble in troubles])
+    group, _ = largest_group([trouble.group for trouble in troubles])
     host = _host(window, troubles)
     lost = sorted({name for episode in failing for name in episode.lost})
     newest = next(trouble for trouble in reversed(troubles) if trouble.group == group)
@@ -315,7 +315,7 @@ def _finding(
             title=title,
             words=list_text(lost) + " lost" if group == LOST and lost else group,
         ),
-        cause=_cause(began, _what_keeps_it(group, often, len(failing), newest, lost, host)),
+        cause=_cause(began, _what_keeps_it(group, newest, lost, host)),
         next_step=_next_step(newest, host, _only_task(troubles)),
         seen_at_ms=failing[-1].restarts[-1],
         began_at_ms=min([failing[0].begun_ms, *(failure.at_ms for failure in failing[0].failures)]),
@@ -383,18 +383,10 @@ def _cause(began: _Trouble | None, keeps: str) -> str:
     )
 
 
-def _what_keeps_it(
-    group: str,
-    often: int,
-    of: int,
-    newest: _Trouble,
-    lost: list[str],
-    host: _Host | None,
-) -> str:
+def _what_keeps_it(group: str, newest: _Trouble, lost: list[str], host: _Host | None) -> str:
     if group == UNREPORTED:
         return message("What made it fail is not known: neither REST nor the log has an exception.")
     if group == LOST:
-        who = list_text(lost) or message("one that nothing names")
         death = message("Killed for memory, evicted, or cut off from the network.")
         if newest.cause:
             death = message(
@@ -402,16 +394,9 @@ def _what_keeps_it(
                 title=newest.cause.title,
                 reason=without_middle(newest.reason, MESSAGE_CHARS),
             )
-        if of == 1:
-            return message(
-                "TaskManagers were lost: {who:name}. {death:message}", who=who, death=death
-            )
         return message(
-            "TaskManagers were lost in {often:number} of {of:number} restart episodes: {who:name}. "
-            "{death:message}",
-            often=often,
-            of=of,
-            who=who,
+            "TaskManagers were lost: {who:name}. {death:message}",
+            who=list_text(lost) or message("one that nothing names"),
             death=death,
         )
     where = (
@@ -430,19 +415,8 @@ def _what_keeps_it(
         if newest.message
         else ""
     )
-    if of == 1:
-        # Title and evidence of a single episode count its restarts.
-        return message(
-            "The root exception of these restarts was {group:text}{words:text}.{where:text}",
-            group=group,
-            words=words,
-            where=where,
-        )
     return message(
-        "In {often:number} of {of:number} restart episodes the root exception was "
-        "{group:text}{words:text}.{where:text}",
-        often=often,
-        of=of,
+        "The root exception of these restarts was {group:text}{words:text}.{where:text}",
         group=group,
         words=words,
         where=where,

@@ -52,22 +52,18 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _under_the_same_id(window: JobWindow, fresh: FreshStart) -> Finding:
-    lost = fresh.lost
-    path = lost.external_path
+    number, path = fresh.lost.checkpoint_id, fresh.lost.external_path
     return job_finding(
         window,
         RULE,
         "critical",
         "medium",
-        title=message(
-            "Started without state: checkpoint {number:number} was there",
-            number=lost.checkpoint_id,
-        ),
+        title=_title(number),
         cause=message(
             "The job completed checkpoint {number:number}, and was then started without restoring "
             "any: its checkpoints are counted from 1 again. What its operators kept is gone, unless "
             "that was meant.",
-            number=lost.checkpoint_id,
+            number=number,
         ),
         next_step=message(
             "If it was not meant, stop the job and start it from {path:text}. Be quick: under the "
@@ -77,14 +73,9 @@ def _under_the_same_id(window: JobWindow, fresh: FreshStart) -> Finding:
         ),
         seen_at_ms=fresh.at_ms,
         began_at_ms=fresh.at_ms,
-        evidence=(
-            Evidence(
-                message("newest checkpoint before"), lost.checkpoint_id, "count", note=path or ""
-            ),
-            Evidence(message("age of the lost state"), fresh.at_ms - lost.trigger_time_ms, "ms"),
-        ),
+        evidence=_lost_state(number, path, fresh.at_ms - fresh.lost.trigger_time_ms),
         related=(Related("checkpoint", path),) if path else (),
-        data={"checkpoint_id": lost.checkpoint_id},
+        data={"checkpoint_id": number},
     )
 
 
@@ -95,13 +86,13 @@ def _under_another_id(
     meant = _is_meant(earlier, started_ms)
     if meant is None or started_ms <= since_ms:
         return
-    number = earlier.checkpoint_id
+    number, path = earlier.checkpoint_id, earlier.path
     yield job_finding(
         window,
         RULE,
         "info" if meant else "critical",
         "medium",
-        title=message("Started without state: checkpoint {number:number} was there", number=number),
+        title=_title(number),
         cause=message(
             "The job was submitted again under another id, and no snapshot was restored: its "
             "checkpoints are counted from 1 again. Its attempt before, {job_id:name}, had completed "
@@ -112,15 +103,21 @@ def _under_another_id(
             or message("What its operators kept is not in this attempt, unless that was meant."),
         ),
         next_step=_way_back(earlier),
-        seen_at_ms=window.at_ms,
         began_at_ms=started_ms,
-        evidence=(
-            Evidence(message("newest checkpoint before"), number, "count", note=earlier.path or ""),
-            Evidence(message("age of the lost state"), started_ms - earlier.trigger_time_ms, "ms"),
-            Evidence(message("the attempt before ended as"), earlier.state),
-        ),
-        related=(Related("checkpoint", earlier.path),) if earlier.path else (),
+        evidence=_lost_state(number, path, started_ms - earlier.trigger_time_ms),
+        related=(Related("checkpoint", path),) if path else (),
         data={"checkpoint_id": number},
+    )
+
+
+def _title(number: int) -> str:
+    return message("Started without state: checkpoint {number:number} was there", number=number)
+
+
+def _lost_state(number: int, path: str | None, age_ms: int) -> tuple[Evidence, ...]:
+    return (
+        Evidence(message("newest checkpoint before"), number, "count", note=path or ""),
+        Evidence(message("age of the lost state"), age_ms, "ms"),
     )
 
 

@@ -83,28 +83,19 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _describe_loss(transactions: Transactions) -> tuple[str, str]:
+    lost = plural(len(transactions.lost), "{count:count} transaction", "{count:count} transactions")
     timeout = (
         message(" of {timeout_ms:duration}", timeout_ms=transactions.timeout_ms)
         if transactions.timeout_ms
         else ""
     )
-    return (
-        message(
-            "{lost:message} of a sink lost",
-            lost=plural(
-                len(transactions.lost), "{count:count} transaction", "{count:count} transactions"
-            ),
-        ),
-        message(
-            "The sink logged that {lost:message} could not be committed, mostly since their store "
-            "aborted them after the time-out{timeout:message}, and will not be tried again: the "
-            "records in them are not in the target.{longest:text}",
-            lost=plural(
-                len(transactions.lost), "{count:count} transaction", "{count:count} transactions"
-            ),
-            timeout=timeout,
-            longest=_longest(transactions),
-        ),
+    return message("{lost:message} of a sink lost", lost=lost), message(
+        "The sink logged that {lost:message} could not be committed, mostly since their store "
+        "aborted them after the time-out{timeout:message}, and will not be tried again: the "
+        "records in them are not in the target.{longest:text}",
+        lost=lost,
+        timeout=timeout,
+        longest=_longest(transactions),
     )
 
 
@@ -179,7 +170,7 @@ def _finding(
         title=title,
         cause=cause,
         next_step=_next_step(transactions),
-        evidence=list(_evidence(limits, transactions)),
+        evidence=_evidence(limits, transactions),
         seen_at_ms=transactions.lost[-1].at_ms if transactions.lost else window.at_ms,
         data={
             "timeout_ms": transactions.timeout_ms,
@@ -218,13 +209,13 @@ def _evidence(limits: Limits, transactions: Transactions) -> Iterator[Evidence]:
             message("transactions lost by the sink's log"), len(transactions.lost), "count"
         )
     if transactions.timeout_ms is not None:
-        note = (
-            message("as set for this job")
-            if transactions.timeout_is_set
-            else message("by the log, the shortest")
-        )
         yield Evidence(
-            message("time-out of transactions"), transactions.timeout_ms, "ms", note=note
+            message("time-out of transactions"),
+            transactions.timeout_ms,
+            "ms",
+            note=message("as set for this job")
+            if transactions.timeout_is_set
+            else message("by the log, the shortest"),
         )
     if transactions.timeout_ms and transactions.open_ms is not None:
         yield limits.compared(

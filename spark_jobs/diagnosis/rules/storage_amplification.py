@@ -4,7 +4,7 @@ them is gone.
 
 from collections.abc import Iterator
 
-from ingest.messages import message, plural
+from ingest.messages import message
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Threshold
 from spark_jobs.diagnosis.rule import rule, stored_job_finding
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageJobSample
@@ -86,7 +86,7 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
                 message("merged files on disk"),
                 on_disk,
                 "bytes",
-                note=plural(sample.segmented.files, "{count:count} file", "{count:count} files"),
+                note=sample.segmented.files_text,
             ),
             Evidence(message("live segments"), live, "bytes"),
         ),

@@ -39,7 +39,7 @@ def _finding(sample: StorageJobSample, incomplete: list[IncompleteSnapshot]) -> 
     name = _name(first)
     lacks = message(
         "{files:message} ({bytes:bytes})",
-        files=plural(first.missing.files, "{count:count} file", "{count:count} files"),
+        files=first.missing.files_text,
         bytes=first.missing.bytes,
     )
     more = (
@@ -84,9 +84,7 @@ def _finding(sample: StorageJobSample, incomplete: list[IncompleteSnapshot]) -> 
                     _name(snapshot),
                     message(
                         "{files:message} missing; {path:name}",
-                        files=plural(
-                            snapshot.missing.files, "{count:count} file", "{count:count} files"
-                        ),
+                        files=snapshot.missing.files_text,
                         path=snapshot.path,
                     ),
                 )

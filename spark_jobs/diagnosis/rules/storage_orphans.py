@@ -1,6 +1,6 @@
 from collections.abc import Iterator
 
-from ingest.messages import list_text, message, plural
+from ingest.messages import list_text, message
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Severity
 from spark_jobs.diagnosis.rule import root_finding, rule
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, Share, StorageRootSample
@@ -67,7 +67,7 @@ def _finding(sample: StorageRootSample, limits: Limits, severity: Severity) -> F
         title=message(
             "{bytes:bytes} in {files:message} that nothing refers to",
             bytes=orphans.bytes,
-            files=plural(orphans.files, "{count:count} file", "{count:count} files"),
+            files=orphans.files_text,
         ),
         cause=message("Left by {left_by:name}.", left_by=left_by)
         if left_by
@@ -93,7 +93,7 @@ def _evidence(
             "bytes",
             note=message(
                 "{files:message}, {of_all:share}",
-                files=plural(part.files, "{count:count} file", "{count:count} files"),
+                files=part.files_text,
                 of_all=of_all,
             ),
         )

@@ -10,8 +10,9 @@ from spark_jobs.diagnosis.rule import rule, stored_job_finding
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageJobSample
 
 RULE = "storage.small_files"
-FILES, VERY_MANY = f"{RULE}.files", f"{RULE}.very_many_files"
-CALLS_PER_S = f"{RULE}.calls_per_s"
+FILES, CALLS_PER_S = f"{RULE}.files", f"{RULE}.calls_per_s"
+VERY_MANY = 100_000
+"""So many files of one job affect everybody who uses the same name service."""
 SHARE = 0.5
 """Where most files are large, the small ones are not what costs."""
 SMALL = "1 MiB"
@@ -37,17 +38,6 @@ SMALL = "1 MiB"
             message("Some hundred small files are usual: one for each operator state and subtask."),
         ),
         Threshold(
-            VERY_MANY,
-            100_000,
-            "files",
-            1,
-            1_000_000_000,
-            message(
-                "A hundred thousand files of one job affect everybody who uses the same name "
-                "service."
-            ),
-        ),
-        Threshold(
             CALLS_PER_S,
             50,
             "calls/s",
@@ -69,7 +59,7 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
     yield stored_job_finding(
         sample,
         RULE,
-        "warning" if makes_many_calls or sample.small_files >= limits[VERY_MANY] else "info",
+        "warning" if makes_many_calls or sample.small_files >= VERY_MANY else "info",
         title=message(
             "{small_files:message} of at most {small:name}, {share:share} of its files",
             small_files=plural(sample.small_files, "{count:count} file", "{count:count} files"),
@@ -98,7 +88,7 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
                 ">=",
                 note=message(
                     "of {files:message}",
-                    files=plural(sample.all.files, "{count:count} file", "{count:count} files"),
+                    files=sample.all.files_text,
                 ),
             ),
             *_calls(sample, limits),
