@@ -26,8 +26,8 @@ SLOW_BUSY = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Uneven:
-    """What is uneven at one vertex: its records, its state at ``state_at_ms``, or both; ``main`` is
-    the more important one.
+    """What is uneven at one vertex: its records, its state, or both; ``main`` is the more important
+    one.
     """
 
     vertex_id: str
@@ -37,7 +37,6 @@ class Uneven:
     window: VertexWindow | None = None
     is_source: bool = False
     state: Spread | None = None
-    state_at_ms: int | None = None
 
     @property
     def of(self) -> str:
@@ -157,9 +156,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             part.subtask_state_bytes, limits[RATIO], limits[MIN_STATE], REPORTING_SHARE
         ):
             known = uneven_vertices.get(part.vertex_id) or Uneven(part.vertex_id, state)
-            uneven_vertices[part.vertex_id] = replace(
-                known, state=state, state_at_ms=part.trigger_time_ms
-            )
+            uneven_vertices[part.vertex_id] = replace(known, state=state)
     for uneven in uneven_vertices.values():
         yield _finding(window, limits, uneven)
     unknown = None if window.terminal else _unknown(window, starting, remembered)

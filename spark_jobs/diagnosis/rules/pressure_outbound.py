@@ -137,5 +137,5 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
             ),
         ),
         related=held_back(window, upstream),
-        data=hot_data(window, pressure, held.vertex_id, held.subtasks, upstream),
+        data=hot_data(window, pressure, held.vertex_id, held.subtasks),
     )

@@ -159,7 +159,7 @@ def _finding(
         next_step=jvm.next_step + _next_step(pressure, origin, name),
         evidence=(*_evidence(window, limits, pressure, origin, held), *jvm.evidence),
         related=held_back(window, ways),
-        data=hot_data(window, pressure, origin.vertex_id, origin.subtasks, ways),
+        data=hot_data(window, pressure, origin.vertex_id, origin.subtasks),
     )
 
 

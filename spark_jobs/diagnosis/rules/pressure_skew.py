@@ -100,13 +100,7 @@ def _finding(
         next_step=_next_step(vertex, origin, share, host, name),
         evidence=_evidence(limits, vertex, origin, siblings_working, share),
         related=(Related("host", host, message("all its subtasks are busy")),) if host else (),
-        data=hot_data(
-            window,
-            pressure,
-            origin.vertex_id,
-            origin.subtasks,
-            pressure.ways_to(origin.vertex_id),
-        ),
+        data=hot_data(window, pressure, origin.vertex_id, origin.subtasks),
     )
 
 
