@@ -70,8 +70,7 @@ CAUSES = (
         message(
             "Read which methods call each other in the trace: a record that is nested deeply, a "
             "recursive function, or Flink while it passes on an exception that refers to itself "
-            "(then read the failure before it). Bound the recursion. A larger stack (-Xss) only "
-            "helps where the depth is bounded."
+            "(then read the failure before it). Bound the recursion."
         ),
         "https://github.com/apache/fluss/issues/2091",
     ),
@@ -81,10 +80,9 @@ CAUSES = (
         rf"|beyond the '?PHYSICAL'? memory limit|{EXIT}-104\b",
         message("the container was killed for its memory"),
         message(
-            "The process used more memory than its container may. Raise "
-            "taskmanager.memory.process.size, or the part that Flink leaves for native memory, "
-            "taskmanager.memory.jvm-overhead.fraction. Look at what grows outside the heap: "
-            "RocksDB beyond its managed memory, direct buffers, threads, glibc arenas "
+            "Raise taskmanager.memory.process.size, or the part that Flink leaves for native "
+            "memory, taskmanager.memory.jvm-overhead.fraction. Look at what grows outside the "
+            "heap: RocksDB beyond its managed memory, direct buffers, threads, glibc arenas "
             "(MALLOC_ARENA_MAX)."
         ),
         "org.apache.flink.kubernetes.kubeclient.resources.KubernetesPod",

@@ -24,9 +24,8 @@ CAUSES = (
         rf"|TaintManagerEviction|low on resource: |preempted by|PREEMPTED|DisruptionTarget|{EXIT}-10[28]\b",
         message("the container was evicted or preempted"),
         message(
-            "Its node or queue gave the room to others. Set requests equal to limits, give the "
-            "pods a priority and a disruption budget, bound ephemeral storage; on YARN use a "
-            "queue without preemption."
+            "Set requests equal to limits, give the pods a priority and a disruption budget, bound "
+            "ephemeral storage; on YARN use a queue without preemption."
         ),
         "org.apache.flink.kubernetes.kubeclient.resources.KubernetesPod",
     ),
@@ -199,9 +198,9 @@ CAUSES = (
         r"|reached a globally-terminal state",
         message("a job of this id runs already, or has ended before"),
         message(
-            "The job that was submitted is not run. If one of this id runs, that is the one to "
-            "look at. If it has ended and shall run again, submit it with another job id or "
-            "cluster id, from its newest snapshot: high availability remembers ids that ended."
+            "If one of this id runs, that is the one to look at. If it has ended and shall run "
+            "again, submit it with another job id or cluster id, from its newest snapshot: high "
+            "availability remembers ids that ended."
         ),
         "org.apache.flink.runtime.dispatcher.Dispatcher",
     ),

@@ -72,7 +72,7 @@ CAUSES = (
         message("Flink refuses its configuration"),
         message(
             "Read which options it names and set them so that they fit each other; of memory, set "
-            "the total or the parts, not both. It fails at each start in the same way."
+            "the total or the parts, not both."
         ),
         "org.apache.flink.configuration.IllegalConfigurationException",
     ),
@@ -96,7 +96,7 @@ CAUSES = (
         message("a function or record of the job cannot be serialized"),
         message(
             "Make the field that is named transient and create it in open(), or give its type a "
-            "serializer. It fails at each start in the same way."
+            "serializer."
         ),
         "org.apache.flink.api.java.ClosureCleaner",
     ),

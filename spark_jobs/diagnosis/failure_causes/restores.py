@@ -112,7 +112,7 @@ PARTICULAR = (
         message(
             "Start the next job from that savepoint, whose path is named, and from no older "
             "checkpoint: transactions of sinks that it has prepared are committed by its restore "
-            "alone. See afterwards why the job failed while it stopped."
+            "alone."
         ),
         "https://github.com/apache/flink-kubernetes-operator/pull/706",
     ),

@@ -16,11 +16,11 @@ CAUSES = (
         r"|is not a parent ancestor of|[Ss]napshot (?:with id )?\d+ (?:does not exist or )?has expired",
         message("the position that a source restores is not kept any more"),
         message(
-            "What changed since that position cannot be read from there, at no attempt. Read that "
-            "source from its beginning: give it alone another uid() and allow non-restored state, so "
-            "that the other operators keep theirs; the sinks then get its records once more. Let the source "
-            "keep its log (binlog, WAL, oplog, archive logs, retention, snapshots of a table) for "
-            "longer than the longest stop, and send heartbeats where its tables seldom change."
+            "Read that source from its beginning: give it alone another uid() and allow "
+            "non-restored state, so that the other operators keep theirs; the sinks then get its "
+            "records once more. Let the source keep its log (binlog, WAL, oplog, archive logs, "
+            "retention, snapshots of a table) for longer than the longest stop, and send "
+            "heartbeats where its tables seldom change."
         ),
         "https://github.com/apache/flink-cdc/issues/442",
         unreadable=True,

@@ -149,8 +149,7 @@ CAUSES = (
         message("access to the storage is refused"),
         message(
             "See which identity the process uses (instance role, service account, keys) and "
-            "whether it may read, write, list and delete there; a token or key may have expired. "
-            "Retrying does not help."
+            "whether it may read, write, list and delete there; a token or key may have expired."
         ),
         "https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html",
     ),

@@ -26,7 +26,7 @@ CAUSES = (
         message(
             "Let the job restart from its own newest checkpoint: it looks which commits the table "
             "has, and adds what is missing. Delete no file of that commit, and start no clean-up, "
-            "before its snapshots say so. See why the catalog did not answer."
+            "before its snapshots say so."
         ),
         "https://github.com/apache/paimon/issues/8875",
     ),
@@ -50,8 +50,7 @@ CAUSES = (
         r"while waiting for instant initialize",
         message("Hudi's sink waited for its coordinator in vain"),
         message(
-            "The coordinator begins the next instant when the one before it is committed. Look for "
-            "the checkpoint that did not complete, and for errors of the commit in the "
+            "Look for the checkpoint that did not complete, and for errors of the commit in the "
             "JobManager's log: they say why. A longer write.commit.ack.timeout only postpones it."
         ),
         "https://github.com/apache/hudi/issues/12820",

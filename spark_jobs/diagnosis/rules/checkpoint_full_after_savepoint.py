@@ -14,7 +14,6 @@ from spark_jobs.diagnosis.findings import (
     Limits,
     NotJudged,
     Related,
-    Threshold,
 )
 from spark_jobs.diagnosis.known_bugs import BY_ISSUE
 from spark_jobs.diagnosis.rule import checkpoint_finding, rule
@@ -23,7 +22,8 @@ from spark_jobs.diagnosis.statistics import median
 
 RULE = "checkpoint.full_after_savepoint"
 BUG = BY_ISSUE["FLINK-23949"]
-EXCESS = f"{RULE}.minimum_excess_bytes"
+EXCESS_BYTES = 1 << 20
+"""Less costs nothing that anybody would notice."""
 FULL = 0.8
 """A repeated upload lacks only what was compacted or written in between."""
 MOSTLY = 0.5
@@ -133,16 +133,6 @@ def _savepoint_bytes(
     ),
     fed_by="windows/1.12.5-G",
     hold_s=900,
-    thresholds=(
-        Threshold(
-            EXCESS,
-            1 << 20,
-            "bytes",
-            0,
-            1 << 50,
-            message("Less than a mebibyte in excess costs nothing that anybody would notice."),
-        ),
-    ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if not any(
@@ -165,8 +155,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         usual_bytes = median(earlier.uploaded_bytes or 0 for earlier in before)
         excess = int((upload.uploaded_bytes or 0) - usual_bytes)
         confidence = _confidence(window, upload)
-        if confidence and excess >= limits[EXCESS]:
-            yield _finding(window, upload, savepoint, before, excess, confidence, limits)
+        if confidence and excess >= EXCESS_BYTES:
+            yield _finding(window, upload, savepoint, before, excess, confidence)
 
 
 def _is_full_among_small(upload: Upload, before: Sequence[Upload], after: Upload | None) -> bool:
@@ -205,7 +195,6 @@ def _finding(
     before: Sequence[Upload],
     excess: int,
     confidence: Confidence,
-    limits: Limits,
 ) -> Finding:
     checkpoint = upload.checkpoint
     affected = BUG.releases.affect(window.flink_version)
@@ -224,7 +213,7 @@ def _finding(
         ),
         cause=_cause(window, affected, savepoint),
         next_step=_next_step(affected),
-        evidence=_evidence(window, upload, before, excess, limits),
+        evidence=_evidence(window, upload, before, excess),
         related=(
             Related(
                 "checkpoint",
@@ -283,10 +272,10 @@ def _next_step(affected: str) -> str:
 
 
 def _evidence(
-    window: JobWindow, upload: Upload, before: Sequence[Upload], excess: int, limits: Limits
+    window: JobWindow, upload: Upload, before: Sequence[Upload], excess: int
 ) -> Iterator[Evidence]:
     full = upload.full_bytes or 1
-    yield limits.compared(message("bytes uploaded in excess"), excess, EXCESS)
+    yield Evidence(message("bytes uploaded in excess"), excess, "bytes", EXCESS_BYTES, ">=")
     yield Evidence(
         message("uploaded share of the full state"), upload.share_of(full), "ratio", FULL, ">="
     )

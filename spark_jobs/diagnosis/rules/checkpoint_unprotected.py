@@ -105,7 +105,6 @@ def _off(window: JobWindow) -> Finding:
             Evidence(
                 message("checkpoint interval"),
                 message("off"),
-                note=message("mode {mode:name}", mode=str(window.config.mode)),
             ),
         ),
     )
@@ -132,7 +131,6 @@ def _not_retained(window: JobWindow) -> Finding:
             Evidence(
                 message("retention"),
                 message("off"),
-                note=message("externalized checkpoints are not enabled"),
             ),
         ),
     )

@@ -62,7 +62,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             Evidence(
                 message("failures to look for new data"), len(failed), "count", FAILURES, ">="
             ),
-            Evidence(message("root exception"), root.group),
         ),
         data={"cause": code_of(cause)},
     )

@@ -75,7 +75,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             effect=effect,
         )
     elif newest.kind == LEADS:
-        cause, what = None, message("its log does not say why")
+        cause = None
         title = message(
             "The JobManager ended {ends:number} times, and its log does not say why", ends=len(ends)
         )
@@ -113,7 +113,16 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         cause=why,
         next_step=cause.next_step if cause else next_step,
         seen_at_ms=newest.at_ms,
-        evidence=_evidence(len(ends), what, path),
+        evidence=(
+            Evidence(
+                message("ends of the JobManager, and losses of its leadership"),
+                len(ends),
+                "count",
+                ENDS,
+                ">=",
+                note=message("within {limits:duration}", limits=LOOK_BACK_MS),
+            ),
+        ),
         related=(Related("file", path, message("not there")),) if path else (),
         data={"cause": code_of(cause)},
     )
@@ -133,17 +142,3 @@ def _ends(events: Sequence[LogEvent]) -> list[LogEvent]:
         ):
             ends.append(next((event for event in between[::-1] if event.kind == THREAD), after))
     return sorted(ends, key=lambda event: event.at_ms)
-
-
-def _evidence(ends: int, what: str, path: str | None) -> Iterator[Evidence]:
-    yield Evidence(
-        message("ends of the JobManager, and losses of its leadership"),
-        ends,
-        "count",
-        ENDS,
-        ">=",
-        note=message("within {limits:duration}", limits=LOOK_BACK_MS),
-    )
-    yield Evidence(message("cause"), what)
-    if path:
-        yield Evidence(message("missing file"), path)

@@ -65,10 +65,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         ),
         seen_at_ms=newest.at_ms,
         began_at_ms=errors[0].at_ms,
-        evidence=(
-            Evidence(message("errors in logs"), len(errors), "count"),
-            Evidence(message("root exception"), root.group),
-        ),
+        evidence=(Evidence(message("errors in logs"), len(errors), "count"),),
         data={"cause": code_of(cause)},
     )
 

@@ -16,7 +16,9 @@ from spark_jobs.diagnosis.unevenness import REPORTING_SHARE
 
 RULE = "placement.uneven"
 LACKING = message("on which TaskManagers its subtasks run")
-RATIO, EXTRA = f"{RULE}.max_over_mean", f"{RULE}.extra_tasks"
+RATIO = f"{RULE}.max_over_mean"
+EXTRA_TASKS = 4
+"""Fewer above the mean are a matter of rounding in a small job."""
 BUSY_RATIO = 1.5
 """If the fullest TaskManager is also the busiest by this factor over the mean and tasks are
 back-pressured, it limits the job.
@@ -53,16 +55,6 @@ class Load:
                 "Half more than the mean: all TaskManagers must be as large as the fullest one."
             ),
         ),
-        Threshold(
-            EXTRA,
-            4,
-            "count",
-            1,
-            1e6,
-            message(
-                "Fewer tasks than that above the mean are a matter of rounding in a small job."
-            ),
-        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -80,7 +72,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if not tasks or placed.total() < REPORTING_SHARE * tasks:
         raise NotJudged(LACKING)
     mean, most = placed.total() / len(placed), max(placed.values())
-    if len(placed) > 1 and most >= limits[RATIO] * mean and most - mean >= limits[EXTRA]:
+    if len(placed) > 1 and most >= limits[RATIO] * mean and most - mean >= EXTRA_TASKS:
         loads = _loads(window)
         fullest = max(loads, key=lambda load: (load.tasks, load.busy, load.taskmanager_id))
         yield _finding(window, limits, loads, fullest, mean)
@@ -109,7 +101,6 @@ def _finding(
         limits.compared(
             message("tasks of the fullest TaskManager over the mean"), fullest.tasks / mean, RATIO
         ),
-        limits.compared(message("its tasks above the mean"), fullest.tasks - mean, EXTRA),
     ]
     if mean_busy > 0:
         evidence.append(

@@ -5,12 +5,13 @@ files (slowed from 20 on, stopped at 36 by default), or compactions lag.
 from collections.abc import Iterator, Sequence
 
 from ingest.messages import brief, bytes_text, message, plural
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Threshold
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, VertexGauges
 
 RULE = "rocksdb.write_stall"
-SHARE = f"{RULE}.stalled_share"
+SHARE = 0.5
+"""Of the samples: one stall during a flush is normal, half of them are not chance."""
 SAMPLES = 3
 """With a stall, at least; so many in a row up to now are enough."""
 LOOK_BACK_MS = 300_000
@@ -30,19 +31,6 @@ _COMPACTION = message("Compactions do not keep up with what is flushed")
     ),
     fed_by="incidents/1.20.5/write-stall",
     needs=("gauges",),
-    thresholds=(
-        Threshold(
-            SHARE,
-            0.5,
-            "ratio",
-            0.05,
-            1.0,
-            message(
-                "Share of the samples: one during a flush is normal, half of them are not "
-                "chance. Fewer may be, unless they are the newest."
-            ),
-        ),
-    ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     by_vertex: dict[str, list[VertexGauges]] = {}
@@ -60,9 +48,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         ]
         errors = max((gauges.background_errors or 0 for gauges in seen), default=0)
         lasts = bool(known) and all(gauges in stalled for gauges in known[-SAMPLES:])
-        if errors or (
-            len(stalled) >= SAMPLES and (lasts or len(stalled) >= limits[SHARE] * len(known))
-        ):
+        if errors or (len(stalled) >= SAMPLES and (lasts or len(stalled) >= SHARE * len(known))):
             yield _finding(window, limits, vertex_id, seen, known, stalled, errors)
 
 

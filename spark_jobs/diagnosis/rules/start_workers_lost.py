@@ -75,7 +75,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
                 WORKERS,
                 ">=",
             ),
-            Evidence(message("newest reason"), reason),
         ),
         related=tuple(Related("taskmanager", name, message("lost")) for name in names[-10:]),
         data={"cause": code_of(cause)},

@@ -10,7 +10,9 @@ from spark_jobs.diagnosis.rule import rule, stored_job_finding
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageJobSample
 
 RULE = "storage.amplification"
-RATIO, EXCESS = f"{RULE}.ratio", f"{RULE}.minimum_excess_bytes"
+RATIO = f"{RULE}.ratio"
+EXCESS_BYTES = 10 << 20
+"""A few half-empty files are what merging always leaves."""
 SEVERE_RATIO = 6
 """Five of six bytes stored are not needed."""
 KEYS = "execution.checkpointing.file-merging"
@@ -38,20 +40,12 @@ KEYS = "execution.checkpointing.file-merging"
                 "for what is being uploaded."
             ),
         ),
-        Threshold(
-            EXCESS,
-            10 << 20,
-            "bytes",
-            0,
-            1 << 60,
-            message("A few half-empty files are what merging always leaves."),
-        ),
     ),
 )
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
     live, on_disk = sample.live_segment_bytes, sample.segmented.bytes
     excess = on_disk - live
-    if not live or on_disk / live < limits[RATIO] or excess < limits[EXCESS]:
+    if not live or on_disk / live < limits[RATIO] or excess < EXCESS_BYTES:
         return
     ratio = on_disk / live
     yield stored_job_finding(
@@ -81,7 +75,7 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
         ),
         evidence=(
             limits.compared(message("amplification"), ratio, RATIO),
-            limits.compared(message("unused bytes in merged files"), excess, EXCESS),
+            Evidence(message("unused bytes in merged files"), excess, "bytes", EXCESS_BYTES, ">="),
             Evidence(
                 message("merged files on disk"),
                 on_disk,

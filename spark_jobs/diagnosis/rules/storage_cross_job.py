@@ -66,13 +66,6 @@ def _finding(sample: StorageJobSample, files: int) -> Finding:
         evidence=(
             Evidence(message("files of other jobs"), files, "count"),
             Evidence(
-                message("snapshots that need them"),
-                sample.dependent,
-                "count",
-                note=message("of {retained:number} retained", retained=sample.retained),
-            ),
-            Evidence(message("bytes of other jobs"), size, "bytes"),
-            Evidence(
                 message("jobs behind this one"),
                 sample.chain,
                 "count",

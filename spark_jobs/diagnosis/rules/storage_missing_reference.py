@@ -55,12 +55,6 @@ def _finding(sample: StorageJobSample, incomplete: list[IncompleteSnapshot]) -> 
     evidence = [
         Evidence(message("missing files"), first.missing.files, "count", note=name),
         Evidence(message("missing bytes"), first.missing.bytes, "bytes", note=first.path),
-        Evidence(
-            message("snapshots that lack files"),
-            len(incomplete),
-            "count",
-            note=message("of {checkpoints:number} retained", checkpoints=sample.checkpoints),
-        ),
     ]
     if first.examples:
         evidence.append(Evidence(message("for example"), first.examples[0]))
