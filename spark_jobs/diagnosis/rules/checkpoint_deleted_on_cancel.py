@@ -38,8 +38,14 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         raise NotJudged(
             message("whether its checkpoints are retained when it is cancelled has not been seen")
         )
-    completed = [sample for sample in window.checkpoints if sample.outcome == "completed"]
-    saved_ms = max((sample.ended_ms for sample in completed if sample.is_savepoint), default=None)
+    saved_ms = max(
+        (
+            sample.ended_ms
+            for sample in window.checkpoints
+            if sample.is_savepoint and sample.outcome == "completed"
+        ),
+        default=None,
+    )
     age_ms = None if saved_ms is None else window.at_ms - saved_ms
     if config.retained_on_cancellation or (
         age_ms is not None and age_ms <= limits[SAVEPOINT] * 1000
@@ -58,9 +64,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
                 message("age of the newest savepoint"), age_ms / 1000, SAVEPOINT, comparison=">"
             )
         )
-    sizes = [sample.state_bytes for sample in completed if sample.state_bytes]
-    if sizes:
-        evidence.append(Evidence(message("state of the newest checkpoint"), sizes[-1], "bytes"))
     yield job_finding(
         window,
         RULE,

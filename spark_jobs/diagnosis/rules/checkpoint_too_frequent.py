@@ -141,7 +141,6 @@ def _policy_finding(
             )
             for breach in broken
         ),
-        data={breach.option: breach.least_ms for breach in broken},
     )
 
 

@@ -61,9 +61,7 @@ SYMPTOMS = frozenset(
     }
 )
 STUCK_RESTARTS = 2
-"""This many restarts over a long time without all tasks running: missing slots allow two in ten
-minutes.
-"""
+"""Missing slots allow two in ten minutes."""
 LOOK_BACK_MS = 6 * 3_600_000
 """A restart strategy may wait for hours; older restarts are no current problem."""
 MOST_CHANCE = 0.05
@@ -315,7 +313,7 @@ def _finding(
             title=title,
             words=list_text(lost) + " lost" if group == LOST and lost else group,
         ),
-        cause=_cause(began, _what_keeps_it(group, newest, lost, host)),
+        cause=_cause(began, _current_cause(group, newest, lost, host)),
         next_step=_next_step(newest, host, _only_task(troubles)),
         seen_at_ms=failing[-1].restarts[-1],
         began_at_ms=min([failing[0].begun_ms, *(failure.at_ms for failure in failing[0].failures)]),
@@ -371,19 +369,19 @@ def _only_task(troubles: Sequence[_Trouble]) -> tuple[str, str] | None:
     return tasks.pop(), hosts.pop()
 
 
-def _cause(began: _Trouble | None, keeps: str) -> str:
+def _cause(began: _Trouble | None, current: str) -> str:
     if began is None:
-        return keeps
+        return current
     who = list_text(began.lost)
     return message(
         "It began with {first:text}{who:text}. {keeps:message}",
         first=began.group,
         who=message(" ({name:name})", name=who) if who and began.group == LOST else "",
-        keeps=keeps,
+        keeps=current,
     )
 
 
-def _what_keeps_it(group: str, newest: _Trouble, lost: list[str], host: _Host | None) -> str:
+def _current_cause(group: str, newest: _Trouble, lost: list[str], host: _Host | None) -> str:
     if group == UNREPORTED:
         return message("What made it fail is not known: neither REST nor the log has an exception.")
     if group == LOST:

@@ -154,12 +154,7 @@ def _evidence(
         )
     if errors:
         yield Evidence(message("background errors"), errors, "count")
-    for words, value in (
-        (message("files in level 0 of one state, the most"), newest.level0_files),
-        (message("states with a flush pending"), newest.flushes_pending),
-        (message("states with a compaction pending"), newest.compactions_pending),
-    ):
-        if value is not None:
-            yield Evidence(words, value, "count")
-    if newest.compaction_pending_bytes:
-        yield Evidence(message("left to compact"), newest.compaction_pending_bytes, "bytes")
+    if newest.level0_files is not None:
+        yield Evidence(
+            message("files in level 0 of one state, the most"), newest.level0_files, "count"
+        )

@@ -1,6 +1,6 @@
 from collections.abc import Iterator
 from statistics import median_low
-from typing import Any
+from typing import Any, NamedTuple
 
 from ingest.messages import join_messages, message, plural, subtask_text
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
@@ -44,6 +44,14 @@ _NEXT_STEPS = {
         "other subtasks."
     ),
 }
+
+
+class Longer(NamedTuple):
+    """A phase that took longer than the median of earlier starts."""
+
+    phase: str
+    took_ms: int
+    usual_ms: int
 
 
 @rule(
@@ -90,7 +98,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         yield _finding(window, limits, start, longer)
 
 
-def _longer(window: JobWindow, limits: Limits) -> list[tuple[str, int, int]]:
+def _longer(window: JobWindow, limits: Limits) -> list[Longer]:
     *earlier, start = window.starts
     longer = []
     for phase in _DOING:
@@ -99,24 +107,22 @@ def _longer(window: JobWindow, limits: Limits) -> list[tuple[str, int, int]]:
         if took_ms is not None and before:
             usual_ms = median_low(before)
             if took_ms >= limits[RATIO] * usual_ms and took_ms - usual_ms >= LONGER_MS:
-                longer.append((phase, took_ms, usual_ms))
-    return sorted(longer, key=lambda pair: pair[2] - pair[1])
+                longer.append(Longer(phase, took_ms, usual_ms))
+    return sorted(longer, key=lambda phase: phase.usual_ms - phase.took_ms)
 
 
 def _duration_ms(start: JobStart, phase: str) -> int | None:
     return getattr(start, f"{phase}_ms", None)
 
 
-def _finding(
-    window: JobWindow, limits: Limits, start: JobStart, longer: list[tuple[str, int, int]]
-) -> Finding:
+def _finding(window: JobWindow, limits: Limits, start: JobStart, longer: list[Longer]) -> Finding:
     holds = start.held_up_ms >= limits[HELD_UP]
     slowest = (
         next((vertex for vertex in start.detail.get("slowest") or () if vertex["straggles"]), None)
         if holds
         else None
     )
-    phase = _phase_of(slowest) if slowest else longer[0][0] if longer else "restore"
+    phase = _phase_of(slowest) if slowest else longer[0].phase if longer else "restore"
     parts: Any = {
         "title": _title(start, slowest, longer),
         "cause": join_messages([*_held_up(start, slowest), *_compare(longer)], " "),
@@ -132,7 +138,7 @@ def _finding(
     )
 
 
-def _title(start: JobStart, slowest: Any, longer: list[tuple[str, int, int]]) -> str:
+def _title(start: JobStart, slowest: Any, longer: list[Longer]) -> str:
     if slowest:
         return message(
             "{slowest:name} delayed the {kind:name} by {held_up_ms:duration}",
@@ -170,7 +176,7 @@ def _held_up(start: JobStart, slowest: Any) -> Iterator[str]:
         )
 
 
-def _compare(longer: list[tuple[str, int, int]]) -> Iterator[str]:
+def _compare(longer: list[Longer]) -> Iterator[str]:
     for phase, took_ms, usual_ms in longer:
         yield message(
             "Time for {doing:message}: {took_ms:duration}; at earlier starts of this job the "
@@ -186,7 +192,7 @@ def _phase_of(task: Any) -> str:
 
 
 def _evidence(
-    limits: Limits, start: JobStart, longer: list[tuple[str, int, int]], holds: bool
+    limits: Limits, start: JobStart, longer: list[Longer], holds: bool
 ) -> Iterator[Evidence]:
     if holds:
         yield limits.compared(

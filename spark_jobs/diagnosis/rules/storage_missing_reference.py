@@ -100,13 +100,9 @@ def _severity(sample: StorageJobSample, worst: IncompleteSnapshot) -> Severity:
 
 def _name(snapshot: IncompleteSnapshot) -> str:
     kind = message("savepoint") if snapshot.is_savepoint else message("checkpoint")
-    return (
-        message("{kind:message} {rsplit:name}", kind=kind, rsplit=snapshot.path.rsplit("/", 1)[-1])
-        if snapshot.checkpoint_id is None
-        else message(
-            "{kind:message} {checkpoint_id:number}", kind=kind, checkpoint_id=snapshot.checkpoint_id
-        )
-    )
+    number = snapshot.checkpoint_id
+    name = snapshot.path.rsplit("/", 1)[-1] if number is None else str(number)
+    return message("{kind:message} {rsplit:name}", kind=kind, rsplit=name)
 
 
 def _cause(worst: IncompleteSnapshot) -> str:
