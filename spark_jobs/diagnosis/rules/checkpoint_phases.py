@@ -1,7 +1,6 @@
 """The slow phase of a job's checkpoints: one rule for each phase."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ingest.messages import brief, join_messages, list_text, message, subtask_text
 from spark_jobs.diagnosis.barrier_holders import Holder, pressure_is_known
@@ -17,37 +16,6 @@ from spark_jobs.diagnosis.phases import (
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 
 
-@dataclass(frozen=True, slots=True)
-class LateSource:
-    """The source subtask that was the last to start a checkpoint."""
-
-    vertex_id: str
-    name: str
-    subtask: int | None
-    delay_ms: int
-
-
-def late_source(
-    window: JobWindow,
-    checkpoint: CheckpointSample,
-    start_delay_ms: float | None,
-    least_share: float,
-) -> LateSource | None:
-    """None if the sources started in time (their delay is less than ``least_share`` of the whole
-    start delay), or if it is unknown.
-    """
-    delay_ms, vertex_id = checkpoint.source_start_delay_ms, checkpoint.latest_source_id
-    if (
-        not start_delay_ms
-        or delay_ms is None
-        or vertex_id is None
-        or delay_ms < least_share * start_delay_ms
-    ):
-        return None
-    name = window.vertex_name(vertex_id)
-    return LateSource(vertex_id, name, checkpoint.latest_source_subtask, delay_ms)
-
-
 @phase_rule(
     "start_delay",
     message("Slow barriers"),
@@ -60,31 +28,36 @@ def late_source(
     ),
 )
 def start_delay_finding(cost: PhaseCost) -> Finding:
-    window, holder, newest = cost.window, holder_of(cost), cost.slow[-1]
-    least_share = cost.limits[f"{cost.rule_id}.dominates"]
-    # If its output is back-pressured, that keeps its thread busy.
-    source = (
-        None
-        if holder
-        else late_source(window, newest, phase_ms(newest, "start_delay"), least_share)
-    )
-    if source:
-        return _late_source_finding(cost, source)
-    return phase_finding(
-        cost, _cause(window, holder, cost), _next_step(window, holder), source=None
+    holder = holder_of(cost)
+    # If its output is back-pressured, that keeps the thread of a source busy.
+    late_source = None if holder else _late_source_finding(cost)
+    return late_source or phase_finding(
+        cost, _cause(cost.window, holder, cost), _next_step(cost.window, holder), source=None
     )
 
 
-def _late_source_finding(cost: PhaseCost, source: LateSource) -> Finding:
-    checkpoint_id, name = cost.slow[-1].checkpoint_id, brief(source.name)
+def _late_source_finding(cost: PhaseCost) -> Finding | None:
+    """None if the sources started in time, or if it is unknown."""
+    newest = cost.slow[-1]
+    delay_ms, vertex_id = newest.source_start_delay_ms, newest.latest_source_id
+    start_delay_ms, least_share = (
+        phase_ms(newest, "start_delay"),
+        cost.limits[f"{cost.rule_id}.dominates"],
+    )
+    if delay_ms is None or vertex_id is None or not start_delay_ms:
+        return None
+    if delay_ms < least_share * start_delay_ms:
+        return None
+    whole_name = cost.window.vertex_name(vertex_id)
+    name, subtask = brief(whole_name), newest.latest_source_subtask
     return phase_finding(
         cost,
         message(
             "{brief:name} started its part {delay_ms:duration} after the trigger. A source "
             "receives the trigger itself instead of a barrier. Its task thread was busy or "
             "held the checkpoint lock, so it took the trigger from its mailbox late.",
-            brief=subtask_text(name, source.subtask),
-            delay_ms=source.delay_ms,
+            brief=subtask_text(name, subtask),
+            delay_ms=delay_ms,
         ),
         message(
             "Take a thread dump of {brief:name} while a checkpoint is pending, or look at its "
@@ -96,20 +69,20 @@ def _late_source_finding(cost: PhaseCost, source: LateSource) -> Finding:
         (
             Evidence(
                 message("start delay of the source"),
-                source.delay_ms,
+                delay_ms,
                 "ms",
                 note=message(
                     "{name:name}, checkpoint {checkpoint_id:number}; a source waits for no barrier",
-                    name=subtask_text(source.name, source.subtask),
-                    checkpoint_id=checkpoint_id,
+                    name=subtask_text(whole_name, subtask),
+                    checkpoint_id=newest.checkpoint_id,
                 ),
             ),
         ),
         source={
-            "vertex_id": source.vertex_id,
-            "name": source.name,
-            "subtask": source.subtask,
-            "checkpoint_id": checkpoint_id,
+            "vertex_id": vertex_id,
+            "name": whole_name,
+            "subtask": subtask,
+            "checkpoint_id": newest.checkpoint_id,
         },
     )
 
