@@ -40,13 +40,8 @@ def _late_source_finding(cost: PhaseCost) -> Finding | None:
     """None if the sources started in time, or if it is unknown."""
     newest = cost.slow[-1]
     delay_ms, vertex_id = newest.source_start_delay_ms, newest.latest_source_id
-    start_delay_ms, least_share = (
-        phase_ms(newest, "start_delay"),
-        cost.limits[f"{cost.rule_id}.dominates"],
-    )
-    if delay_ms is None or vertex_id is None or not start_delay_ms:
-        return None
-    if delay_ms < least_share * start_delay_ms:
+    least_ms = cost.limits[f"{cost.rule_id}.dominates"] * (phase_ms(newest, "start_delay") or 0)
+    if delay_ms is None or vertex_id is None or not least_ms or delay_ms < least_ms:
         return None
     whole_name = cost.window.vertex_name(vertex_id)
     name, subtask = brief(whole_name), newest.latest_source_subtask
