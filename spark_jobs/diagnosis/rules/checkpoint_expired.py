@@ -61,8 +61,8 @@ def progress_of(expired: Sequence[CheckpointSample]) -> Progress:
     """``expired``: oldest first, at least one. Describes the newest one that all subtasks
     acknowledged late, else the newest, whose late acknowledgements may still arrive.
     """
-    every = [_late(sample) for sample in expired]
-    newest = next((late for late in reversed(every) if late.complete), every[-1])
+    progress = [_late(sample) for sample in expired]
+    newest = next((late for late in reversed(progress) if late.complete), progress[-1])
     return newest if newest.complete else replace(newest, hung=_hung(expired))
 
 

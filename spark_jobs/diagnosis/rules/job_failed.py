@@ -151,7 +151,7 @@ def _usable(window: JobWindow, cause: FailureCause | None) -> Snapshot | None:
     if cause and cause.unreadable:
         return None
     # Flink deletes checkpoints with the job unless they are externalized.
-    kept = [
+    retained = [
         checkpoint
         for checkpoint in window.checkpoints
         if checkpoint.outcome == "completed"
@@ -159,27 +159,27 @@ def _usable(window: JobWindow, cause: FailureCause | None) -> Snapshot | None:
         and not checkpoint.discarded
         and (checkpoint.is_savepoint or window.config.externalized is not False)
     ]
-    newest = max(kept, key=by_time, default=None)
+    newest = max(retained, key=by_time, default=None)
     if newest is None:
         return _restored_snapshot(window)
     return Snapshot(newest.external_path or "", name_of(newest), newest.trigger_time_ms)
 
 
 def _restored_snapshot(window: JobWindow) -> Snapshot | None:
-    found: list[tuple[str, int | None]] = [
+    restores: list[tuple[str, int | None]] = [
         (str(path), None)
         for annotation in window.annotations
         if annotation.kind == "restore" and (path := annotation.detail.get("path"))
     ]
-    found += [
+    restores += [
         (str(path), _trigger_ms(event))
         for event in window.events
         if event.kind in ("restored", "restore_requested") and (path := event.fields.get("path"))
     ]
-    if not found:
+    if not restores:
         return None
-    path = found[-1][0]
-    taken_ms = next((at_ms for other, at_ms in found if other == path and at_ms), None)
+    path = restores[-1][0]
+    taken_ms = next((at_ms for other, at_ms in restores if other == path and at_ms), None)
     return Snapshot(path, message("the snapshot it was started from"), taken_ms)
 
 

@@ -125,8 +125,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 def _steps(window: JobWindow) -> Iterator[Steps]:
     repeated = _repeated_restarts(window)
     for name, samples in _newest_processes(window.taskmanagers).items():
-        every = _spells(samples, repeated)
-        ends, spells = {number: spell[-1] for number, spell in every.items()}, _comparable(every)
+        by_restart = _spells(samples, repeated)
+        ends = {number: spell[-1] for number, spell in by_restart.items()}
+        spells = _comparable(by_restart)
         newest = samples[-1]
         for kind, used, limit in (
             (METASPACE, "metaspace_used_bytes", newest.metaspace_limit_bytes),

@@ -108,12 +108,12 @@ MOST_CHANCE = 0.05
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if len(window.annotations) + len(window.events) < limits[EPISODES]:
         return
-    every = [
+    recent = [
         episode
         for episode in episodes(window, window.at_ms - LOOK_BACK_MS)
         if episode.failures or not _is_rescaling(window, episode)
     ]
-    failing = _within(every, window.at_ms, int(limits[WINDOW] * 1000))
+    failing = _within(recent, window.at_ms, int(limits[WINDOW] * 1000))
     if not failing:
         return
     stuck = len(failing) < limits[EPISODES]
@@ -128,13 +128,13 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     yield _finding(window, limits, failing, troubles, _first_fault(window, reasons), stuck)
 
 
-def _within(every: Sequence[Episode], at_ms: int, running_ms: int) -> list[Episode]:
+def _within(recent: Sequence[Episode], at_ms: int, running_ms: int) -> list[Episode]:
     """The newest episodes, back to where the job has run for so long in total. Waiting for the next
     attempt does not count as running.
     """
     newest: list[Episode] = []
     until_ms, ran_ms = at_ms, 0
-    for episode in reversed(every):
+    for episode in reversed(recent):
         ran_ms += max(until_ms - episode.ended_ms, 0) if episode.ended_ms is not None else 0
         if ran_ms > running_ms:
             break

@@ -133,16 +133,16 @@ def _finding(window: JobWindow, attempts: list[Attempt]) -> Finding:
                 path,
                 message(
                     "{of_path:message}, {task:name}",
-                    of_path=plural(len(of_path), "{count:count} attempt", "{count:count} attempts"),
-                    task=of_path[-1].task or message("the job as a whole"),
+                    of_path=plural(len(of_file), "{count:count} attempt", "{count:count} attempts"),
+                    task=of_file[-1].task or message("the job as a whole"),
                 ),
             )
-            for path, of_path in list(paths.items())[:MOST_FILES]
+            for path, of_file in list(paths.items())[:MOST_FILES]
         ),
         data={
             "files": [
-                {"path": path, "attempts": len(of_path)}
-                for path, of_path in list(paths.items())[:MOST_FILES]
+                {"path": path, "attempts": len(of_file)}
+                for path, of_file in list(paths.items())[:MOST_FILES]
             ],
             "checkpoint": restored[1] if restored else None,
         },

@@ -48,61 +48,65 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         ]
         errors = max((gauges.background_errors or 0 for gauges in seen), default=0)
         lasts = bool(known) and all(gauges in stalled for gauges in known[-SAMPLES:])
-        if errors or (len(stalled) >= SAMPLES and (lasts or len(stalled) >= SHARE * len(known))):
-            yield _finding(window, limits, vertex_id, seen, known, stalled, errors)
+        if errors:
+            yield _failed(window, vertex_id, (stalled or seen)[-1], errors)
+        elif len(stalled) >= SAMPLES and (lasts or len(stalled) >= SHARE * len(known)):
+            yield _stalled(window, vertex_id, len(known), stalled)
 
 
-def _finding(
-    window: JobWindow,
-    limits: Limits,
-    vertex_id: str,
-    seen: Sequence[VertexGauges],
-    known: Sequence[VertexGauges],
-    stalled: Sequence[VertexGauges],
-    errors: int,
+def _failed(window: JobWindow, vertex_id: str, newest: VertexGauges, errors: int) -> Finding:
+    return vertex_finding(
+        window,
+        vertex_id,
+        RULE,
+        "critical",
+        "high",
+        title=message(
+            "RocksDB of {name:name} failed {errors:message}",
+            name=brief(window.vertex_name(vertex_id)),
+            errors=plural(
+                errors, "{count:count} flush or compaction", "{count:count} flush or compactions"
+            ),
+        ),
+        cause=message(
+            "RocksDB reports {errors:number} background errors: its local disk is full or broken.",
+            errors=errors,
+        ),
+        next_step=message(
+            "Look at space and errors of the TaskManagers' local disks "
+            "(state.backend.rocksdb.localdir)."
+        ),
+        evidence=(Evidence(message("background errors"), errors, "count"),),
+        seen_at_ms=newest.at_ms,
+    )
+
+
+def _stalled(
+    window: JobWindow, vertex_id: str, known: int, stalled: Sequence[VertexGauges]
 ) -> Finding:
-    newest = stalled[-1] if stalled else seen[-1]
-    name = brief(window.vertex_name(vertex_id))
-    word = message("stopped") if newest.writes_stopped else message("slows down")
+    newest = stalled[-1]
     why, next_step = _why(newest)
     return vertex_finding(
         window,
         vertex_id,
         RULE,
-        "critical" if errors or newest.writes_stopped else "warning",
+        "critical" if newest.writes_stopped else "warning",
         "high",
         title=message(
-            "RocksDB of {name:name} failed {errors:message}",
-            name=name,
-            errors=plural(
-                errors, "{count:count} flush or compaction", "{count:count} flush or compactions"
-            ),
-        )
-        if errors
-        else message("RocksDB {word:message} the writes of {name:name}", word=word, name=name),
-        cause=(
-            message(
-                "RocksDB reports {errors:number} background errors: its local disk is full or "
-                "broken.",
-                errors=errors,
-            )
-            if errors
-            else message(
-                "In {stalled:number} of {known:message} RocksDB stopped writes or slowed them "
-                "down. {why:name} Tasks wait inside state access: they count as busy, and "
-                "barriers and the synchronous part of checkpoints wait with them.",
-                stalled=len(stalled),
-                known=plural(len(known), "{count:count} sample", "{count:count} samples"),
-                why=why,
-            )
+            "RocksDB {word:message} the writes of {name:name}",
+            word=message("stopped") if newest.writes_stopped else message("slows down"),
+            name=brief(window.vertex_name(vertex_id)),
         ),
-        next_step=message(
-            "Look at space and errors of the TaskManagers' local disks "
-            "(state.backend.rocksdb.localdir)."
-        )
-        if errors
-        else next_step,
-        evidence=_evidence(limits, newest, known, stalled, errors),
+        cause=message(
+            "In {stalled:number} of {known:message} RocksDB stopped writes or slowed them "
+            "down. {why:name} Tasks wait inside state access: they count as busy, and "
+            "barriers and the synchronous part of checkpoints wait with them.",
+            stalled=len(stalled),
+            known=plural(known, "{count:count} sample", "{count:count} samples"),
+            why=why,
+        ),
+        next_step=next_step,
+        evidence=_evidence(newest, len(stalled) / known),
         seen_at_ms=newest.at_ms,
         data={"stalled": len(stalled)},
     )
@@ -135,15 +139,8 @@ def _why(newest: VertexGauges) -> tuple[str, str]:
     )
 
 
-def _evidence(
-    limits: Limits,
-    newest: VertexGauges,
-    known: Sequence[VertexGauges],
-    stalled: Sequence[VertexGauges],
-    errors: int,
-) -> Iterator[Evidence]:
-    if stalled:
-        yield limits.compared(message("samples with a stall"), len(stalled) / len(known), SHARE)
+def _evidence(newest: VertexGauges, share: float) -> Iterator[Evidence]:
+    yield Evidence(message("samples with a stall"), share, "ratio", SHARE, ">=")
     if newest.writes_stopped:
         yield Evidence(
             message("column families whose writes are stopped"), newest.writes_stopped, "count"
@@ -152,8 +149,6 @@ def _evidence(
         yield Evidence(
             message("writes slowed down to"), f"{bytes_text(newest.delayed_write_bytes_per_s)}/s"
         )
-    if errors:
-        yield Evidence(message("background errors"), errors, "count")
     if newest.level0_files is not None:
         yield Evidence(
             message("files in level 0 of one state, the most"), newest.level0_files, "count"

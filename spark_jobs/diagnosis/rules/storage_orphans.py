@@ -86,7 +86,7 @@ def _evidence(
 ) -> Iterator[Evidence]:
     yield from space_evidence(sample, sample.orphans, limits, RULE, message("orphaned"))
     for kind, part in kinds:
-        of_all = part.bytes / sample.orphans.bytes if sample.orphans.bytes else 0.0
+        share = part.bytes / sample.orphans.bytes if sample.orphans.bytes else 0.0
         yield Evidence(
             message("of kind {kind:name}", kind=kind),
             part.bytes,
@@ -94,7 +94,7 @@ def _evidence(
             note=message(
                 "{files:message}, {of_all:share}",
                 files=part.files_text,
-                of_all=of_all,
+                of_all=share,
             ),
         )
     if sample.kept.files:
