@@ -76,6 +76,12 @@ def _finding(sample: StorageJobSample, files: int) -> Finding:
             Related("job", dependence.job_name or dependence.job_id, _note(dependence))
             for dependence in others[:MOST_SHOWN]
         ),
+        data={
+            "jobs": [
+                {"job_id": dependence.job_id, "files": dependence.files}
+                for dependence in others[:MOST_SHOWN]
+            ]
+        },
     )
 
 

@@ -82,12 +82,12 @@ def test_killed_taskmanagers_leave_orphans_that_are_counted_and_explained(found)
 def test_the_restore_chain_names_the_jobs_that_need_files_of_others(found):
     findings = found("H")
     needs = {
-        finding.job_id[:6]: [
-            (one["subject"][:6], int(one["note"].split()[0])) for one in finding.related
-        ]
+        finding.job_id[:6]: finding.data["jobs"]
         for finding in of_rule(findings, "storage.cross_job")
     }
-    assert needs == {
+    assert {
+        job: [(one["job_id"][:6], one["files"]) for one in others] for job, others in needs.items()
+    } == {
         "6ced19": [("529e89", 12)],
         "548495": [("6ced19", 8)],
         "bdf1ec": [("529e89", 12)],
