@@ -77,6 +77,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         data={
             "cause": code_of(cause),
             "ended_by": ended_by,
+            "root": root and root.name,
             "frame": root and root.frame,
             "snapshot_path": snapshot and snapshot.path,
         },

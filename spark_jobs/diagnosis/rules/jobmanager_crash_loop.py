@@ -124,7 +124,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             ),
         ),
         related=(Related("file", path, message("not there")),) if path else (),
-        data={"cause": code_of(cause)},
+        data={"cause": code_of(cause), "path": path, "ends": len(ends)},
     )
 
 

@@ -90,4 +90,5 @@ def judge(sample: ReplicaSample, limits: Limits) -> Iterator[Finding]:
             )
         ),
         evidence=(limits.compared(message("behind"), behind_s, BEHIND),),
+        data={"checkpoint_id": sample.checkpoint_id},
     )

@@ -184,6 +184,7 @@ def _omitted_operators(window: JobWindow, since_ms: int) -> Iterator[Finding]:
         evidence=(
             Evidence(message("operators whose state was left out"), len(operators), "count"),
         ),
+        data={"operators": operators[:MOST_NAMED]},
     )
 
 

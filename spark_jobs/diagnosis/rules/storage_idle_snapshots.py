@@ -97,6 +97,7 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
             )
             for snapshots in old[:MOST_SHOWN]
         ),
+        data={"savepoints": savepoints},
     )
 
 
