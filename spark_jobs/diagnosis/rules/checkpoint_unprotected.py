@@ -1,7 +1,3 @@
-"""A failure now would lose more than it should: no checkpoints, none that outlives the job, or one
-that cannot be restored.
-"""
-
 from collections.abc import Iterator
 
 from ingest.messages import bytes_text, message, plural
