@@ -44,11 +44,12 @@ class FreshStart:
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - LOOK_BACK_MS
-    yield from _omitted_operators(window, since_ms)
     if window.earlier:
         yield from _under_another_id(window, window.earlier, since_ms)
     elif (fresh := _fresh_start(window)) and fresh.at_ms > since_ms:
         yield _under_the_same_id(window, fresh)
+        return
+    yield from _omitted_operators(window, since_ms)
 
 
 def _under_the_same_id(window: JobWindow, fresh: FreshStart) -> Finding:
