@@ -1,5 +1,3 @@
-"""While a JobManager ends again and again, no REST answers: only logs tell."""
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -75,7 +73,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             effect=effect,
         )
     elif newest.kind == LEADS:
-        cause = None
+        cause, what = None, message("its log does not say why")
         title = message(
             "The JobManager ended {ends:number} times, and its log does not say why", ends=len(ends)
         )
@@ -122,6 +120,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
                 ">=",
                 note=message("within {limits:duration}", limits=LOOK_BACK_MS),
             ),
+            Evidence(message("cause"), what),
         ),
         related=(Related("file", path, message("not there")),) if path else (),
         data={"cause": code_of(cause), "path": path, "ends": len(ends)},

@@ -12,7 +12,6 @@ RULE = "sink.transaction_timeout"
 SET, RATIO = f"{RULE}.set_ms", f"{RULE}.open_ratio"
 LOOK_BACK_MS = 3_600_000
 """What was slow once in an hour will be again."""
-DAY_MS = 86_400_000
 
 
 @rule(
@@ -31,7 +30,7 @@ DAY_MS = 86_400_000
             0,
             "ms",
             0,
-            DAY_MS * 7,
+            604_800_000,
             message(
                 "0: the time-out that the sink logs. Enter transaction.timeout.ms where no log has "
                 "it."

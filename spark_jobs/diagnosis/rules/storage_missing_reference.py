@@ -1,4 +1,4 @@
-"""Only information if a later checkpoint of the chain is complete, as after CLAIM."""
+"""The finding is only information if a later checkpoint of the chain is whole, as after CLAIM."""
 
 from collections.abc import Iterator
 
