@@ -152,7 +152,6 @@ class StorageJobSample:
     live_segment_bytes: int = 0
     depends_on: tuple[Dependence, ...] = ()
     chain: int = 0
-    checkpoints: int = 0
     retained: int = 0
     dependent: int = 0
     incomplete: tuple[IncompleteSnapshot, ...] = ()
