@@ -3,7 +3,7 @@ from dataclasses import dataclass
 
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
-from spark_jobs.diagnosis.pressure_words import brief_name, subtasks_text
+from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, brief_name, subtasks_text
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, Reals, VertexWindow
 from spark_jobs.diagnosis.source_lag import aligned_vertices
@@ -143,6 +143,7 @@ def _finding(window: JobWindow, limits: Limits, vertex: VertexWindow, idle: Idle
         ),
         data={
             "vertex_id": vertex.vertex_id,
+            "subtasks": list(idle.subtasks[:MOST_SUBTASKS]),
         },
     )
 
