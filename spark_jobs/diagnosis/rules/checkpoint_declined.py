@@ -1,5 +1,5 @@
-"""Not counted: refusals before the start (outcome ``preflight``) and checkpoints dropped by a cancel
-or stop (``aborted``) or with a failed task (``failed``).
+"""Not counted: refusals before the start (outcome ``preflight``), and checkpoints dropped by a
+cancel or stop (``aborted``) or with a failed task (``failed``).
 """
 
 from collections.abc import Iterable, Iterator, Mapping

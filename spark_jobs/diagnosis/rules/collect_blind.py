@@ -1,4 +1,6 @@
-"""Judged where sources are watched, with ``gaps`` in the window. Jobs that ended are not unreachable."""
+"""Judged where sources are watched, with ``gaps`` in the window. Jobs that ended are not
+unreachable.
+"""
 
 from collections.abc import Iterator
 
