@@ -1,4 +1,4 @@
-"""``RpcQueueTimeAvgTime`` of ``RpcActivityForPort*``: a mean of the NameNode's own last interval."""
+"""``RpcQueueTimeAvgTime`` of ``RpcActivityForPort*``, a mean of the NameNode's last interval."""
 
 from collections.abc import Iterator
 from statistics import median

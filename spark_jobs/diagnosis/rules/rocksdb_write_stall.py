@@ -1,5 +1,5 @@
-"""RocksDB stalls writes while a write buffer waits for its flush, level 0 has too many files (slowed
-from 20 on, stopped at 36 by default), or compactions lag.
+"""RocksDB stalls writes while a write buffer waits for its flush, level 0 has too many files
+(slowed from 20 on, stopped at 36 by default), or compactions lag.
 """
 
 from collections.abc import Iterator, Sequence

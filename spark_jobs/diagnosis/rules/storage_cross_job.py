@@ -1,5 +1,5 @@
-"""CLAIM and LEGACY restores leave such references: the directory of another job may hold the only copy
-of files that a running job restores from.
+"""CLAIM and LEGACY restores leave such references: the directory of another job may hold the only
+copy of files that a running job restores from.
 """
 
 from collections.abc import Iterator
