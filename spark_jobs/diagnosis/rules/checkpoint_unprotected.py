@@ -67,7 +67,7 @@ def _not_whole(window: JobWindow, point: RecoveryPoint) -> Finding:
         ),
         seen_at_ms=point.audited_at_ms,
         evidence=(
-            Evidence(message("missing files"), point.missing_files, "count"),
+            Evidence(message("missing files"), point.missing_files, "count", 1, ">="),
             Evidence(
                 message("newest retained checkpoint"), point.checkpoint_id, note=point.path or ""
             ),

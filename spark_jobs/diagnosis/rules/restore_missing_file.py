@@ -103,7 +103,7 @@ def _finding(window: JobWindow, attempts: list[Attempt]) -> Finding:
         else message("the checkpoint")
     )
     evidence = [
-        Evidence(message("restores with a missing file"), len(attempts), "count"),
+        Evidence(message("restores with a missing file"), len(attempts), "count", 1, ">="),
         Evidence(message("missing files of these restores"), len(paths), "count"),
         Evidence(message("missing file"), newest.path, note=newest.task or ""),
     ]

@@ -64,7 +64,7 @@ def _finding(sample: StorageJobSample, files: int) -> Finding:
             independence=_independence(sample.ended),
         ),
         evidence=(
-            Evidence(message("files of other jobs"), files, "count"),
+            Evidence(message("files of other jobs"), files, "count", 1, ">="),
             Evidence(
                 message("jobs behind this one"),
                 sample.chain,
