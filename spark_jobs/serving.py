@@ -673,7 +673,7 @@ FINDING_OCCURRENCE = ServingTable(
             "evidence",
             "messages",
             (
-                "[{name, value, unit, threshold, comparison, threshold_key, at_ms, note}], the "
+                "[{name, value, unit, threshold, comparison, threshold_key, note}], the "
                 "figure that matters most first"
             ),
             required=True,

@@ -92,6 +92,16 @@ def checkpoints_are_off(window: JobWindow) -> bool:
     return window.config.mode is not None and window.config.interval_ms is None
 
 
+def runs_after(window: JobWindow, at_ms: int) -> bool:
+    """Whether the job is known to have run after that instant."""
+    return any(
+        event.kind == "job_state"
+        and event.fields.get("to_state") == "RUNNING"
+        and event.at_ms > at_ms
+        for event in window.events
+    ) or any(checkpoint.trigger_time_ms > at_ms for checkpoint in window.checkpoints)
+
+
 def name_of(checkpoint: CheckpointSample) -> str:
     if checkpoint.checkpoint_id == NO_ID:
         return message("a checkpoint without an id")

@@ -25,7 +25,6 @@ class Evidence:
     threshold: float | int | None = None
     comparison: str = ""
     threshold_key: str = ""
-    at_ms: int | None = None
     note: str = ""
 
 
@@ -111,6 +110,7 @@ class Limits:
         self, thresholds: Iterable[Threshold], overrides: Mapping[str, float] | None = None
     ) -> None:
         known = {threshold.key: threshold for threshold in thresholds}
+        self._units = {key: threshold.unit for key, threshold in known.items()}
         self._values = {key: threshold.default for key, threshold in known.items()}
         for key, value in (overrides or {}).items():
             if key not in known:
@@ -131,10 +131,9 @@ class Limits:
         self,
         name: str,
         value: float | int | None,
-        unit: str,
-        comparison: str,
         key: str,
-        at_ms: int | None = None,
         note: str = "",
+        comparison: str = ">=",
     ) -> Evidence:
-        return Evidence(name, value, unit, self[key], comparison, key, at_ms, note)
+        """A figure in the unit of its threshold."""
+        return Evidence(name, value, self._units[key], self[key], comparison, key, note)

@@ -7,9 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ingest.messages import message
-from spark_jobs.diagnosis.findings import Evidence, Limits, Threshold
+from spark_jobs.diagnosis.findings import Evidence
 from spark_jobs.diagnosis.samples import JobWindow, TaskManagerSample, VertexWindow
 
+GC_RATIO = 0.1
+"""A healthy JVM collects for a few percent of the time; a tenth is felt by every task."""
 LEAST_MS = 5_000
 """Two closer samples say little."""
 NEARLY_ALL = 0.9
@@ -39,19 +41,6 @@ class JvmCause:
     evidence: tuple[Evidence, ...] = ()
     sentence: str = ""
     next_step: str = ""
-
-
-def gc_threshold(rule_id: str) -> Threshold:
-    return Threshold(
-        f"{rule_id}.gc_ratio",
-        0.1,
-        "ratio",
-        0.01,
-        1.0,
-        message(
-            "A healthy JVM collects for a few percent of the time; a tenth is felt by every task."
-        ),
-    )
 
 
 def jvm_loads(window: JobWindow) -> dict[str, JvmLoad]:
@@ -91,9 +80,7 @@ def taskmanager_of(
     return None
 
 
-def jvm_cause(
-    window: JobWindow, limits: Limits, rule_id: str, busy: Mapping[str, float]
-) -> JvmCause:
+def jvm_cause(window: JobWindow, busy: Mapping[str, float]) -> JvmCause:
     """``busy``: busy threads of these tasks, by TaskManager. The JVM that collects most is
     reported, else the busiest.
     """
@@ -106,17 +93,15 @@ def jvm_cause(
         key=lambda load: (load.gc_ratio or 0, busy[load.taskmanager_id], load.taskmanager_id),
     )
     evidence = []
-    collects = worst.gc_ratio is not None and worst.gc_ratio >= limits[f"{rule_id}.gc_ratio"]
+    collects = worst.gc_ratio is not None and worst.gc_ratio >= GC_RATIO
     if worst.gc_ratio is not None:
-        sign = ">=" if collects else "<"
         evidence.append(
-            limits.compared(
+            Evidence(
                 message("{where:name} in collections", where=worst.where),
                 worst.gc_ratio,
                 "ratio",
-                sign,
-                f"{rule_id}.gc_ratio",
-                worst.at_ms,
+                GC_RATIO,
+                ">=" if collects else "<",
             )
         )
     if worst.cpu_used is not None:
@@ -130,7 +115,6 @@ def jvm_cause(
                 message("{where:name} processors used", where=worst.where),
                 round(worst.cpu_used, 2),
                 "count",
-                at_ms=worst.at_ms,
                 note=of,
             )
         )

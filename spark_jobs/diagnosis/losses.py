@@ -1,7 +1,8 @@
 """Lost checkpoints of one outcome: number, share, and failures left to tolerate."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ingest.messages import message, plural
 from spark_jobs.diagnosis.checkpoint_history import (
@@ -12,11 +13,23 @@ from spark_jobs.diagnosis.checkpoint_history import (
     outcomes_of,
     recent,
 )
-from spark_jobs.diagnosis.findings import Evidence, Limits, Severity, Threshold
+from spark_jobs.diagnosis.findings import (
+    Confidence,
+    Evidence,
+    Finding,
+    Limits,
+    Related,
+    Severity,
+    Threshold,
+)
+from spark_jobs.diagnosis.rule import job_finding
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 
 NEVER = 2**31 - 1
 """Flink's number of tolerable failures if lost checkpoints never fail the job."""
+
+CRITICAL_AT_LEAST = 4
+"""Of fewer checkpoints a lost share is no trend."""
 
 HOLD_S = 900
 """Several checkpoints at the usual intervals of up to five minutes."""
@@ -44,17 +57,6 @@ def loss_thresholds(rule_id: str) -> tuple[Threshold, ...]:
             message(
                 "When every second checkpoint is lost, recovery replays twice as much as the "
                 "interval was chosen for."
-            ),
-        ),
-        Threshold(
-            f"{rule_id}.critical_minimum",
-            4,
-            "checkpoints",
-            1,
-            1_000,
-            message(
-                "A share of fewer than four checkpoints says little: one loss among two is no "
-                "trend."
             ),
         ),
         Threshold(
@@ -134,7 +136,7 @@ def severity_of(lost_checkpoints: Losses, rule_id: str, limits: Limits) -> Sever
         and left <= limits[f"{rule_id}.tolerance_left"]
     ):
         return "critical"
-    enough = lost_checkpoints.periodic >= limits[f"{rule_id}.critical_minimum"]
+    enough = lost_checkpoints.periodic >= CRITICAL_AT_LEAST
     return (
         "critical"
         if enough and lost_checkpoints.share >= limits[f"{rule_id}.critical_share"]
@@ -142,53 +144,81 @@ def severity_of(lost_checkpoints: Losses, rule_id: str, limits: Limits) -> Sever
     )
 
 
-def loss_evidence(
-    lost_checkpoints: Losses, rule_id: str, limits: Limits, words: str
-) -> tuple[Evidence, ...]:
-    at_ms = lost_checkpoints.newest.ended_ms
-    share_key, left_key = f"{rule_id}.critical_share", f"{rule_id}.tolerance_left"
+def loss_finding(
+    window: JobWindow,
+    rule_id: str,
+    lost_checkpoints: Losses,
+    limits: Limits,
+    *,
+    confidence: Confidence,
+    title: str,
+    cause: str,
+    next_step: str,
+    counted_as: str,
+    evidence: Iterable[Evidence],
+    data: Mapping[str, Any],
+    related: Iterable[Related] = (),
+    is_harmless: bool = False,
+) -> Finding:
+    """``counted_as``: the name of their number in the evidence."""
+    return job_finding(
+        window,
+        rule_id,
+        "info" if is_harmless else severity_of(lost_checkpoints, rule_id, limits),
+        confidence,
+        title=title,
+        cause=cause,
+        next_step=message(
+            "{next_step:text} {consequence:text}",
+            next_step=next_step,
+            consequence=_consequence(lost_checkpoints),
+        ),
+        seen_at_ms=lost_checkpoints.newest.ended_ms,
+        began_at_ms=lost_checkpoints.first_ended_ms,
+        evidence=(*_evidence(lost_checkpoints, rule_id, limits, counted_as), *evidence),
+        related=related,
+        data={
+            "checkpoints": [
+                sample.checkpoint_id
+                for sample in lost_checkpoints.lost
+                if sample.checkpoint_id != NO_ID
+            ],
+            **data,
+        },
+    )
+
+
+def _evidence(
+    lost_checkpoints: Losses, rule_id: str, limits: Limits, counted_as: str
+) -> Iterator[Evidence]:
     span = message("within {limits:duration}", limits=limits[f"{rule_id}.look_back_s"] * 1000)
-    evidence = [
-        Evidence(words, len(lost_checkpoints.lost), "count", 1, ">=", at_ms=at_ms, note=span)
-    ]
+    yield Evidence(counted_as, len(lost_checkpoints.lost), "count", 1, ">=", note=span)
     if lost_checkpoints.periodic:
-        share_note = message(
-            "{periodic_lost:number} of {periodic:number}, savepoints left out",
-            periodic_lost=lost_checkpoints.periodic_lost,
-            periodic=lost_checkpoints.periodic,
-        )
-        evidence.append(
-            limits.compared(
-                message("share of checkpoints lost for any reason"),
-                lost_checkpoints.share,
-                "ratio",
-                ">=",
-                share_key,
-                at_ms,
-                share_note,
-            )
+        yield limits.compared(
+            message("share of checkpoints lost for any reason"),
+            lost_checkpoints.share,
+            f"{rule_id}.critical_share",
+            message(
+                "{periodic_lost:number} of {periodic:number}, savepoints left out",
+                periodic_lost=lost_checkpoints.periodic_lost,
+                periodic=lost_checkpoints.periodic,
+            ),
         )
     if lost_checkpoints.tolerance_left is not None:
-        left_note = message(
-            "{consecutive:number} in a row of {tolerable:name} tolerable ones",
-            consecutive=lost_checkpoints.consecutive,
-            tolerable=str(lost_checkpoints.tolerable),
+        yield limits.compared(
+            message("tolerable failures left"),
+            lost_checkpoints.tolerance_left,
+            f"{rule_id}.tolerance_left",
+            message(
+                "{consecutive:number} in a row of {tolerable:name} tolerable ones",
+                consecutive=lost_checkpoints.consecutive,
+                tolerable=str(lost_checkpoints.tolerable),
+            ),
+            comparison="<=",
         )
-        evidence.append(
-            limits.compared(
-                message("tolerable failures left"),
-                lost_checkpoints.tolerance_left,
-                "count",
-                "<=",
-                left_key,
-                at_ms,
-                left_note,
-            )
-        )
-    return tuple(evidence)
 
 
-def consequence(lost_checkpoints: Losses) -> str:
+def _consequence(lost_checkpoints: Losses) -> str:
     left = lost_checkpoints.tolerance_left
     if left is None and lost_checkpoints.tolerable is not None:
         return message(
@@ -210,10 +240,6 @@ def consequence(lost_checkpoints: Losses) -> str:
         "restarts from its last completed checkpoint.",
         left=left,
     )
-
-
-def ids(lost: Iterable[CheckpointSample]) -> list[int]:
-    return [sample.checkpoint_id for sample in lost if sample.checkpoint_id != NO_ID]
 
 
 def counted(lost: Sequence[CheckpointSample]) -> str:

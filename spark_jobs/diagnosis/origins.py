@@ -23,6 +23,8 @@ from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.topology import POINTWISE, Topology
 
 NO_METRICS = message("metrics of any vertex in this window")
+REPORTING_SHARE = 0.5
+"""With fewer subtasks that report, a consumer could also be back-pressuring the others."""
 
 
 @dataclass(frozen=True)
@@ -166,11 +168,11 @@ def _pressure(given: WindowAndLimits) -> Pressure | str:
         )
     for (vertex_id, _), holders in walk.partly_held.items():
         _take(pressure, vertex_id, holders)
-    share = limits["pressure.root.reporting_share"]
     pressure.unjudged = tuple(
         vertex_id
         for vertex_id, subtasks in silent.items()
-        if vertex_id not in held and _may_be_held(pressure, vertex_id, subtasks, walk, share)
+        if vertex_id not in held
+        and _may_be_held(pressure, vertex_id, subtasks, walk, REPORTING_SHARE)
     )
     return pressure
 
@@ -286,7 +288,7 @@ def _late_siblings(pressure: Pressure, held: Held, limits: Limits) -> Origin | N
         for index in range(subtasks.parallelism)
         if (busy := subtasks.busy(index)) is not None
         and busy >= limits[BUSY]
-        and (subtasks.backpressured(index) or 0.0) < limits[OWN_BACKPRESSURE]
+        and (subtasks.backpressured(index) or 0.0) < OWN_BACKPRESSURE
     }
     if not working:
         return None

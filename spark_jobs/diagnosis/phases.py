@@ -24,7 +24,7 @@ from spark_jobs.diagnosis.findings import (
     Related,
     Threshold,
 )
-from spark_jobs.diagnosis.jvm_load import JvmCause, gc_threshold, jvm_cause, taskmanager_of
+from spark_jobs.diagnosis.jvm_load import JvmCause, jvm_cause, taskmanager_of
 from spark_jobs.diagnosis.last_result import caches_last_result
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
@@ -43,6 +43,12 @@ BARRIER_PHASES = frozenset({"start_delay", "alignment"})
 
 HOLD_S = 900
 NEWEST = 20
+LOOK_BACK_S = 1_800
+"""At least three checkpoints at the usual intervals of up to ten minutes."""
+SLOW_AT_LEAST = 2
+"""One slow checkpoint may be chance: a compaction, a garbage collection, a busy disk. If the operator
+that delayed its barrier is known, one is enough.
+"""
 
 
 @dataclass(frozen=True)
@@ -96,7 +102,7 @@ def _cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> Pha
     threshold_ms, share = limits[f"{rule_id}.{phase}_ms"], limits[f"{rule_id}.dominates"]
     if anything_known(window) and _slowest_ms(window.checkpoints) < threshold_ms:
         return None
-    done = completed(recent(window, limits[f"{rule_id}.look_back_s"]))[-NEWEST:]
+    done = completed(recent(window, LOOK_BACK_S))[-NEWEST:]
     if not done:
         return None
     durations = [took for sample in done if (took := end_to_end_ms(sample)) is not None]
@@ -112,7 +118,7 @@ def _cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> Pha
     over_all = all(sample.slowest_end_to_end_ms is None for sample in slow)
     cost = PhaseCost(window, rule_id, phase, limits, p95_ms, whole_ms, slow, len(done), over_all)
     explained = phase in BARRIER_PHASES and holder_of(cost) is not None
-    return cost if explained or len(slow) >= limits[f"{rule_id}.minimum"] else None
+    return cost if explained or len(slow) >= SLOW_AT_LEAST else None
 
 
 def phase_rule(
@@ -152,28 +158,6 @@ def _thresholds(rule_id: str, phase: str, default_ms: float, reason: str) -> tup
             ),
         ),
         Threshold(
-            f"{rule_id}.minimum",
-            2,
-            "checkpoints",
-            1,
-            100,
-            message(
-                "One slow checkpoint may be chance: a compaction, a garbage collection, a "
-                "busy disk. If the operator that delayed its barrier is known, one is enough."
-            ),
-        ),
-        Threshold(
-            f"{rule_id}.look_back_s",
-            1_800,
-            "s",
-            60,
-            86_400,
-            message(
-                "Half an hour holds at least three checkpoints at the usual intervals of up to ten "
-                "minutes."
-            ),
-        ),
-        Threshold(
             f"{rule_id}.critical_timeout_share",
             0.8,
             "ratio",
@@ -181,7 +165,6 @@ def _thresholds(rule_id: str, phase: str, default_ms: float, reason: str) -> tup
             1,
             message("At four fifths of the time-out, a little more load makes checkpoints expire."),
         ),
-        gc_threshold(rule_id),
     )
 
 
@@ -265,7 +248,7 @@ def _jvm(cost: PhaseCost) -> JvmCause:
     if where is None or newest.ended_ms < window.window_start_ms:
         return JvmCause()
     # A snapshot may wait for other threads than its own, so only collections are reported.
-    return jvm_cause(window, cost.limits, cost.rule_id, {where: 0.0})
+    return jvm_cause(window, {where: 0.0})
 
 
 def holder_of(cost: PhaseCost) -> Holder | None:
@@ -278,7 +261,6 @@ def holder_of(cost: PhaseCost) -> Holder | None:
 
 def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
     rule_id, phase, limits, newest = cost.rule_id, cost.phase, cost.limits, cost.slow[-1]
-    at_ms = newest.ended_ms
     key = f"{rule_id}.{phase}_ms"
     over = message(
         "95th percentile of {checkpoints:message}",
@@ -288,14 +270,13 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
             "{count:count} completed checkpoints",
         ),
     )
-    yield limits.compared(WORDS[phase], cost.p95_ms, "ms", ">=", key, at_ms, over)
+    yield limits.compared(WORDS[phase], cost.p95_ms, key, over)
     yield Evidence(
         message("end to end"),
         cost.end_to_end_p95_ms,
         "ms",
         cost.window.config.timeout_ms,
         "<",
-        at_ms=at_ms,
         note=message("{over:message}; time-out beside it", over=over),
     )
     share = min(1.0, cost.p95_ms / max(cost.end_to_end_p95_ms, 1))
@@ -303,24 +284,17 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
     yield limits.compared(
         message("share of the {words:message}", words=WORDS[phase]),
         share,
-        "ratio",
-        ">=",
         share_key,
-        at_ms,
         share_text(share),
     )
-    if len(cost.slow) >= limits[f"{rule_id}.minimum"]:
-        yield limits.compared(
-            message("slow checkpoints"), len(cost.slow), "count", ">=", f"{rule_id}.minimum", at_ms
-        )
-    else:
-        yield Evidence(
-            message("slow checkpoints"),
-            len(cost.slow),
-            "count",
-            at_ms=at_ms,
-            note=message("enough, since the holder of the barrier was seen"),
-        )
+    yield Evidence(
+        message("slow checkpoints"),
+        len(cost.slow),
+        "count",
+        note=""
+        if len(cost.slow) >= SLOW_AT_LEAST
+        else message("enough, since the holder of the barrier was seen"),
+    )
     if newest.slowest_vertex_id:
         task = subtask_text(
             newest.slowest_vertex_name or newest.slowest_vertex_id, newest.slowest_subtask
@@ -333,7 +307,6 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
         yield Evidence(
             message("slowest subtask"),
             task,
-            at_ms=at_ms,
             note=message(
                 "checkpoint {checkpoint_id:number}{host:message}",
                 checkpoint_id=newest.checkpoint_id,
@@ -342,18 +315,10 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
         )
     if newest.late_subtask_share is not None:
         yield Evidence(
-            message("share of subtasks nearly as slow"),
-            newest.late_subtask_share,
-            "ratio",
-            at_ms=at_ms,
+            message("share of subtasks nearly as slow"), newest.late_subtask_share, "ratio"
         )
     if holder and phase in BARRIER_PHASES:
-        yield Evidence(
-            message("barrier held by"),
-            holder.name,
-            at_ms=holder.at_ms,
-            note=" → ".join(holder.path),
-        )
+        yield Evidence(message("barrier held by"), holder.name, note=" → ".join(holder.path))
 
 
 def _slowest_as_data(checkpoint: CheckpointSample, phase: str) -> dict[str, object]:

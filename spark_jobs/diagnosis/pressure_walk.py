@@ -23,8 +23,14 @@ Role = Literal["origin", "held", "mixed", "free", "unknown"]
 
 BACKPRESSURED = "pressure.root.backpressured_ratio"
 BUSY = "pressure.root.busy_ratio"
-OWN_BACKPRESSURE = "pressure.root.own_backpressured_ratio"
-SLACK = "pressure.root.slack_ratio"
+OWN_BACKPRESSURE = 0.05
+"""A vertex that waits more than occasionally may itself be held: its consumers are checked first."""
+SLACK = 0.1
+"""Figures of two vertices are averages over a minute, read some seconds apart."""
+FULL_INPUT = 0.5
+"""Half of the buffers in use over a window means that records queue, not that they pass."""
+EMPTY_INPUT = 0.2
+"""A vertex that back-pressures others always has records in its input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +99,7 @@ class Walk:
         """If figures disagree, a consumer that is mostly busy or waiting itself is a better
         explanation than none.
         """
-        least = ratio - self.limits[SLACK]
+        least = ratio - SLACK
         strict = self.holders(vertex_id, subtasks, LeastWork(least, least))
         if not strict.is_empty:
             return strict
@@ -172,8 +178,7 @@ class Walk:
             return
         unproven.sort(key=lambda origin: -origin.working)
         leads = all(
-            unproven[0].working - origin.working_at_most >= self.limits[SLACK]
-            for origin in unproven[1:]
+            unproven[0].working - origin.working_at_most >= SLACK for origin in unproven[1:]
         )
         if leads and not holders.passing and not holders.unknown:
             holders.origins = unproven[:1]
@@ -189,9 +194,7 @@ class Walk:
             vertex = self._vertices[vertex_id]
             waits = typical(vertex.backpressured(index) for index in mixed) or 0.0
             works = typical(vertex.working(index) for index in mixed) or waits
-            answer = self.holders(
-                vertex_id, mixed, LeastWork(waits - self.limits[SLACK], works - self.limits[SLACK])
-            )
+            answer = self.holders(vertex_id, mixed, LeastWork(waits - SLACK, works - SLACK))
             self._asking.discard(vertex_id)
             self.partly_held[key] = answer
         return self.partly_held[key]
@@ -203,20 +206,17 @@ class Walk:
         working = consumer.working(index)
         if backpressured is not None and backpressured >= limits[BACKPRESSURED]:
             return "held"
-        never_waits = backpressured is not None and backpressured < limits[OWN_BACKPRESSURE]
+        never_waits = backpressured is not None and backpressured < OWN_BACKPRESSURE
         if working is not None and working < (least.origin if never_waits else least.passing):
             return "free"
-        empty = least.empty_clears and consumer.has_empty_input(
-            index, limits["pressure.root.empty_input_ratio"] / consumer.gates
-        )
+        empty = least.empty_clears and consumer.has_empty_input(index, EMPTY_INPUT / consumer.gates)
         if empty and _has_remote_channels(consumer, index, producers):
             return "free"
         if backpressured is None:
             waits_at_most = 1.0 if busy is None else (1.0 if working is None else working) - busy
             return (
                 "origin"
-                if waits_at_most < limits[OWN_BACKPRESSURE]
-                and self._is_busy(consumer, index, least)
+                if waits_at_most < OWN_BACKPRESSURE and self._is_busy(consumer, index, least)
                 else "unknown"
             )
         if not never_waits:
@@ -250,7 +250,7 @@ class Walk:
     def _full(self, consumer: Subtasks) -> float:
         # One gate of several is full when its part of the whole is; below a quarter, ordinary
         # traffic looks the same.
-        return max(0.25, self.limits["pressure.root.full_input_ratio"] / consumer.gates)
+        return max(0.25, FULL_INPUT / consumer.gates)
 
     def _reachable(self, vertex_id: str, subtasks: Sequence[int], target: str) -> dict[int, Places]:
         producer, consumer = self._vertices[vertex_id], self._vertices[target]

@@ -66,10 +66,7 @@ def waiting_evidence(window: JobWindow, limits: Limits, pressure: Pressure, held
     return limits.compared(
         message("{name:name} back-pressured", name=name),
         held.ratio,
-        "ratio",
-        ">=",
         BACKPRESSURED,
-        window.at_ms,
         message("{on:text}, median", on=on),
     )
 
@@ -82,16 +79,13 @@ def path_data(window: JobWindow, path: Sequence[str]) -> list[dict[str, str]]:
 
 
 def hot_data(
-    window: JobWindow, pressure: Pressure, vertex_id: str, hot: Sequence[int], ways: Sequence[Way]
+    window: JobWindow, pressure: Pressure, vertex_id: str, hot: Sequence[int]
 ) -> dict[str, Any]:
-    """``vertex_ids``: the origin, then what it holds; ``paths``: downstream from the farthest held
-    vertices to the origin.
-    """
+    """``paths``: downstream from the farthest held vertices to the origin."""
     vertex = pressure.vertices[vertex_id]
     paths = [path_data(window, path) for path in pressure.paths_to(vertex_id)[:MOST_PATHS]]
     return {
         "vertex_id": vertex_id,
-        "vertex_ids": [vertex_id, *(held.vertex_id for held, _path in ways)],
         "parallelism": vertex.parallelism,
         "hot_subtasks": list(hot[:MOST_SUBTASKS]),
         "hot_subtask_count": len(hot),

@@ -8,15 +8,13 @@ from ingest.messages import message
 @dataclass(frozen=True, slots=True)
 class ReplicaSample:
     """``behind_ms``: from the trigger of the copied checkpoint to ``at_ms``, None if unknown;
-    ``asked_ms``: since the copy was requested. ``every_ms``: between two rounds. ``trouble``: why
-    the last one failed.
+    ``asked_ms``: since the copy was requested. ``trouble``: why the last round failed.
     """
 
     cluster: str
     job_id: str
     at_ms: int
     destination: str
-    every_ms: int
     asked_ms: int
     checkpoint_id: int | None = None
     behind_ms: int | None = None

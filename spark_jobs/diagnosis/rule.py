@@ -21,6 +21,7 @@ from spark_jobs.diagnosis.namenode_samples import NameNodeReadings
 from spark_jobs.diagnosis.objective_samples import ObjectiveBurn
 from spark_jobs.diagnosis.replica_samples import ReplicaSample
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
+from spark_jobs.diagnosis.stack_traces import without_middle
 from spark_jobs.diagnosis.storage_samples import StorageJobSample, StorageRootSample
 from spark_jobs.diagnosis.weir_samples import StageProgress
 
@@ -219,6 +220,21 @@ def namenode_finding(
 ) -> Finding:
     name = message("{cluster:name}: NameNode", cluster=sample.cluster)
     return _finding(rule, severity, "high", ("cluster", "namenode", name), sample.at_ms, words)
+
+
+def last_error(error: str | None) -> tuple[tuple[Evidence, ...], str]:
+    """Why the last attempt failed: as evidence, and as a sentence to append; empty without an
+    error.
+    """
+    if not error:
+        return (), ""
+    return (
+        (Evidence(message("last error"), without_middle(error, 500)),),
+        message(
+            " The error of the last attempt: {without_middle:text}",
+            without_middle=without_middle(error, 200),
+        ),
+    )
 
 
 _Subject = tuple[SubjectKind, str, str]

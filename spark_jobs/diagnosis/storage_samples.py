@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ingest.messages import message
+from ingest.messages import message, plural
 
 TWO_DAYS_S = 172_800
 """A daily audit may be late; the next audit closes findings that it does not see."""
@@ -12,6 +12,10 @@ TWO_DAYS_S = 172_800
 class Share:
     files: int = 0
     bytes: int = 0
+
+    @property
+    def files_text(self) -> str:
+        return plural(self.files, "{count:count} file", "{count:count} files")
 
 
 NOTHING = Share()
@@ -132,7 +136,6 @@ class StorageJobSample:
     live_segment_bytes: int = 0
     depends_on: tuple[Dependence, ...] = ()
     chain: int = 0
-    checkpoints: int = 0
     retained: int = 0
     dependent: int = 0
     incomplete: tuple[IncompleteSnapshot, ...] = ()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ingest.messages import join_messages, message, plural
+from ingest.messages import join_messages, message
 from spark_jobs.diagnosis.findings import Evidence, Limits, Severity, Threshold
 from spark_jobs.diagnosis.storage_samples import Share, StorageRootSample
 
@@ -39,28 +39,22 @@ def severity_of_space(
 def space_evidence(
     sample: StorageRootSample, part: Share, limits: Limits, rule: str, word: str
 ) -> Iterator[Evidence]:
-    at_ms, least, key = sample.audited_at_ms, f"{rule}.minimum_bytes", f"{rule}.share"
-    share = _share_of_root(sample, part)
     yield limits.compared(
-        message("{word:text} bytes", word=word), part.bytes, "bytes", ">=", least, at_ms
+        message("{word:text} bytes", word=word), part.bytes, f"{rule}.minimum_bytes"
     )
     yield limits.compared(
         message("share of the root"),
-        share,
-        "ratio",
-        ">=",
-        key,
-        at_ms,
+        _share_of_root(sample, part),
+        f"{rule}.share",
         message("of {bytes:bytes}", bytes=sample.all.bytes),
     )
     yield Evidence(
         message("{word:text} files", word=word),
         part.files,
         "count",
-        at_ms=at_ms,
         note=message(
             "of {files:message}",
-            files=plural(sample.all.files, "{count:count} file", "{count:count} files"),
+            files=sample.all.files_text,
         ),
     )
 

@@ -63,26 +63,24 @@ class _Report:
     path: str = ""
 
 
-def store_faults(window: JobWindow, since_ms: int) -> tuple[list[StoreFault], int]:
-    """Faults since then, oldest first, each once; and the number of others whose bucket is unknown."""
+def store_faults(window: JobWindow, since_ms: int) -> list[StoreFault]:
+    """Faults since then whose bucket is known, oldest first, each once."""
     faults: dict[tuple[str, str, str, int], StoreFault] = {}
-    unplaced: set[tuple[str, str, int]] = set()
     for report in _reports(window, since_ms):
         if (code := _code_of(report)) is None:
             continue
         place = place_in(report.path) or _place_of(report.text)
         is_assumed = place is None and (report.of_checkpoint or _is_of_checkpoint(report.text))
         place = _checkpoint_directory(window) if is_assumed else place
-        second = report.at_ms // SAME_MS
         if place is None:
-            unplaced.add((code, report.came_of, second))
             continue
+        second = report.at_ms // SAME_MS
         near = [(code, report.came_of, place.uri, second + step) for step in (0, -1, 1)]
         if report.came_of in (LOGGED, RETRIED):
             near = [(code, report.came_of, place.path, report.at_ms)]
         if not any(key in faults for key in near):
             faults[near[0]] = StoreFault(report.at_ms, code, report.came_of, place, is_assumed)
-    return sorted(faults.values(), key=lambda fault: (fault.at_ms, fault.code)), len(unplaced)
+    return sorted(faults.values(), key=lambda fault: (fault.at_ms, fault.code))
 
 
 def _code_of(report: _Report) -> str | None:

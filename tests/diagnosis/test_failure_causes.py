@@ -5,12 +5,17 @@ import re
 import pytest
 
 from spark_jobs.diagnosis.failure_causes.table import CAUSES, UNKNOWN, cause_of, code_of, of_code
+from tests.diagnosis.failure_texts import EXAMPLES
 from tests.selections import for_each
+
+
+def test_each_entry_has_an_example():
+    assert set(EXAMPLES) == {cause.code for cause in CAUSES}
 
 
 @for_each(cause=CAUSES)
 def test_each_entry_reads_its_own_example_and_none_before_it_does(cause):
-    assert cause_of(cause.example) is cause
+    assert cause_of(EXAMPLES[cause.code]) is cause
     assert cause.title and cause.next_step and cause.source
     assert re.compile(cause.regex)
 

@@ -42,7 +42,6 @@ def test_the_finding_names_what_is_called_most_and_the_waits():
     assert "create 900/s" in finding.cause
     assert {one.name: one.value for one in finding.evidence} == {
         "wait in the queue": 300.0,
-        ("longest wait of a reading"): 4_000.0,
         "time a call is worked on": 0.4,
         "calls in the queue": 900,
         "calls of all clients": 5_000.0,

@@ -246,8 +246,3 @@ def test_phases_that_are_only_known_as_the_largest_over_all_subtasks_are_less_ce
         "checkpoint.start_delay",
     )
     assert finding.confidence == "medium"
-
-
-def test_a_slow_upload_tells_how_much_was_written():
-    [finding] = found(window(*slow_ones("async", checkpointed_bytes=38 << 20)), "checkpoint.async")
-    assert "wrote 39.8 MB in all, 1 MB per second" in finding.cause

@@ -13,7 +13,6 @@ COPIED = ReplicaSample(
     "a" * 32,
     1_795_234_560_000,
     "hdfs://other/copies/orders",
-    300_000,
     90_000_000,
     12,
     60_000,

@@ -99,7 +99,7 @@ def test_five_lost_taskmanagers_with_cascades_are_five_episodes():
     )
     [finding] = found(replace(failing, annotations=cascades + of_each, checkpoints=shifted), RULE)
     assert evidence(finding, "restart episodes") == 5
-    assert evidence(finding, "restarts") == 15
+    assert sum(episode["restarts"] for episode in finding.data["episodes"]) == 15
     assert finding.data["lost_taskmanagers"] == [f"tm-{n}:37687-13b354" for n in range(5)]
     assert "lost" in finding.title
 
@@ -388,9 +388,7 @@ def test_where_no_exception_is_known_the_lost_taskmanagers_are_the_cause():
     judged = loop([0, 60, 120], failures=())
     by_log = tuple(lost(60 * n, f"tm-{n}:37687-13b354") for n in range(3))
     [finding] = found(replace(judged, annotations=(*judged.annotations, *by_log)), RULE)
-    assert finding.cause.startswith(
-        "TaskManagers were lost in 3 of 3 restart episodes: tm-0:37687-13b354, tm-1:37687-13b354"
-    )
+    assert finding.cause.startswith("TaskManagers were lost: tm-0:37687-13b354, tm-1:37687-13b354")
     assert finding.confidence == "medium"
 
 
@@ -453,18 +451,10 @@ def test_a_database_that_resets_connections_is_the_cause_and_no_host_is(played):
         assert "flink-tm" not in one["cause"] + one["next_step"]
 
 
-def test_of_one_episode_no_share_stands_beside_the_number_of_its_restarts():
+def test_of_one_episode_the_restarts_are_counted():
     at_start = loop([0, 2, 4, 6], config=replace(MINUTELY, interval_ms=60_000))
     [finding] = found(replace(at_start, checkpoints=(checkpoint(1, -300),), at_ms=ms(9)), RULE)
     assert finding.title.startswith("4 restarts ")
     assert finding.cause.startswith(
         "The root exception of these restarts was java.io.IOException at shop.Enrich.map"
-    )
-    assert "1 of 1" not in finding.cause
-
-
-def test_of_several_episodes_the_cause_says_that_episodes_are_counted():
-    [finding] = found(loop([0, 60, 120]), RULE)
-    assert finding.cause.startswith(
-        "In 3 of 3 restart episodes the root exception was java.io.IOException at shop.Enrich.map"
     )

@@ -36,7 +36,7 @@ def job(**values):
         "c",
         "a" * 32,
         AT_MS,
-        **{"job_name": "orders", "all": Share(100, 100 * MB), "checkpoints": 1, **values},
+        **{"job_name": "orders", "all": Share(100, 100 * MB), **values},
     )
 
 

@@ -25,7 +25,7 @@ def rules_told(point, *checkpoints, at=700):
 def test_a_checkpoint_that_lacks_files_leaves_its_job_unprotected():
     finding = rules_told(BROKEN, *minutely(12))["checkpoint.unprotected"]
     assert finding["severity"] == "critical"
-    assert finding["data"]["missing_files"] == 2
+    assert finding["evidence"][0]["value"] == 2
 
 
 def test_windows_before_the_audit_know_nothing_of_it():

@@ -39,7 +39,7 @@ EVIDENCE = [
     },
     {
         "name": "busy", "value": 986.0, "unit": "ms/s", "threshold": 500, "comparison": ">=",
-        "at_ms": 1_772_338_200_000, "note": "largest of 4 subtasks",
+        "note": "largest of 4 subtasks",
     },
     {"name": "upstream held back", "value": 0.93, "unit": "ratio"},
 ]  # fmt: skip

@@ -3,7 +3,6 @@ import operator
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from django.utils.translation import gettext
@@ -77,13 +76,12 @@ def figure_text(value: Any, unit: str = "") -> str:
 
 @dataclass(frozen=True)
 class Figure:
-    """One line of a finding's evidence, ready to be shown; ``at`` is ``None`` if it is not known."""
+    """One line of a finding's evidence, ready to be shown."""
 
     name: str
     value: str
     compared: str = ""
     threshold_key: str = ""
-    at: datetime | None = None
     note: str = ""
     is_passed: bool = True
     """False if the threshold was not reached."""
@@ -117,7 +115,6 @@ def _figure(row: Mapping[str, Any]) -> Figure:
         value=figure_text(value, unit),
         compared=gettext("not %(compared)s") % {"compared": compared} if unmet else compared,
         threshold_key=str(row.get("threshold_key") or ""),
-        at=from_json(row.get("at_ms")),
         note=str(row.get("note") or ""),
         is_passed=not unmet,
     )

@@ -147,7 +147,6 @@ def job_samples(
                     live_segment_bytes=row.live_segment_bytes,
                     depends_on=tuple(depends_on[row.directory]) if row.foreign_files else (),
                     chain=depths.behind(row.directory) if row.foreign_files else 0,
-                    checkpoints=row.checkpoints,
                     retained=snapshots.get((row.cluster, row.job_id), (0, 0))[0],
                     dependent=snapshots.get((row.cluster, row.job_id), (0, 0))[1],
                     incomplete=tuple(lacking.pop((row.cluster, row.job_id), ())),

@@ -12,15 +12,14 @@ class FailureCause:
 
     ``regex`` is searched for in the text. ``title`` is a few words, ``next_step`` what the reader
     does. ``unreadable``: this job cannot read the snapshot that it restores, so starting from it
-    again fails again. ``waits_for_slots``: no task ran meanwhile. ``example`` is a text that it is
-    read from, ``source`` where such a text is printed or was reported.
+    again fails again. ``waits_for_slots``: no task ran meanwhile. ``source``: where such a text is
+    printed or was reported.
     """
 
     code: str
     regex: str
     title: str
     next_step: str
-    example: str
     source: str
     unreadable: bool = False
     waits_for_slots: bool = False

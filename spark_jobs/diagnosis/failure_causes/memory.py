@@ -13,7 +13,6 @@ CAUSES = (
             "leak, so stop threads and drivers that the job's classes started, or put these "
             "libraries into lib/. If it does not grow, raise taskmanager.memory.jvm-metaspace.size."
         ),
-        "java.lang.OutOfMemoryError: Metaspace. The metaspace out-of-memory error has occurred.",
         "org.apache.flink.util.TaskManagerExceptionUtils",
     ),
     FailureCause(
@@ -26,8 +25,6 @@ CAUSES = (
             "taskmanager.memory.framework.off-heap.size), by what the job's clients keep off the "
             "heap. If it comes later after each restart, look for a client that is not closed."
         ),
-        "java.lang.OutOfMemoryError: Direct buffer memory. The direct out-of-memory error has "
-        "occurred.",
         "org.apache.flink.util.TaskManagerExceptionUtils",
     ),
     FailureCause(
@@ -39,7 +36,6 @@ CAUSES = (
             "container (ulimit -u, pids). Look for a client that the job makes for each record or "
             "each restart and never closes."
         ),
-        "java.lang.OutOfMemoryError: unable to create new native thread",
         "java.lang.Thread",
     ),
     FailureCause(
@@ -53,7 +49,6 @@ CAUSES = (
             "state of one key, which RocksDB merges into one value, or a window that waits long. "
             "Bound it, or keep it as map state."
         ),
-        "java.lang.OutOfMemoryError: Requested array size exceeds VM limit",
         "java.lang.OutOfMemoryError",
     ),
     FailureCause(
@@ -66,7 +61,6 @@ CAUSES = (
             "job keeps: state in a hash map backend, caches of functions, large records. Bound "
             "that, or raise taskmanager.memory.task.heap.size."
         ),
-        "java.lang.OutOfMemoryError: Java heap space",
         "java.lang.OutOfMemoryError",
     ),
     FailureCause(
@@ -76,10 +70,8 @@ CAUSES = (
         message(
             "Read which methods call each other in the trace: a record that is nested deeply, a "
             "recursive function, or Flink while it passes on an exception that refers to itself "
-            "(then read the failure before it). Bound the recursion. A larger stack (-Xss) only "
-            "helps where the depth is bounded."
+            "(then read the failure before it). Bound the recursion."
         ),
-        "java.lang.StackOverflowError: null",
         "https://github.com/apache/fluss/issues/2091",
     ),
     FailureCause(
@@ -88,14 +80,11 @@ CAUSES = (
         rf"|beyond the '?PHYSICAL'? memory limit|{EXIT}-104\b",
         message("the container was killed for its memory"),
         message(
-            "The process used more memory than its container may. Raise "
-            "taskmanager.memory.process.size, or the part that Flink leaves for native memory, "
-            "taskmanager.memory.jvm-overhead.fraction. Look at what grows outside the heap: "
-            "RocksDB beyond its managed memory, direct buffers, threads, glibc arenas "
+            "Raise taskmanager.memory.process.size, or the part that Flink leaves for native "
+            "memory, taskmanager.memory.jvm-overhead.fraction. Look at what grows outside the "
+            "heap: RocksDB beyond its managed memory, direct buffers, threads, glibc arenas "
             "(MALLOC_ARENA_MAX)."
         ),
-        "Pod terminated, container termination statuses: [flink-main-container(exitCode=137, "
-        "reason=OOMKilled, message=null)], pod status: Failed(reason=null, message=null)",
         "org.apache.flink.kubernetes.kubeclient.resources.KubernetesPod",
     ),
     FailureCause(
@@ -107,8 +96,6 @@ CAUSES = (
             "Virtual memory says little about a JVM: turn the check off "
             "(yarn.nodemanager.vmem-check-enabled) or raise yarn.nodemanager.vmem-pmem-ratio."
         ),
-        "Container [pid=4711,containerID=container_e24_1_01_000003] is running beyond virtual "
-        "memory limits.",
         "org.apache.hadoop.yarn.server.nodemanager (ContainersMonitorImpl)",
     ),
     FailureCause(
@@ -120,8 +107,6 @@ CAUSES = (
             "Raise the managed memory of the slot (taskmanager.memory.managed.size), or take the "
             "strict limit of the cache back: iterators and index blocks need more than it allows."
         ),
-        "org.rocksdb.RocksDBException: Insert failed because block cache is full due to strict "
-        "capacity limit.",
         "https://issues.apache.org/jira/browse/FLINK-15532",
     ),
     FailureCause(
@@ -133,7 +118,6 @@ CAUSES = (
             "Raise taskmanager.memory.managed.size, or lower the number of slots of a TaskManager. "
             "If it comes after restarts alone, tasks of the attempt before still hold theirs."
         ),
-        "org.apache.flink.runtime.memory.MemoryAllocationException: Could not allocate 512 pages",
         "org.apache.flink.runtime.memory.MemoryManager",
     ),
 )

@@ -16,9 +16,6 @@ CAUSES = (
             "to create pods, or the largest container that YARN allows. Ask for less, or have the "
             "limit raised."
         ),
-        "io.fabric8.kubernetes.client.KubernetesClientException: Failure executing: POST at: "
-        'https://10.0.0.1/api/v1/namespaces/flink/pods. Message: pods "orders-taskmanager-1-3" is '
-        "forbidden: exceeded quota: compute, requested: pods=1, used: pods=40, limited: pods=40.",
         "io.fabric8.kubernetes.client.KubernetesClientException",
     ),
     FailureCause(
@@ -27,12 +24,9 @@ CAUSES = (
         rf"|TaintManagerEviction|low on resource: |preempted by|PREEMPTED|DisruptionTarget|{EXIT}-10[28]\b",
         message("the container was evicted or preempted"),
         message(
-            "Its node or queue gave the room to others. Set requests equal to limits, give the "
-            "pods a priority and a disruption budget, bound ephemeral storage; on YARN use a "
-            "queue without preemption."
+            "Set requests equal to limits, give the pods a priority and a disruption budget, bound "
+            "ephemeral storage; on YARN use a queue without preemption."
         ),
-        "Pod terminated, container termination statuses: [], pod status: Failed(reason=Evicted, "
-        "message=The node was low on resource: ephemeral-storage.)",
         "org.apache.flink.kubernetes.kubeclient.resources.KubernetesPod",
     ),
     FailureCause(
@@ -43,9 +37,6 @@ CAUSES = (
             "Look at the disks of that node: YARN gives it up above 90 % of use. Clean up its "
             "local directories, or leave the node out."
         ),
-        "Container container_1_01_000003 is failed because threshold number of the "
-        "nodemanager-local-directories or threshold number of the nodemanager-log-directories have "
-        "become bad.",
         "org.apache.flink.yarn.YarnResourceManagerDriver",
     ),
     FailureCause(
@@ -59,8 +50,6 @@ CAUSES = (
             "kernel panic, network). Where nodes go often, leave slots free on others, so that the "
             "job need not wait for new ones."
         ),
-        "Container container_1_01_000003 killed by YARN, either due to being released by the "
-        "application or being 'lost' due to node failures etc.",
         "org.apache.flink.yarn.YarnResourceManagerDriver",
     ),
     FailureCause(
@@ -73,8 +62,6 @@ CAUSES = (
             "longer than its grace period. Compare resident memory with "
             "taskmanager.memory.process.size."
         ),
-        "Container container_1_01_000003 marked as failed.\n Exit code:137. Container killed on "
-        "request. Exit code is 137",
         "org.apache.flink.yarn.YarnResourceManagerDriver",
     ),
     FailureCause(
@@ -87,7 +74,6 @@ CAUSES = (
             "See who did at that time. Where that is meant, use the adaptive scheduler or stop the "
             "job with a savepoint before; where it is not, protect the pods (disruption budget)."
         ),
-        "org.apache.flink.util.FlinkException: The TaskExecutor is shutting down.",
         "org.apache.flink.runtime.taskexecutor.TaskExecutor",
     ),
     FailureCause(
@@ -101,8 +87,6 @@ CAUSES = (
             "codec's for example, or the JVM. Keep the report outside of the container "
             "(-XX:ErrorFile), else it is gone with it."
         ),
-        "# A fatal error has been detected by the Java Runtime Environment: # SIGSEGV (0xb) at "
-        "pc=0x00007f1aeb2f2fb8, pid=1, tid=120",
         "https://github.com/facebook/rocksdb/issues/4439",
     ),
     FailureCause(
@@ -114,8 +98,6 @@ CAUSES = (
             "hangs: a call without a time-out, a lock, a close() that waits. Bound that call and "
             "let it be interrupted. A longer task.cancellation.timeout only postpones it."
         ),
-        "org.apache.flink.util.FlinkRuntimeException: Task did not exit gracefully within 180 + "
-        "seconds.",
         "org.apache.flink.runtime.taskmanager.Task",
     ),
     FailureCause(
@@ -126,7 +108,6 @@ CAUSES = (
             "See from the pod's events which image it is: whether its name and tag exist, and "
             "whether the node may read the registry (imagePullSecrets, rate limits)."
         ),
-        'Back-off pulling image "registry.example/orders:1.4": ImagePullBackOff',
         "https://kubernetes.io/docs/concepts/containers/images/",
     ),
     FailureCause(
@@ -139,8 +120,6 @@ CAUSES = (
             "--previous, yarn logs): 1 is an error at start, 2 a fatal error while it ran, 239 an "
             "exception that nobody caught."
         ),
-        "Pod terminated, container termination statuses: [flink-main-container(exitCode=239, "
-        "reason=Error, message=null)], pod status: Failed(reason=null, message=null)",
         "org.apache.flink.kubernetes.kubeclient.resources.KubernetesPod",
     ),
     FailureCause(
@@ -152,9 +131,6 @@ CAUSES = (
             "(name resolution, network policy, firewall), and whether both have the same Flink "
             "version and the same TLS settings."
         ),
-        "org.apache.flink.runtime.taskexecutor.exceptions.RegistrationTimeoutException: Could not "
-        "register at the ResourceManager within the specified maximum registration duration "
-        "PT5M. This indicates a problem with this instance. Terminating now.",
         "org.apache.flink.runtime.taskexecutor.TaskExecutor",
     ),
     FailureCause(
@@ -167,8 +143,6 @@ CAUSES = (
             "Then look for what kept it silent: long garbage collections, a full disk, the "
             "network."
         ),
-        "akka.remote.transport.Transport$InvalidAssociationException: The remote system has a UID "
-        "that has been quarantined. Association aborted.",
         "akka.remote",
     ),
     FailureCause(
@@ -181,7 +155,6 @@ CAUSES = (
             "large: many subtasks with state below state.storage.fs.memory-threshold, or a "
             "function with large fields."
         ),
-        "java.io.IOException: The rpc invocation size 14680064 exceeds the maximum akka framesize.",
         "org.apache.flink.runtime.rpc.akka.AkkaInvocationHandler",
     ),
     FailureCause(
@@ -195,8 +168,6 @@ CAUSES = (
             "losses, set high-availability.zookeeper.client.tolerate-suspended-connections and a "
             "longer session time-out."
         ),
-        "org.apache.zookeeper.KeeperException$ConnectionLossException: KeeperErrorCode = "
-        "ConnectionLoss for /flink/default/leader",
         "org.apache.flink.runtime.leaderelection.ZooKeeperLeaderElectionDriver",
     ),
     FailureCause(
@@ -208,9 +179,6 @@ CAUSES = (
             "Find who deleted it: a clean-up of ConfigMaps or znodes, or an operator. Start the job "
             "from the path of its newest checkpoint or savepoint: else it begins without state."
         ),
-        "org.apache.flink.kubernetes.kubeclient.resources.KubernetesException: Cannot retry "
-        "checkAndUpdateConfigMap with configMap orders-cluster-config-map because it does not "
-        "exist.",
         "org.apache.flink.kubernetes.kubeclient.Fabric8FlinkKubeClient",
     ),
     FailureCause(
@@ -222,7 +190,6 @@ CAUSES = (
             "cluster on that host. End it, or set another port or a range "
             "(rest.bind-port, jobmanager.rpc.port, taskmanager.rpc.port)."
         ),
-        "java.net.BindException: Could not start rest endpoint on any port in port range 8081",
         "org.apache.flink.runtime.rest.RestServerEndpoint",
     ),
     FailureCause(
@@ -231,12 +198,10 @@ CAUSES = (
         r"|reached a globally-terminal state",
         message("a job of this id runs already, or has ended before"),
         message(
-            "The job that was submitted is not run. If one of this id runs, that is the one to "
-            "look at. If it has ended and shall run again, submit it with another job id or "
-            "cluster id, from its newest snapshot: high availability remembers ids that ended."
+            "If one of this id runs, that is the one to look at. If it has ended and shall run "
+            "again, submit it with another job id or cluster id, from its newest snapshot: high "
+            "availability remembers ids that ended."
         ),
-        "org.apache.flink.runtime.client.DuplicateJobSubmissionException: Job has already been "
-        "submitted.",
         "org.apache.flink.runtime.dispatcher.Dispatcher",
     ),
     FailureCause(
@@ -248,8 +213,6 @@ CAUSES = (
             "believe that they lead: see whether they share one cluster id, and whether the leader "
             "in ZooKeeper or the ConfigMap is the one that the others talk to."
         ),
-        "org.apache.flink.runtime.rpc.exceptions.FencingTokenException: Fencing token mismatch: "
-        "Ignoring message because the fencing token a did not match the expected fencing token b.",
         "org.apache.flink.runtime.rpc.exceptions.FencingTokenException",
     ),
     FailureCause(
@@ -262,8 +225,6 @@ CAUSES = (
             "of the JobManager, and at the latency of the Kubernetes API or of ZooKeeper. Raise "
             "high-availability.kubernetes.leader-election.lease-duration and renew-deadline."
         ),
-        "java.lang.Exception: Job leader for job id 26eb676de8b3e133f9078fabe3704eb6 lost "
-        "leadership.",
         "org.apache.flink.runtime.taskexecutor.TaskExecutor",
     ),
 )

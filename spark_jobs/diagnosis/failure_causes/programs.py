@@ -13,7 +13,6 @@ CAUSES = (
             "whether the image has the C library it was built for: musl instead of glibc is a "
             "usual reason."
         ),
-        "java.io.IOException: Could not load the native RocksDB library",
         "org.apache.flink.contrib.streaming.state.EmbeddedRocksDBStateBackend",
     ),
     FailureCause(
@@ -28,7 +27,6 @@ CAUSES = (
             "start). Give it a POJO, Avro or own serializer, and register classes in a fixed "
             "order. A snapshot that was written before needs the classes of that time."
         ),
-        "com.esotericsoftware.kryo.KryoException: Unable to find class: com.example.Order",
         "com.esotericsoftware.kryo",
     ),
     FailureCause(
@@ -43,7 +41,6 @@ CAUSES = (
             "formats are not part of Flink, and file systems belong into plugins/. A class that is "
             "in both may be loaded by the wrong loader (classloader.resolve-order)."
         ),
-        "java.lang.ClassNotFoundException: org.apache.kafka.clients.producer.Producer",
         "org.apache.flink.util.FlinkUserCodeClassLoaders",
     ),
     FailureCause(
@@ -56,7 +53,6 @@ CAUSES = (
             "Build the job against the versions that the cluster runs: Flink, connectors, Java. "
             "Take what Flink brings out of the jar (scope provided), and shade what differs."
         ),
-        "java.lang.NoSuchMethodError: org.apache.flink.api.common.ExecutionConfig.getFoo()V",
         "java.lang.NoSuchMethodError",
     ),
     FailureCause(
@@ -68,9 +64,6 @@ CAUSES = (
             "default env.java.opts.all has, where it was overwritten, and add the package that is "
             "named. A type that Kryo takes apart by reflection is better given its own serializer."
         ),
-        "java.lang.reflect.InaccessibleObjectException: Unable to make field private final byte[] "
-        'java.lang.String.value accessible: module java.base does not "opens java.lang" to '
-        "unnamed module @4b1c1ea0",
         "https://openjdk.org/jeps/403",
     ),
     FailureCause(
@@ -79,10 +72,8 @@ CAUSES = (
         message("Flink refuses its configuration"),
         message(
             "Read which options it names and set them so that they fit each other; of memory, set "
-            "the total or the parts, not both. It fails at each start in the same way."
+            "the total or the parts, not both."
         ),
-        "org.apache.flink.configuration.IllegalConfigurationException: Sum of configured Framework "
-        "Heap Memory, Managed Memory exceed configured Total Flink Memory (1.000gb)",
         "org.apache.flink.configuration.IllegalConfigurationException",
     ),
     FailureCause(
@@ -96,7 +87,6 @@ CAUSES = (
             "memory: Python's comes out of the managed memory of the slot "
             "(taskmanager.memory.managed.consumer-weights)."
         ),
-        "java.lang.RuntimeException: Python process exits with code: 1",
         "org.apache.flink.client.python.PythonDriver",
     ),
     FailureCause(
@@ -106,9 +96,8 @@ CAUSES = (
         message("a function or record of the job cannot be serialized"),
         message(
             "Make the field that is named transient and create it in open(), or give its type a "
-            "serializer. It fails at each start in the same way."
+            "serializer."
         ),
-        "java.io.NotSerializableException: com.example.Client",
         "org.apache.flink.api.java.ClosureCleaner",
     ),
     FailureCause(
@@ -126,7 +115,6 @@ CAUSES = (
             "that can, or let the format skip it (json.ignore-parse-errors, a deserializer "
             "that writes such records aside): what is skipped is not in the result."
         ),
-        "java.io.IOException: Failed to deserialize consumer record due to",
         "org.apache.flink.connector.kafka.source.reader.KafkaRecordEmitter",
     ),
     FailureCause(
@@ -137,7 +125,6 @@ CAUSES = (
             "Read its own words behind RocksDBException: disk, memory, open files or damage. Look "
             "at the local disk of that TaskManager, and at RocksDB's own LOG there."
         ),
-        "org.rocksdb.RocksDBException: Corruption: block checksum mismatch in 000042.sst",
         "org.rocksdb",
     ),
 )

@@ -15,9 +15,6 @@ CAUSES = (
             "TaskManagers come: pods that are pending (quota, node pool, image), a full YARN "
             "queue, a standalone cluster with too few of them. Add them, or lower the parallelism."
         ),
-        "java.util.concurrent.CompletionException: "
-        "org.apache.flink.runtime.jobmanager.scheduler.NoResourceAvailableException: Could not "
-        "acquire the minimum required resources.",
         "org.apache.flink.runtime.jobmaster.slotpool.DeclarativeSlotPoolBridge",
         waits_for_slots=True,
     ),
@@ -29,8 +26,6 @@ CAUSES = (
             "Raise taskmanager.memory.network.max (and .fraction), or lower the parallelism or the "
             "number of slots of a TaskManager."
         ),
-        "java.io.IOException: Insufficient number of network buffers: required 65, but only 6 "
-        "available.",
         "org.apache.flink.runtime.io.network.buffer.NetworkBufferPool",
     ),
 )

@@ -21,9 +21,6 @@ PARTICULAR = (
             "API, or with a serializer that can migrate (TypeSerializerSnapshot). See which type "
             "changed, and whether it fell back to Kryo."
         ),
-        "org.apache.flink.util.StateMigrationException: The new state serializer "
-        "(KryoSerializer@7d3c) must not be incompatible with the old state serializer "
-        "(PojoSerializer@1f2a).",
         "org.apache.flink.contrib.streaming.state.RocksDBKeyedStateBackend",
         unreadable=True,
     ),
@@ -37,10 +34,6 @@ PARTICULAR = (
             "Where it was removed on purpose, start with --allowNonRestoredState: what it kept "
             "is lost then, for ever where the next snapshot replaces this one."
         ),
-        "java.lang.IllegalStateException: Failed to rollback to checkpoint/savepoint "
-        "hdfs://nn/sp/savepoint-8b63ea. Cannot map checkpoint/savepoint state for operator "
-        "e30ccce83304773b609843a7d9d3e8d7 to the new program, because the operator is not "
-        "available in the new program.",
         "org.apache.flink.runtime.checkpoint.Checkpoints",
         unreadable=True,
     ),
@@ -56,9 +49,6 @@ PARTICULAR = (
             "parallelism that the snapshot has (setMaxParallelism), and a parallelism below it. "
             "To raise it, write the state again with the State Processor API."
         ),
-        "java.lang.IllegalStateException: The state for task cbc357ccb763df2852fee8c4fc7d55f2 can "
-        "not be restored. The maximum parallelism (128) of the restored state is lower than the "
-        "configured parallelism (256).",
         "org.apache.flink.runtime.checkpoint.StateAssignmentOperation",
         unreadable=True,
     ),
@@ -74,7 +64,6 @@ PARTICULAR = (
             "snapshot, take a savepoint, and change it from there: a savepoint has no records in "
             "flight, which cannot be spread over another graph."
         ),
-        "java.lang.UnsupportedOperationException: Cannot rescale the given pointwise partitioner.",
         "org.apache.flink.runtime.io.network.api.writer.SubtaskStateMapper",
         unreadable=True,
     ),
@@ -89,10 +78,6 @@ PARTICULAR = (
             "and start the job from its newest checkpoint or savepoint that is whole: without that "
             "it would begin without state."
         ),
-        "org.apache.flink.util.FlinkException: Could not retrieve checkpoint 9702 from state "
-        "handle "
-        "under checkpointID-0000000000000009702. This indicates that the retrieved state handle is "
-        "broken. Try cleaning the state handle store.",
         "org.apache.flink.runtime.checkpoint.DefaultCompletedCheckpointStoreUtils",
         unreadable=True,
     ),
@@ -105,8 +90,6 @@ PARTICULAR = (
             "Bring the file back, or start from a checkpoint or savepoint that is whole. Stop what "
             "deletes files there before the next job restarts."
         ),
-        "java.io.FileNotFoundException: Cannot find checkpoint or savepoint file/directory "
-        "'s3://b/ck/chk-41' on file system 's3'.",
         "org.apache.flink.runtime.state.filesystem.AbstractFsCheckpointStorageAccess",
         unreadable=True,
     ),
@@ -119,7 +102,6 @@ PARTICULAR = (
             "Start from the checkpoint or savepoint before it. See whether a newer Flink wrote it, "
             "or whether its files were cut short by a copy."
         ),
-        "java.io.IOException: Unexpected magic number 0x0",
         "org.apache.flink.runtime.checkpoint.Checkpoints",
         unreadable=True,
     ),
@@ -130,12 +112,8 @@ PARTICULAR = (
         message(
             "Start the next job from that savepoint, whose path is named, and from no older "
             "checkpoint: transactions of sinks that it has prepared are committed by its restore "
-            "alone. See afterwards why the job failed while it stopped."
+            "alone."
         ),
-        "org.apache.flink.runtime.scheduler.stopwithsavepoint.StopWithSavepointStoppingException: "
-        "A savepoint has been created at: s3://b/sp/savepoint-1b1a30, but the corresponding job "
-        "1b1a3061194c62ded6e2fe823b61b2ea failed during stopping. The savepoint is consistent, but "
-        "might have uncommitted transactions.",
         "https://github.com/apache/flink-kubernetes-operator/pull/706",
     ),
     FailureCause(
@@ -147,8 +125,6 @@ PARTICULAR = (
             "written to a file system: without it they go to the JobManager's heap, 5 MB for each "
             "state."
         ),
-        "java.io.IOException: Size of the state is larger than the maximum permitted memory-backed "
-        "state. Size=6306404, maxSize=5242880.",
         "org.apache.flink.runtime.state.memory.MemCheckpointStreamFactory",
     ),
 )
@@ -163,8 +139,6 @@ GENERAL = (
             "RocksDB, or snapshotState() itself, holds its thread. Look at the local disk of its "
             "host. If it only is slow, raise execution.checkpointing.sync-phase-timeout."
         ),
-        "java.util.concurrent.TimeoutException: Task Source: Custom Source (1/1)#0 did not "
-        "complete the synchronous phase of checkpoint 1 within 60000 ms.",
         "https://github.com/apache/flink/pull/28786",
     ),
     FailureCause(
@@ -176,8 +150,6 @@ GENERAL = (
             "is repaired, raise execution.checkpointing.tolerable-failed-checkpoints, so that the "
             "job at least keeps running."
         ),
-        "org.apache.flink.util.FlinkRuntimeException: Exceeded checkpoint tolerable failure "
-        "threshold.",
         "org.apache.flink.runtime.checkpoint.CheckpointFailureManager",
     ),
     FailureCause(
@@ -192,8 +164,6 @@ GENERAL = (
             "that "
             "wrote the snapshot, or start from an older checkpoint or savepoint."
         ),
-        "org.apache.flink.util.FlinkException: Could not restore keyed state backend for "
-        "StreamFlatMap_9c32 from any of the 1 provided restore options.",
         "org.apache.flink.streaming.api.operators.BackendRestorerProcedure",
         unreadable=True,
     ),
@@ -206,8 +176,6 @@ GENERAL = (
             "Where there is none, it was deployed too late: raise "
             "taskmanager.network.request-backoff.max."
         ),
-        "org.apache.flink.runtime.io.network.partition.PartitionNotFoundException: Partition "
-        "6f1c#0@2b not found.",
         "org.apache.flink.runtime.io.network.partition.PartitionNotFoundException",
     ),
     FailureCause(
@@ -219,8 +187,6 @@ GENERAL = (
             "did not answer. If they are only slow while many tasks start, raise "
             "pekko.ask.timeout (before 1.18 akka.ask.timeout)."
         ),
-        "akka.pattern.AskTimeoutException: Ask timed out on [Actor[akka://flink/user/rpc/"
-        "dispatcher_1#1]] after [10000 ms].",
         "org.apache.flink.runtime.rpc",
     ),
 )

@@ -13,9 +13,6 @@ CAUSES = (
             "transaction.max.timeout.ms (15 min unless set), or raise the latter. It has to be "
             "longer than a checkpoint and a restart together."
         ),
-        "org.apache.kafka.common.KafkaException: Unexpected error in InitProducerIdResponse; The "
-        "transaction timeout is larger than the maximum value allowed by the broker (as configured "
-        "by transaction.max.timeout.ms).",
         "org.apache.kafka.common.errors.InvalidTxnTimeoutException",
     ),
     FailureCause(
@@ -29,8 +26,6 @@ CAUSES = (
             "longer than transaction.timeout.ms, and what it held is lost: raise that above a "
             "checkpoint and a restart together."
         ),
-        "org.apache.kafka.common.errors.ProducerFencedException: Producer attempted an operation "
-        "with an old epoch.",
         "org.apache.kafka.common.errors.ProducerFencedException",
     ),
     FailureCause(
@@ -43,8 +38,6 @@ CAUSES = (
             "from an older checkpoint. Raise transaction.timeout.ms above the time from one "
             "checkpoint to the end of the next and a restart together."
         ),
-        "org.apache.kafka.common.errors.InvalidTxnStateException: The producer attempted a "
-        "transactional operation in an invalid state.",
         "org.apache.kafka.common.errors.InvalidTxnStateException",
     ),
     FailureCause(
@@ -56,8 +49,6 @@ CAUSES = (
             "producer and message.max.bytes of the topic, or leave such records out before the "
             "sink."
         ),
-        "org.apache.kafka.common.errors.RecordTooLargeException: The message is 1048620 bytes when "
-        "serialized which is larger than 1048576",
         "org.apache.kafka.common.errors.RecordTooLargeException",
     ),
     FailureCause(
@@ -73,8 +64,6 @@ CAUSES = (
             "already. Change the schema, or treat such records in the job before the sink: what "
             "is dropped there (table.exec.sink.not-null-enforcer) is not in the target."
         ),
-        "org.apache.flink.table.api.TableException: Column 'account_id' is NOT NULL, however, a "
-        "null value is being written into it.",
         "org.apache.flink.table.runtime.operators.sink.constraint.NotNullConstraint",
     ),
     FailureCause(
@@ -89,8 +78,6 @@ CAUSES = (
             "of them, so that they do not wait for each other's locks. See what the target itself "
             "is busy with: merges, compaction, connections of others."
         ),
-        "java.io.IOException: stream load error: tablet writer write failed, tablet_id=1539539, "
-        "err=-235",
         "https://github.com/DTStack/chunjun/issues/870",
     ),
     FailureCause(
@@ -104,8 +91,6 @@ CAUSES = (
             "elections of leaders, a rolling restart, a full disk. To live through these, raise "
             "delivery.timeout.ms."
         ),
-        "org.apache.kafka.common.errors.NotEnoughReplicasException: Messages are rejected since "
-        "there are fewer in-sync replicas than required.",
         "org.apache.kafka.common.errors.NotEnoughReplicasException",
     ),
     FailureCause(
@@ -122,9 +107,6 @@ CAUSES = (
             "state (give the sink another uid(), allow non-restored state): what it had not "
             "published yet is then to be written again from the source."
         ),
-        "java.io.FileNotFoundException: No such file or directory: s3://out/7/_part-2-1234_tmp_5f0c"
-        "\n\tat org.apache.flink.fs.s3.common.writer.S3RecoverableMultipartUploadFactory."
-        "recoverInProgressPart(S3RecoverableMultipartUploadFactory.java:97)",
         "https://docs.amazonaws.cn/en_us/managed-flink/latest/java/troubleshooting-s3sink.html",
         unreadable=True,
     ),

@@ -16,15 +16,12 @@ CAUSES = (
         r"|is not a parent ancestor of|[Ss]napshot (?:with id )?\d+ (?:does not exist or )?has expired",
         message("the position that a source restores is not kept any more"),
         message(
-            "What changed since that position cannot be read from there, at no attempt. Read that "
-            "source from its beginning: give it alone another uid() and allow non-restored state, so "
-            "that the other operators keep theirs; the sinks then get its records once more. Let the source "
-            "keep its log (binlog, WAL, oplog, archive logs, retention, snapshots of a table) for "
-            "longer than the longest stop, and send heartbeats where its tables seldom change."
+            "Read that source from its beginning: give it alone another uid() and allow "
+            "non-restored state, so that the other operators keep theirs; the sinks then get its "
+            "records once more. Let the source keep its log (binlog, WAL, oplog, archive logs, "
+            "retention, snapshots of a table) for longer than the longest stop, and send "
+            "heartbeats where its tables seldom change."
         ),
-        "io.debezium.DebeziumException: The connector is trying to read binlog starting at "
-        "SourceInfo [currentBinlogFilename=mysql-bin.003008], but this is no longer available on "
-        "the server. Reconfigure the connector to use a snapshot when needed.",
         "https://github.com/apache/flink-cdc/issues/442",
         unreadable=True,
     ),
@@ -39,8 +36,6 @@ CAUSES = (
             "job may see it. A topic that was made anew has none of the offsets that the job "
             "restores."
         ),
-        "org.apache.kafka.common.errors.UnknownTopicOrPartitionException: This server does not "
-        "host this topic-partition.",
         "org.apache.kafka.common.errors.UnknownTopicOrPartitionException",
     ),
     FailureCause(
@@ -53,8 +48,6 @@ CAUSES = (
             "job its own replication slot or subscription, and a range of server ids as wide as "
             "its parallelism. Do not drop a slot that is in use: its position goes with it."
         ),
-        "io.debezium.DebeziumException: A slave with the same server_uuid/server_id as this slave "
-        "has connected to the master",
         "https://github.com/apache/flink-cdc/issues/709",
     ),
     FailureCause(
@@ -68,8 +61,6 @@ CAUSES = (
             "need histories of their own. Else read that source from its beginning, "
             "with another uid()."
         ),
-        "org.apache.kafka.connect.errors.ConnectException: Encountered change event for table "
-        "test.src whose schema isn't known to this connector",
         "https://github.com/apache/flink-cdc/issues/1223",
     ),
 )

@@ -39,8 +39,6 @@ CAUSES = (
             "it holds (lsof): files of RocksDB (state.backend.rocksdb.files.open), or clients that "
             "the job opens for each record or each restart and never closes."
         ),
-        "org.rocksdb.RocksDBException: While open a file for random read: "
-        "/tmp/flink/db/000042.sst: Too many open files",
         "https://man7.org/linux/man-pages/man2/open.2.html",
     ),
     FailureCause(
@@ -52,7 +50,6 @@ CAUSES = (
             "system sets a disk to read-only after errors. Where it is a mount of the container, "
             "see whether it was meant to be writable."
         ),
-        "java.io.IOException: Input/output error",
         "https://man7.org/linux/man-pages/man3/errno.3.html",
     ),
     FailureCause(
@@ -71,7 +68,6 @@ CAUSES = (
             "directory (state.backend.rocksdb.localdir) and logs share it. Bound logs, and the "
             "pod's ephemeral storage with them."
         ),
-        "java.io.IOException: No space left on device",
         "java.io.FileOutputStream",
     ),
     FailureCause(
@@ -83,8 +79,6 @@ CAUSES = (
             "Raise the quota of the directory, or clean up what is not referred to any more: the "
             "storage page shows how much that is."
         ),
-        "org.apache.hadoop.hdfs.protocol.DSQuotaExceededException: The DiskSpace quota of /flink "
-        "is exceeded",
         "org.apache.hadoop.hdfs.server.namenode",
     ),
     FailureCause(
@@ -96,8 +90,6 @@ CAUSES = (
             "second for each shard of Kinesis, shared by all its readers. Add shards or capacity, "
             "read less often (shard.getrecords.intervalmillis), or use enhanced fan-out."
         ),
-        "com.amazonaws.services.kinesis.model.ProvisionedThroughputExceededException: Rate "
-        "exceeded for shard shardId-000000000000 in stream clicks under account 000000000000.",
         "https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetRecords.html",
     ),
     FailureCause(
@@ -112,8 +104,6 @@ CAUSES = (
             "Spread them over prefixes (s3.entropy.key), and let clients retry longer "
             "(fs.s3a.attempts.maximum, s3.retry-policy)."
         ),
-        "com.amazonaws.services.s3.model.AmazonS3Exception: Please reduce your request rate. "
-        "(Service: Amazon S3; Status Code: 503; Error Code: SlowDown)",
         "https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html",
     ),
     FailureCause(
@@ -125,7 +115,6 @@ CAUSES = (
             "batches, from fewer subtasks, with a cache or a limit in the job. Let the client wait "
             "and try again by itself: each failure that it passes on restarts the job."
         ),
-        "java.io.IOException: https://geo.example/v1/place answered HTTP 429 Too Many Requests",
         "https://www.rfc-editor.org/rfc/rfc6585#section-4",
     ),
     FailureCause(
@@ -138,8 +127,6 @@ CAUSES = (
             "system) above the subtasks and upload threads of a TaskManager. If that only delays "
             "it, look for streams that are not closed: a known bug of several releases."
         ),
-        "com.amazonaws.SdkClientException: Unable to execute HTTP request: Timeout waiting for "
-        "connection from pool",
         "com.amazonaws.http.AmazonHttpClient",
     ),
     FailureCause(
@@ -151,8 +138,6 @@ CAUSES = (
             "Compare the bucket's name, region and endpoint with what the job uses (s3.endpoint, "
             "fs.s3a.endpoint.region, s3.path.style.access)."
         ),
-        "com.amazonaws.services.s3.model.AmazonS3Exception: The specified bucket does not exist "
-        "(Service: Amazon S3; Status Code: 404; Error Code: NoSuchBucket)",
         "https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html",
     ),
     FailureCause(
@@ -164,11 +149,8 @@ CAUSES = (
         message("access to the storage is refused"),
         message(
             "See which identity the process uses (instance role, service account, keys) and "
-            "whether it may read, write, list and delete there; a token or key may have expired. "
-            "Retrying does not help."
+            "whether it may read, write, list and delete there; a token or key may have expired."
         ),
-        "com.amazonaws.services.s3.model.AmazonS3Exception: Access Denied (Service: Amazon S3; "
-        "Status Code: 403; Error Code: AccessDenied)",
         "https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html",
     ),
     FailureCause(
@@ -181,9 +163,6 @@ CAUSES = (
             "share the link, long pauses of the garbage collection. Fewer upload threads and "
             "smaller parts send each of them faster."
         ),
-        "com.amazonaws.services.s3.model.AmazonS3Exception: Your socket connection to the server "
-        "was not read from or written to within the timeout period. (Service: Amazon S3; Status "
-        "Code: 400; Error Code: RequestTimeout)",
         "https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html",
     ),
     FailureCause(
@@ -195,8 +174,6 @@ CAUSES = (
             "See why it is: after a restart it waits for blocks, with a full disk it stays. Name "
             "the name service and not one NameNode in the paths, so that clients fail over."
         ),
-        "org.apache.hadoop.hdfs.server.namenode.SafeModeException: Cannot create file /flink/chk-7."
-        " Name node is in safe mode.",
         "org.apache.hadoop.hdfs.server.namenode",
     ),
     FailureCause(
@@ -211,8 +188,6 @@ CAUSES = (
             "excluded. After a failure HDFS frees a file only some time later: a longer delay "
             "between restarts lets it."
         ),
-        "org.apache.hadoop.ipc.RemoteException(java.io.IOException): File /ck/chk-1/afc6 could "
-        "only be written to 0 of the 1 minReplication nodes.",
         "org.apache.hadoop.hdfs.server.blockmanagement.BlockManager",
     ),
     FailureCause(
@@ -229,8 +204,6 @@ CAUSES = (
             "by itself (security.kerberos.login.*, delegation tokens). A job that ran for days "
             "and fails then has mostly outlived its token."
         ),
-        "org.apache.hadoop.security.token.SecretManager$InvalidToken: token (HDFS_DELEGATION_TOKEN "
-        "token 17 for flink) can't be found in cache",
         "org.apache.hadoop.security",
     ),
     FailureCause(
@@ -243,8 +216,6 @@ CAUSES = (
             "why. If both live, look at what is between their hosts (policies, idle time-outs, "
             "lost packets), and at long garbage collections."
         ),
-        "org.apache.flink.runtime.io.network.netty.exception.LocalTransportException: "
-        "readAddress(..) failed: Connection timed out (connection to '10.0.0.2/10.0.0.2:40001')",
         "org.apache.flink.runtime.io.network.netty.exception.LocalTransportException",
     ),
     FailureCause(
@@ -268,7 +239,6 @@ CAUSES = (
             " ended the connection. Let the client retry by itself: each failure that it passes on "
             "restarts the job."
         ),
-        "java.io.IOException: Connection reset by peer: /10.11.12.13:5432",
         "java.net.SocketException",
     ),
 )

@@ -1,6 +1,7 @@
 """Why a job, or a process that it ran on, failed: an open table of declared causes. The first entry
 whose expression is found decides: from the particular to the general, families in the order of
-``CAUSES``. To add a cause: copy the nearest entry, give it an example and its source.
+``CAUSES``. To add a cause: copy the nearest entry, give it its source, and an example in
+``tests/diagnosis/failure_texts.py``.
 """
 
 import re

@@ -16,7 +16,6 @@ CAUSES = (
             "A job that was started from an older snapshot than the table's newest commit "
             "conflicts at each attempt: start it from its newest one."
         ),
-        "org.apache.iceberg.exceptions.CommitFailedException: Requirement failed: branch changed",
         "org.apache.iceberg.exceptions.CommitFailedException, "
         "org.apache.paimon.operation.FileStoreCommitImpl",
     ),
@@ -27,9 +26,8 @@ CAUSES = (
         message(
             "Let the job restart from its own newest checkpoint: it looks which commits the table "
             "has, and adds what is missing. Delete no file of that commit, and start no clean-up, "
-            "before its snapshots say so. See why the catalog did not answer."
+            "before its snapshots say so."
         ),
-        "org.apache.iceberg.exceptions.CommitStateUnknownException: Server error: 500",
         "https://github.com/apache/paimon/issues/8875",
     ),
     FailureCause(
@@ -44,8 +42,6 @@ CAUSES = (
             "start without the sink's state (another uid(), allow non-restored state); else it "
             "would be lost."
         ),
-        "org.apache.iceberg.exceptions.NotFoundException: Failed to open input stream for file: "
-        "hdfs://nn/lake/db/t/metadata/bac976d7-00000-0-12-00011.avro",
         "https://github.com/apache/iceberg/issues/4137",
         unreadable=True,
     ),
@@ -54,12 +50,9 @@ CAUSES = (
         r"while waiting for instant initialize",
         message("Hudi's sink waited for its coordinator in vain"),
         message(
-            "The coordinator begins the next instant when the one before it is committed. Look for "
-            "the checkpoint that did not complete, and for errors of the commit in the "
+            "Look for the checkpoint that did not complete, and for errors of the commit in the "
             "JobManager's log: they say why. A longer write.commit.ack.timeout only postpones it."
         ),
-        "org.apache.hudi.exception.HoodieException: Timeout(121000ms) while waiting for instant "
-        "initialize",
         "https://github.com/apache/hudi/issues/12820",
     ),
 )

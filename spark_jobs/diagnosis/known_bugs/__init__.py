@@ -1,9 +1,9 @@
-"""Known bugs of Flink and of what runs in it: one table, and what it says of a job.
+"""Known bugs of Flink and of what runs in it.
 
-To add one: an entry in the file of its area, with the releases of each branch and the addresses
-where that was read, a case in ``tests/diagnosis/known_bugs/cases.py`` (a job that it can hit, and
-near-misses), then ``manage.py translations lib`` and ``manage.py generate_docs``. Leave out what no
-source proves.
+To add one: an entry in the file of its area, with the releases of each branch and its sources; a
+case in ``tests/diagnosis/known_bugs/cases.py`` (a job that it can hit, near misses by release and
+by configuration); then ``manage.py translations lib`` and ``manage.py generate_docs``. Leave out
+what no source proves.
 
 Looked for and left out, since no public source proves which releases have them, or none was
 released with them: FLINK-26985, 35857, 37021, 37367, 38909, 39210, 39482, 40379, 40387,

@@ -1,4 +1,4 @@
-"""What a known bug is, and what can be said of it about one job and beside one finding."""
+"""What a known bug is, whether it can hit a job, and whether it explains a finding."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,9 +14,7 @@ Shown = Literal["shows", "may_explain"]
 
 @dataclass(frozen=True)
 class Seen:
-    """A finding as symptoms are held against it. ``exceptions``: stack traces of the job's failures
-    while the finding was open.
-    """
+    """A finding. ``exceptions``: stack traces of the job's failures while it was open."""
 
     rule: str
     confidence: str = "high"
@@ -25,13 +23,9 @@ class Seen:
 
 @dataclass(frozen=True)
 class Symptom:
-    """What is found where the bug hit: a finding of one of ``rules``, and ``exception`` in a failure
-    of the job, where given.
-
-    ``proves``: what the finding says together with the release. ``alone``: nothing else is known to
-    look like this, whatever of the configuration is not known. ``with_conditions``: neither is
-    there anything where all conditions hold. ``nothing``: others look alike, the bug only may
-    explain it.
+    """A finding of one of ``rules``, and ``exception`` in a failure of the job, if given. Together
+    with the release, it ``proves`` the bug: ``alone``, since nothing else is known to look like
+    this; ``with_conditions``, if all conditions are known to hold; or ``nothing``.
     """
 
     rules: tuple[str, ...]
@@ -46,9 +40,8 @@ class Symptom:
 
 @dataclass(frozen=True)
 class KnownBug:
-    """``effect``: what happens to a job that it hits, in a sentence. ``meanwhile``: what helps
-    without an upgrade, "" for nothing. ``conditions``: all have to hold. ``sources``: where releases,
-    conditions and effect were read.
+    """``effect``: what happens to a job that it hits. ``meanwhile``: what helps without an upgrade,
+    if anything. ``conditions``: all have to hold. ``sources``: of releases, conditions and effect.
     """
 
     issue: str
@@ -84,7 +77,7 @@ class KnownBug:
         return "can_hit" if affected == "yes" and None not in answers else "unknown"
 
     def not_known(self, facts: JobFacts) -> list[str]:
-        """What would have to be known of the job to tell whether the bug can hit it."""
+        """What is missing to tell whether the bug can hit the job."""
         version = [message("the release of Flink")]
         return [
             *(version if self.releases.affect(facts.flink_version) == "unknown" else ()),
@@ -92,9 +85,7 @@ class KnownBug:
         ]
 
     def explains(self, facts: JobFacts, seen: Seen) -> Shown | None:
-        """What it says of a finding: nothing unless the release is known to have the bug and no
-        condition is known to fail.
-        """
+        """None unless the release is known to have the bug and no condition is known to fail."""
         exposure = self.exposure(facts)
         if (
             self.symptom is None
@@ -112,5 +103,5 @@ class KnownBug:
 def explaining(
     bugs: Iterable[KnownBug], facts: JobFacts, seen: Seen
 ) -> list[tuple[KnownBug, Shown]]:
-    found = [(bug, shown) for bug in bugs if (shown := bug.explains(facts, seen))]
-    return sorted(found, key=lambda pair: pair[1] != "shows")
+    explanations = [(bug, shown) for bug in bugs if (shown := bug.explains(facts, seen))]
+    return sorted(explanations, key=lambda pair: pair[1] != "shows")

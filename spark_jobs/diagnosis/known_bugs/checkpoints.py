@@ -7,19 +7,11 @@ from spark_jobs.diagnosis.known_bugs.conditions import (
     INCREMENTAL_ROCKSDB,
     UNALIGNED,
     checkpointing,
+    is_true,
     setting,
 )
 from spark_jobs.diagnosis.known_bugs.releases import Releases
-from spark_jobs.diagnosis.known_bugs.sources import (
-    NOTES_1_12_2,
-    NOTES_1_15_4,
-    NOTES_1_16_2,
-    NOTES_1_16_3,
-    NOTES_1_17_2,
-    NOTES_1_19_1,
-    commit,
-    pull,
-)
+from spark_jobs.diagnosis.known_bugs.sources import commit, notes, pull
 
 _LOST_FILE = Symptom(("restore.missing_file", "storage.missing_reference"))
 _LEFT_FILES = Symptom(("storage.orphans",))
@@ -46,7 +38,7 @@ BUGS = (
             "deleted."
         ),
         Releases(("1.12.0",), ("1.15.4", "1.16.2", "1.17.0")),
-        (*NOTES_1_15_4, *NOTES_1_16_2, *commit("7326addbb3f")),
+        notes("1.15.4", "1.16.2") + commit("7326addbb3f"),
         (INCREMENTAL_ROCKSDB,),
         message("Until then delete what an audit of the storage proves to be unreferenced."),
         _LEFT_FILES,
@@ -58,7 +50,7 @@ BUGS = (
             "still need is deleted by mistake."
         ),
         Releases(("1.15.0",), ("1.16.3", "1.17.2", "1.18.0")),
-        (*NOTES_1_16_3, *NOTES_1_17_2, *commit("6dcb10abf31")),
+        notes("1.16.3", "1.17.2") + commit("6dcb10abf31"),
         (
             INCREMENTAL_ROCKSDB,
             checkpointing(
@@ -77,7 +69,7 @@ BUGS = (
             "checkpoint refers to its files."
         ),
         Releases(("1.12.0",), ("1.12.2", "1.13.0")),
-        (*NOTES_1_12_2, *pull(14987)),
+        notes("1.12.2") + pull(14987),
         (
             INCREMENTAL_ROCKSDB,
             setting(
@@ -103,7 +95,7 @@ BUGS = (
             setting(
                 message("merged checkpoint files"),
                 ("execution.checkpointing.file-merging.enabled",),
-                lambda value: value == "true",
+                is_true,
             ),
         ),
         message("Until then delete what an audit of the storage proves to be unreferenced."),
@@ -124,11 +116,7 @@ BUGS = (
         "FLINK-20654",
         message("Records can be damaged when a job restores from an unaligned checkpoint."),
         Releases(("1.12.0",), ("1.12.3", "1.13.0")),
-        (
-            *NOTES_1_12_2,
-            "https://flink.apache.org/news/2021/04/29/release-1.12.3.html",
-            *pull(14797),
-        ),
+        notes("1.12.2", "1.12.3") + pull(14797),
         (UNALIGNED,),
         message("Until then use aligned checkpoints."),
     ),
@@ -139,7 +127,7 @@ BUGS = (
             "tolerable failures, so the job keeps running without checkpoints and does not fail."
         ),
         Releases(("1.12.0",), ("1.12.2", "1.13.0")),
-        (*NOTES_1_12_2, *commit("c7ed2e818a4")),
+        notes("1.12.2") + commit("c7ed2e818a4"),
         (
             checkpointing(
                 message("no tolerable failed checkpoint"),
@@ -155,7 +143,7 @@ BUGS = (
             "that loses power then can leave incomplete files."
         ),
         Releases(("1.19.0",), ("1.19.1", "1.20.0")),
-        (*NOTES_1_19_1, *commit("80af4d50231")),
+        notes("1.19.1") + commit("80af4d50231"),
         (
             setting(
                 message("checkpoints on a local or mounted file system"),

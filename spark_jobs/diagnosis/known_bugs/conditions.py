@@ -1,8 +1,6 @@
-"""What has to be so for a bug to be able to hit a job: each is held against what is known of the
-job, and is unknown if that does not say.
-"""
+"""Conditions under which a bug can hit a job."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,10 +37,8 @@ def setting(
     *,
     in_code: bool = True,
 ) -> Condition:
-    """The first of ``keys`` that the cluster's configuration has is accepted, in small letters.
-
-    One that is not there has its ``default``, unless jobs may set it in their code, too
-    (``in_code``): that is not in the configuration, so it is unknown.
+    """The first of ``keys`` that the cluster's configuration has is accepted, in small letters. Else
+    its ``default``; but if jobs may also set it in their code (``in_code``), it is unknown.
     """
 
     def holds(facts: JobFacts) -> bool | None:
@@ -84,22 +80,24 @@ def in_code(text: str) -> Condition:
 
 
 def all_of(text: str, *conditions: Condition) -> Condition:
-    def holds(facts: JobFacts) -> bool | None:
-        answers = {condition.holds(facts) for condition in conditions}
-        return False if False in answers else None if None in answers else True
-
-    return Condition(text, holds)
+    return _joined(text, conditions, decided_by=False)
 
 
 def any_of(text: str, *conditions: Condition) -> Condition:
+    return _joined(text, conditions, decided_by=True)
+
+
+def _joined(text: str, conditions: Sequence[Condition], *, decided_by: bool) -> Condition:
     def holds(facts: JobFacts) -> bool | None:
         answers = {condition.holds(facts) for condition in conditions}
-        return True if True in answers else None if None in answers else False
+        if decided_by in answers:
+            return decided_by
+        return None if None in answers else not decided_by
 
     return Condition(text, holds)
 
 
-def _is_true(value: str) -> bool:
+def is_true(value: str) -> bool:
     return value == "true"
 
 
@@ -121,31 +119,27 @@ INCREMENTAL_ROCKSDB = all_of(
     setting(
         message("incremental checkpoints"),
         ("execution.checkpointing.incremental", "state.backend.incremental"),
-        _is_true,
+        is_true,
     ),
 )
 UNALIGNED = checkpointing(message("unaligned checkpoints"), "unaligned", bool)
 SINK_WITH_COMMITTER = planned(message("a sink with a committer"), "Committer")
-HIGH_AVAILABILITY = setting(
-    message("high availability"),
-    ("high-availability.type", "high-availability"),
-    lambda value: value not in ("", "none"),
-    "none",
-    in_code=False,
+
+
+def _high_availability(text: str, accepts: Callable[[str], bool]) -> Condition:
+    keys = ("high-availability.type", "high-availability")
+    return setting(text, keys, accepts, "none", in_code=False)
+
+
+HIGH_AVAILABILITY = _high_availability(
+    message("high availability"), lambda value: value not in ("", "none")
 )
-ZOOKEEPER = setting(
-    message("high availability by ZooKeeper"),
-    ("high-availability.type", "high-availability"),
-    lambda value: value == "zookeeper",
-    "none",
-    in_code=False,
+ZOOKEEPER = _high_availability(
+    message("high availability by ZooKeeper"), lambda value: value == "zookeeper"
 )
-KUBERNETES = setting(
+KUBERNETES = _high_availability(
     message("high availability by Kubernetes"),
-    ("high-availability.type", "high-availability"),
     lambda value: value == "kubernetes" or "kuberneteshaservicesfactory" in value,
-    "none",
-    in_code=False,
 )
 ADAPTIVE = any_of(
     message("the adaptive scheduler"),
@@ -154,12 +148,12 @@ ADAPTIVE = any_of(
 )
 WATERMARK_ALIGNMENT = in_code(message("watermark alignment, which jobs set in their code"))
 COMPRESSED = setting(
-    message("compressed snapshots"), ("execution.checkpointing.snapshot-compression",), _is_true
+    message("compressed snapshots"), ("execution.checkpointing.snapshot-compression",), is_true
 )
 LOCAL_RECOVERY = setting(
     message("local recovery"),
     ("execution.state-recovery.from-local", "state.backend.local-recovery"),
-    _is_true,
+    is_true,
     "false",
     in_code=False,
 )

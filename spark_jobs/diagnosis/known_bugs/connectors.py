@@ -8,11 +8,12 @@ from spark_jobs.diagnosis.known_bugs.conditions import (
     UNALIGNED,
     Condition,
     JobFacts,
+    is_true,
     planned,
     setting,
 )
 from spark_jobs.diagnosis.known_bugs.releases import Releases
-from spark_jobs.diagnosis.known_bugs.sources import NOTES_1_15_1, commit, pull
+from spark_jobs.diagnosis.known_bugs.sources import commit, notes, pull
 
 
 def _has_one_phase_aggregation(facts: JobFacts) -> bool | None:
@@ -22,10 +23,9 @@ def _has_one_phase_aggregation(facts: JobFacts) -> bool | None:
     if facts.vertices is None:
         return None
     two_phases = ("LocalGroupAggregate", "GlobalGroupAggregate", "IncrementalGroupAggregate")
-    names = facts.vertices
     return any(
         name.count("GroupAggregate") > sum(name.count(other) for other in two_phases)
-        for name in names
+        for name in facts.vertices
     )
 
 
@@ -44,7 +44,7 @@ BUGS = (
             "consumer lag looks as if nothing was read."
         ),
         Releases(("1.15.0",), ("1.15.1",)),
-        (*NOTES_1_15_1, *commit("189f88485d7")),
+        notes("1.15.1") + commit("189f88485d7"),
         (Condition(message("a Kafka source"), _reads_kafka),),
         message("Nothing is lost: the job restores offsets from its own checkpoints."),
     ),
@@ -61,7 +61,7 @@ BUGS = (
             setting(
                 message("mini-batches"),
                 ("table.exec.mini-batch.enabled",),
-                lambda value: value == "true",
+                is_true,
             ),
         ),
         message("Until then switch off table.exec.mini-batch.enabled."),

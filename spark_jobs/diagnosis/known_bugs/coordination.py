@@ -10,15 +10,7 @@ from spark_jobs.diagnosis.known_bugs.conditions import (
     checkpointing,
 )
 from spark_jobs.diagnosis.known_bugs.releases import Releases
-from spark_jobs.diagnosis.known_bugs.sources import (
-    NOTES_1_13_6,
-    NOTES_1_14_3,
-    NOTES_1_15_3,
-    NOTES_1_15_4,
-    NOTES_1_16_1,
-    commit,
-    pull,
-)
+from spark_jobs.diagnosis.known_bugs.sources import commit, notes, pull
 
 BUGS = (
     KnownBug(
@@ -39,7 +31,7 @@ BUGS = (
             "a checkpoint that its ConfigMap still refers to: the job does not recover."
         ),
         Releases(("1.15.0",), ("1.15.3", "1.16.0")),
-        (*NOTES_1_15_3, *commit("aae96d0c9d1")),
+        notes("1.15.3") + commit("aae96d0c9d1"),
         (KUBERNETES,),
         message("Retain checkpoints, so that one can be started from by hand."),
     ),
@@ -50,7 +42,7 @@ BUGS = (
             "ZooKeeper still refers to: the job does not recover."
         ),
         Releases(("1.12.5", "1.13.1", "1.14.0"), ("1.13.6", "1.14.3", "1.15.0")),
-        (*NOTES_1_13_6, *NOTES_1_14_3, *commit("b5c49ef484", "3d7ad08ea24")),
+        notes("1.13.6", "1.14.3") + commit("b5c49ef484", "3d7ad08ea24"),
         (ZOOKEEPER,),
         message("Retain checkpoints, so that one can be started from by hand."),
     ),
@@ -58,7 +50,7 @@ BUGS = (
         "FLINK-29234",
         message("A JobManager can hang for ever when a job ends while it becomes the leader."),
         Releases(("1.15.0",), ("1.15.4", "1.16.1", "1.17.0")),
-        (*NOTES_1_15_4, *NOTES_1_16_1, *commit("d745f5b3f7a")),
+        notes("1.15.4", "1.16.1") + commit("d745f5b3f7a"),
         (HIGH_AVAILABILITY,),
         message("Restart the JobManager."),
     ),
@@ -69,7 +61,7 @@ BUGS = (
             "lowered the parallelism of a job."
         ),
         Releases(("1.16.0",), ("1.16.1", "1.17.0")),
-        (*NOTES_1_16_1, *commit("f11c322467a")),
+        notes("1.16.1") + commit("f11c322467a"),
         (ADAPTIVE,),
     ),
     KnownBug(

@@ -1,8 +1,6 @@
-"""Which releases of Flink have a bug, as data and one comparison.
-
-What a release lists as fixed is in all later ones of its branch, and in all branches after the
-newest one that has the fix. A vendor's release (``1.17.1-stream1``) or a snapshot may have what the
-release that it is named after has not: such a text is never taken for affected.
+"""Which releases of Flink have a bug. A fix is in all later releases of its branch, and in all
+branches after the newest one that has it. A vendor's release (``1.17.1-stream1``) or a snapshot may
+have more fixes than the release that it is named after: it never counts as affected.
 """
 
 from collections.abc import Mapping
@@ -33,18 +31,15 @@ NEWEST_EXAMINED: Mapping[Numbers, int] = {
     (2, 2): 1,
     (2, 3): 0,
 }
-"""Branch → last patch whose content was looked at. Later ones are unknown, unless an earlier one has
-the fix.
+"""Branch → last patch that was examined. Later ones are unknown, unless an earlier one has the fix.
 """
 
 
 @dataclass(frozen=True)
 class Releases:
-    """``since``: of each branch that got the bug in a patch the first release with it; the last of
-    them stands for all later branches. ``fixed``: of each branch that got the fix the first release
-    with it, likewise; empty while nobody has fixed it.
-
-    ``is_introduced``: releases before ``since`` are known to be free of it, otherwise nobody looked.
+    """``since``: the first release with the bug in each branch that got it in a patch; the last one
+    stands for all later branches. ``fixed``: likewise the first releases with the fix, empty if
+    there is none. ``is_introduced``: releases before ``since`` are known to be free of it.
     """
 
     since: tuple[str, ...]
@@ -53,10 +48,7 @@ class Releases:
 
     @lru_cache(maxsize=10_000)  # noqa: B019  # the table lives as long as the process
     def affect(self, flink_version: str | None) -> Affected:
-        """Whether the release that calls itself ``flink_version`` has the bug.
-
-        ``1.13`` without a patch is what all patches of 1.13 are, else unknown.
-        """
+        """Whether this release has the bug; ``1.13`` if all or no patches of 1.13 have it."""
         named = named_release(flink_version)
         if named is None:
             return "unknown"
@@ -97,13 +89,13 @@ class Releases:
 
 
 def is_before(flink_version: str | None, release: str) -> bool:
-    """Whether it calls itself an earlier release than ``release``, or says nothing to compare."""
+    """Whether it is an earlier release than ``release``, or not known."""
     named = named_release(flink_version)
     return named is None or named[0] < _numbers(release)
 
 
 def _is_reached(release: Numbers, firsts: tuple[str, ...]) -> bool:
-    """Whether it is one of ``firsts`` or comes after that of its branch, else after all."""
+    """Whether it is not before the one of ``firsts`` in its branch, else not before any."""
     known = [_numbers(first) for first in firsts]
     own = [first for first in known if first[:2] == release[:2]]
     return release >= max(own or known)

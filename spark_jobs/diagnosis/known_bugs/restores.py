@@ -11,20 +11,11 @@ from spark_jobs.diagnosis.known_bugs.conditions import (
     SINK_WITH_COMMITTER,
     UNALIGNED,
     Condition,
+    is_true,
     setting,
 )
 from spark_jobs.diagnosis.known_bugs.releases import Releases
-from spark_jobs.diagnosis.known_bugs.sources import (
-    NOTES_1_13_2,
-    NOTES_1_13_6,
-    NOTES_1_14_3,
-    NOTES_1_16_2,
-    NOTES_1_17_1,
-    NOTES_1_18_1,
-    NOTES_1_19_1,
-    commit,
-    pull,
-)
+from spark_jobs.diagnosis.known_bugs.sources import commit, notes, pull
 
 _USE_SAVEPOINT = message("Until then change the parallelism by a savepoint, not by a checkpoint.")
 _RESTARTS = ("restart.loop",)
@@ -38,7 +29,7 @@ BUGS = (
             "ways."
         ),
         Releases(("1.13.0",), ("1.13.2", "1.14.0")),
-        (*NOTES_1_13_2, *pull(16019)),
+        notes("1.13.2") + pull(16019),
         (UNALIGNED,),
         _USE_SAVEPOINT,
     ),
@@ -49,7 +40,7 @@ BUGS = (
             "an ArrayIndexOutOfBoundsException where an operator between others has no state."
         ),
         Releases(("1.16.0",), ("1.16.2", "1.17.1", "1.18.0")),
-        (*NOTES_1_16_2, *NOTES_1_17_1, *pull(22584, 22594, 22595)),
+        notes("1.16.2", "1.17.1") + pull(22584, 22594, 22595),
         (UNALIGNED,),
         _USE_SAVEPOINT,
         Symptom(_RESTARTS, "ArrayIndexOutOfBoundsException"),
@@ -61,7 +52,7 @@ BUGS = (
             "the parallelism of a vertex before it changes."
         ),
         Releases(("1.19.0",), ("1.19.1", "1.20.0")),
-        (*NOTES_1_19_1, *pull(24857)),
+        notes("1.19.1") + pull(24857),
         (
             UNALIGNED,
             Condition(
@@ -136,7 +127,7 @@ BUGS = (
             "of it is empty: state is lost."
         ),
         Releases(("1.18.0",), ("1.19.0",), is_introduced=True),
-        (*NOTES_1_18_1, *commit("d04d727958b", "b7c314b46ac")),
+        notes("1.18.1") + commit("d04d727958b", "b7c314b46ac"),
         (COMPRESSED,),
         message("Until then do not compress snapshots."),
     ),
@@ -147,7 +138,7 @@ BUGS = (
             "RocksDB are on different volumes."
         ),
         Releases(("1.12.5", "1.13.0", "1.14.0"), ("1.13.6", "1.14.3", "1.15.0")),
-        (*NOTES_1_13_6, *NOTES_1_14_3, *pull(18222)),
+        notes("1.13.6", "1.14.3") + pull(18222),
         (ROCKSDB, LOCAL_RECOVERY),
         message("Until then put both on one volume."),
     ),
@@ -178,7 +169,7 @@ BUGS = (
                     "execution.state-recovery.ignore-unclaimed-state",
                     "execution.savepoint.ignore-unclaimed-state",
                 ),
-                lambda value: value == "true",
+                is_true,
             ),
         ),
         message("Until then start the changed job from a savepoint."),

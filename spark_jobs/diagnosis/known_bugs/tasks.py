@@ -8,27 +8,16 @@ from spark_jobs.diagnosis.known_bugs.conditions import (
     WATERMARK_ALIGNMENT,
     any_of,
     in_code,
+    is_true,
     setting,
 )
 from spark_jobs.diagnosis.known_bugs.releases import Releases
-from spark_jobs.diagnosis.known_bugs.sources import (
-    NOTES_1_12_5,
-    NOTES_1_13_2,
-    NOTES_1_15_3,
-    NOTES_1_15_4,
-    NOTES_1_16_1,
-    NOTES_1_16_2,
-    NOTES_1_16_3,
-    NOTES_1_17_1,
-    NOTES_1_17_2,
-    commit,
-    pull,
-)
+from spark_jobs.diagnosis.known_bugs.sources import commit, notes, pull
 
 _STALLED = Symptom(("watermark.stalled",))
 _MEMORY = Symptom(("memory.step_after_restart",))
 _NO_ALIGNMENT = message("Until then do without watermark alignment.")
-_TICKERS = (
+TICKERS = (
     "block-cache-hit",
     "block-cache-miss",
     "bloom-filter-useful",
@@ -48,7 +37,7 @@ BUGS = (
         "FLINK-32414",
         message("With watermark alignment the job stops for ever where a source has no split."),
         Releases(("1.15.0",), ("1.16.3", "1.17.2", "1.18.0"), is_introduced=True),
-        (*NOTES_1_16_3, *NOTES_1_17_2, *pull(22847), *commit("40dc2b48f0e")),
+        notes("1.16.3", "1.17.2") + pull(22847) + commit("40dc2b48f0e"),
         (WATERMARK_ALIGNMENT,),
         _NO_ALIGNMENT,
         _STALLED,
@@ -57,7 +46,7 @@ BUGS = (
         "FLINK-32496",
         message("With watermark alignment sources wait for ever for one that is idle."),
         Releases(("1.16.0",), ("1.16.3", "1.17.2", "1.18.0")),
-        (*NOTES_1_16_3, *NOTES_1_17_2, *pull(22968, 22969)),
+        notes("1.16.3", "1.17.2") + pull(22968, 22969),
         (WATERMARK_ALIGNMENT,),
         _NO_ALIGNMENT,
         _STALLED,
@@ -90,7 +79,7 @@ BUGS = (
             "and they come late."
         ),
         Releases(("1.15.0",), ("1.15.3", "1.16.0")),
-        (*NOTES_1_15_3, *commit("d62df6899a1")),
+        notes("1.15.3") + commit("d62df6899a1"),
         (
             any_of(
                 message("an idleness time-out, which jobs also set in their code"),
@@ -110,7 +99,7 @@ BUGS = (
             "for ever."
         ),
         Releases(("1.16.0",), ("1.16.1", "1.17.0")),
-        (*NOTES_1_16_1, *commit("875f27ef38a")),
+        notes("1.16.1") + commit("875f27ef38a"),
     ),
     KnownBug(
         "FLINK-31293",
@@ -119,7 +108,7 @@ BUGS = (
             "wait for ever."
         ),
         Releases(("1.16.0",), ("1.16.2", "1.17.1", "1.18.0")),
-        (*NOTES_1_16_2, *NOTES_1_17_1, *commit("fb6caee1371")),
+        notes("1.16.2", "1.17.1") + commit("fb6caee1371"),
         (
             setting(
                 message("overdraft buffers"),
@@ -138,7 +127,7 @@ BUGS = (
             "buffers."
         ),
         Releases(("1.11.0",), ("1.11.4", "1.12.5", "1.13.2", "1.14.0")),
-        (*NOTES_1_12_5, *NOTES_1_13_2, *commit("903de19442b")),
+        notes("1.12.5", "1.13.2") + commit("903de19442b"),
         (UNALIGNED,),
         message("Until then use aligned checkpoints."),
     ),
@@ -149,7 +138,7 @@ BUGS = (
             "connection and cannot request its partitions."
         ),
         Releases(("1.15.0",), ("1.15.4", "1.16.1", "1.17.0")),
-        (*NOTES_1_15_4, *NOTES_1_16_1, *commit("e7854193816")),
+        notes("1.15.4", "1.16.1") + commit("e7854193816"),
         symptom=Symptom(("restart.loop",), "Sending the partition request to"),
     ),
     KnownBug(
@@ -191,9 +180,9 @@ BUGS = (
                     setting(
                         "",
                         (f"state.backend.rocksdb.metrics.{ticker}",),
-                        lambda value: value == "true",
+                        is_true,
                     )
-                    for ticker in _TICKERS
+                    for ticker in TICKERS
                 ),
             ),
         ),

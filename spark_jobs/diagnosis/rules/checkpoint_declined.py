@@ -1,6 +1,5 @@
-"""A task refused or failed its part of a checkpoint: which, where and why. Not counted: refusals
-before the start (outcome ``preflight``) and checkpoints dropped by a cancel or stop (``aborted``)
-or with a failed task (``failed``).
+"""Not counted: refusals before the start (outcome ``preflight``), and checkpoints dropped by a
+cancel or stop (``aborted``) or with a failed task (``failed``).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,16 +13,13 @@ from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related
 from spark_jobs.diagnosis.losses import (
     HOLD_S,
     Losses,
-    consequence,
     counted,
-    ids,
-    loss_evidence,
+    loss_finding,
     loss_thresholds,
     losses,
-    severity_of,
 )
-from spark_jobs.diagnosis.rule import job_finding, rule
-from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.stack_traces import condensed, without_middle
 from spark_jobs.diagnosis.statistics import counts_of, largest_group
 
@@ -42,45 +38,35 @@ EXCEPTION_CHARS, FIRST_LINE_CHARS = 500, 300
     thresholds=loss_thresholds(RULE),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    losses_by_decline = losses(window, "declined", limits[f"{RULE}.look_back_s"])
-    if losses_by_decline is None:
+    declined = losses(window, "declined", limits[f"{RULE}.look_back_s"])
+    if declined is None:
         return
     declines = [
         {"checkpoint_id": sample.checkpoint_id, **decline}
-        for sample in losses_by_decline.lost
+        for sample in declined.lost
         for decline in sample.declines
     ]
-    newest = losses_by_decline.newest
-    words = words_of(newest.reason)
-    thrown = cause_of(_exception(losses_by_decline))
-    harmless = all(words_of(sample.reason).harmless for sample in losses_by_decline.lost)
-    yield job_finding(
+    words, exception = words_of(declined.newest.reason), _exception(declined)
+    thrown = cause_of(exception)
+    yield loss_finding(
         window,
         RULE,
-        "info" if harmless else severity_of(losses_by_decline, RULE, limits),
-        "high" if declines else "medium",
+        declined,
+        limits,
+        is_harmless=all(words_of(sample.reason).harmless for sample in declined.lost),
+        confidence="high" if declines else "medium",
         title=message(
             "{counted:text} declined{by_whom:text}",
-            counted=counted(losses_by_decline.lost),
+            counted=counted(declined.lost),
             by_whom=_by_whom(declines),
         ),
-        cause=_cause(words, _exception(losses_by_decline)),
-        next_step=message(
-            "{next_step:text} {consequence:text}",
-            next_step=thrown.next_step if thrown else words.next_step,
-            consequence=consequence(losses_by_decline),
-        ),
-        seen_at_ms=newest.ended_ms,
-        began_at_ms=losses_by_decline.first_ended_ms,
-        evidence=(
-            *loss_evidence(losses_by_decline, RULE, limits, message("declined checkpoints")),
-            *_who(losses_by_decline, declines),
-        ),
+        cause=_cause(words, exception),
+        next_step=thrown.next_step if thrown else words.next_step,
+        counted_as=message("declined checkpoints"),
+        evidence=_who(declined.newest, declines, exception),
         related=_hosts(declines),
         data={
-            "checkpoints": ids(losses_by_decline.lost),
-            "newest": newest.checkpoint_id,
-            "reason": newest.reason,
+            "reason": declined.newest.reason,
             "cause": code_of(thrown),
             "declines": declines[-DECLINES_SHOWN:],
         },
@@ -137,24 +123,14 @@ def _cause(words: ReasonWords, exception: str | None) -> str:
     )
 
 
-def _who(lost_checkpoints: Losses, declines: list[dict[str, Any]]) -> Iterator[Evidence]:
-    newest, at_ms = lost_checkpoints.newest, lost_checkpoints.newest.ended_ms
+def _who(
+    newest: CheckpointSample, declines: list[dict[str, Any]], exception: str | None
+) -> Iterator[Evidence]:
     if declines:
         last = declines[-1]
-        note = (
-            message(
-                "{name_of:text}, attempt {last:name}",
-                name_of=name_of(newest),
-                last=str(last["attempt"]),
-            )
-            if last.get("attempt") is not None
-            else name_of(newest)
-        )
-        yield Evidence(message("declined by"), _task(last), at_ms=at_ms, note=note)
+        yield Evidence(message("declined by"), _task(last), note=name_of(newest))
         if last.get("host"):
-            yield Evidence(
-                message("host"), last["host"], at_ms=at_ms, note=last.get("container") or ""
-            )
+            yield Evidence(message("host"), last["host"], note=last.get("container") or "")
     for part in () if declines else newest.not_acknowledged[:VERTICES_SHOWN]:
         # REST does not say who declined; a subtask that had acknowledged did not.
         name = brief(part.get("vertex_name") or part.get("vertex_id") or message("unnamed tasks"))
@@ -170,16 +146,14 @@ def _who(lost_checkpoints: Losses, declines: list[dict[str, Any]]) -> Iterator[E
             message("not acknowledged by {name:name}", name=name),
             part.get("count"),
             "count",
-            at_ms=at_ms,
             note=note,
         )
     if newest.reason:
-        yield Evidence(message("reason"), newest.reason, at_ms=at_ms, note=newest.reason_text or "")
-    exception = _exception(lost_checkpoints)
+        yield Evidence(message("reason"), newest.reason, note=newest.reason_text or "")
     if exception:
-        yield Evidence(message("exception"), condensed(exception, EXCEPTION_CHARS), at_ms=at_ms)
+        yield Evidence(message("exception"), condensed(exception, EXCEPTION_CHARS))
     if declines and declines[-1].get("log_line"):
-        yield Evidence(message("log line"), declines[-1]["log_line"], at_ms=at_ms)
+        yield Evidence(message("log line"), declines[-1]["log_line"])
 
 
 def _hosts(declines: Iterable[Mapping[str, Any]]) -> Iterator[Related]:

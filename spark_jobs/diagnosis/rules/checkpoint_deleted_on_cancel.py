@@ -38,46 +38,31 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         raise NotJudged(
             message("whether its checkpoints are retained when it is cancelled has not been seen")
         )
-    saved = [
-        checkpoint
-        for checkpoint in window.checkpoints
-        if checkpoint.is_savepoint and checkpoint.outcome == "completed"
-    ]
-    age_ms = window.at_ms - max(sample.ended_ms for sample in saved) if saved else None
+    saved_ms = max(
+        (
+            sample.ended_ms
+            for sample in window.checkpoints
+            if sample.is_savepoint and sample.outcome == "completed"
+        ),
+        default=None,
+    )
+    age_ms = None if saved_ms is None else window.at_ms - saved_ms
     if config.retained_on_cancellation or (
         age_ms is not None and age_ms <= limits[SAVEPOINT] * 1000
     ):
         return
-    size = next(
-        (
-            checkpoint.state_bytes
-            for checkpoint in reversed(window.checkpoints)
-            if checkpoint.outcome == "completed" and checkpoint.state_bytes
-        ),
-        None,
-    )
     evidence = [
         Evidence(
             message("when cancelled"),
             message("checkpoints are deleted"),
-            at_ms=window.at_ms,
             note="DELETE_ON_CANCELLATION",
         )
     ]
     if age_ms is not None:
         evidence.append(
             limits.compared(
-                message("age of the newest savepoint"),
-                age_ms / 1000,
-                "s",
-                ">",
-                SAVEPOINT,
-                window.at_ms,
+                message("age of the newest savepoint"), age_ms / 1000, SAVEPOINT, comparison=">"
             )
-        )
-    if size:
-        evidence.append(
-            Evidence(message("state of the newest checkpoint"), size, "bytes", at_ms=window.at_ms)
         )
     yield job_finding(
         window,
@@ -99,7 +84,5 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             "RETAIN_ON_CANCELLATION, and remove checkpoints of ended jobs with a clean-up "
             "plan. Until then, end it only by stop with savepoint."
         ),
-        seen_at_ms=window.at_ms,
         evidence=evidence,
-        data={"savepoint_age_ms": age_ms, "state_bytes": size},
     )

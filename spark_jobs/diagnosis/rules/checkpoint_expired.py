@@ -14,19 +14,20 @@ from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Limits,
 from spark_jobs.diagnosis.losses import (
     HOLD_S,
     Losses,
-    consequence,
     counted,
-    ids,
-    loss_evidence,
+    loss_finding,
     loss_thresholds,
     losses,
-    severity_of,
 )
 from spark_jobs.diagnosis.phases import BARRIER_PHASES, PHASES, WORDS, with_sync_timeout
-from spark_jobs.diagnosis.rule import job_finding, rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.topology import Topology
 
+RULE = "checkpoint.expired"
+HOSTS_SHOWN = 50
+WRITING = ("checkpoint_sync_done", "checkpoint_async_started")
+"""Only in DEBUG logs of TaskManagers."""
 HUNG_AT_MOST = 4
 """With more missing subtasks, none is the one that the others wait for."""
 HUNG_TIMES = 2
@@ -34,6 +35,8 @@ HUNG_TIMES = 2
 
 Subtask = tuple[str, int]
 """Name of the vertex, and index."""
+Missing = tuple[str, int, Mapping[str, Any]]
+"""A vertex, how many of its subtasks had not acknowledged, and what was reported of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +61,8 @@ def progress_of(expired: Sequence[CheckpointSample]) -> Progress:
     """``expired``: oldest first, at least one. Describes the newest one that all subtasks
     acknowledged late, else the newest, whose late acknowledgements may still arrive.
     """
-    every = [_late(sample) for sample in expired]
-    newest = next((late for late in reversed(every) if late.complete), every[-1])
+    progress = [_late(sample) for sample in expired]
+    newest = next((late for late in reversed(progress) if late.complete), progress[-1])
     return newest if newest.complete else replace(newest, hung=_hung(expired))
 
 
@@ -97,15 +100,6 @@ def _never_acknowledged(expired: CheckpointSample) -> set[Subtask]:
     }
 
 
-RULE = "checkpoint.expired"
-HOSTS_SHOWN = 50
-WRITING = ("checkpoint_sync_done", "checkpoint_async_started")
-"""Only in DEBUG logs of TaskManagers."""
-
-Missing = tuple[str, int, Mapping[str, Any]]
-"""A vertex, how many of its subtasks had not acknowledged, and what was reported of them."""
-
-
 @rule(
     RULE,
     message("Checkpoints expired"),
@@ -132,11 +126,12 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         if holder
         else ""
     )
-    yield job_finding(
+    yield loss_finding(
         window,
         RULE,
-        severity_of(expiries, RULE, limits),
-        _confidence(newest, holder),
+        expiries,
+        limits,
+        confidence=_confidence(newest, holder),
         title=message(
             "{counted:text} expired{words:message}{held_by:message}",
             counted=counted(expiries.lost),
@@ -146,28 +141,15 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             held_by=held_by,
         ),
         cause=_with_progress(progress, _cause(window, newest, holder, phase, missing, late)),
-        next_step=message(
-            "{next_step:text} {consequence:text}",
-            next_step=_next_step(window, holder, phase, is_hung=bool(progress.hung)),
-            consequence=consequence(expiries),
-        ),
-        seen_at_ms=newest.ended_ms,
-        began_at_ms=expiries.first_ended_ms,
-        evidence=(
-            *loss_evidence(expiries, RULE, limits, message("expired checkpoints")),
-            *_who(window, newest, missing, phase, holder),
-            *_how_near(progress, newest.ended_ms),
-        ),
+        next_step=_next_step(window, holder, phase, is_hung=bool(progress.hung)),
+        counted_as=message("expired checkpoints"),
+        evidence=(*_who(window, newest, missing, phase, holder), *_how_near(progress)),
         related=_related(holder, missing),
         data={
-            "checkpoints": ids(expiries.lost),
-            "newest": newest.checkpoint_id,
             "not_acknowledged": [dict(part) for part in newest.not_acknowledged],
             "phase": phase,
             "held_by": holder.as_data() if holder else None,
-            "late_messages": newest.late_message_count or 0,
             "progress": progress.verdict,
-            "short_ms": progress.short_ms,
         },
     )
 
@@ -196,13 +178,12 @@ def _hung_at(progress: Progress) -> str:
     return list_text([f"{brief(name)} [{index}]" for name, index in progress.hung])
 
 
-def _how_near(progress: Progress, at_ms: int) -> Iterator[Evidence]:
+def _how_near(progress: Progress) -> Iterator[Evidence]:
     if progress.acknowledged_ratio is not None:
         yield Evidence(
             message("share of subtasks that had acknowledged"),
             progress.acknowledged_ratio,
             "ratio",
-            at_ms=at_ms,
             note=name_of(progress.checkpoint),
         )
     if progress.short_ms is not None:
@@ -210,11 +191,10 @@ def _how_near(progress: Progress, at_ms: int) -> Iterator[Evidence]:
             message("last acknowledgement after the time-out"),
             progress.short_ms,
             "ms",
-            at_ms=at_ms,
             note=message("with it all were there") if progress.complete else "",
         )
     if progress.hung:
-        yield Evidence(message("hung at"), _hung_at(progress), at_ms=at_ms)
+        yield Evidence(message("hung at"), _hung_at(progress))
 
 
 def _holder(window: JobWindow, limits: Limits, expiries: Losses) -> Holder | None:
@@ -293,23 +273,7 @@ def _cause(
     missing: list[Missing],
     late: CheckpointSample | None,
 ) -> str:
-    who = ""
-    if expired.subtasks and expired.acknowledged is not None:
-        lacking = expired.subtasks - expired.acknowledged
-        by_vertex = list_text([f"{brief(name)} ({count})" for name, count, _ in missing if name])
-        who = message(
-            "{lacking:number} of {subtasks:number} subtasks had not acknowledged. ",
-            lacking=lacking,
-            subtasks=expired.subtasks,
-        )
-        if by_vertex:
-            who = message(
-                "{lacking:number} of {subtasks:number} subtasks had not acknowledged: "
-                "{by_vertex:name}. ",
-                lacking=lacking,
-                subtasks=expired.subtasks,
-                by_vertex=by_vertex,
-            )
+    who = _who_lacks(expired, missing)
     if late and phase and not holder:
         count = sum(part.get("late") or 0 for part in late.not_acknowledged)
         return message(
@@ -320,12 +284,11 @@ def _cause(
             name_of=name_of(late),
             phase=WORDS[phase],
         )
-    if holder and phase == "async":
+    if phase == "async":
         return message(
-            "{who:text}They had taken their snapshots and were still writing; there was "
-            "back-pressure from {brief:name} as well.",
+            "{who:text}They had taken their snapshots and were still writing them to the "
+            "checkpoint storage.",
             who=who,
-            brief=holder.brief,
         )
     if holder:
         unaligned = message(" although the checkpoint was unaligned") if expired.unaligned else ""
@@ -335,12 +298,6 @@ def _cause(
             who=who,
             unaligned=unaligned,
             brief=holder.brief,
-        )
-    if phase == "async":
-        return message(
-            "{who:text}They had taken their snapshots and were still writing them to the "
-            "checkpoint storage.",
-            who=who,
         )
     if pressure_is_known(window):
         return message(
@@ -352,6 +309,19 @@ def _cause(
         "{who:text}Whether back-pressure held the barrier is not known: no pressure was measured "
         "at that time.",
         who=who,
+    )
+
+
+def _who_lacks(expired: CheckpointSample, missing: list[Missing]) -> str:
+    if not expired.subtasks or expired.acknowledged is None:
+        return ""
+    lacking = expired.subtasks - expired.acknowledged
+    names = list_text([f"{brief(name)} ({count})" for name, count, _ in missing if name])
+    return message(
+        "{lacking:number} of {subtasks:number} subtasks had not acknowledged{by_vertex:message}. ",
+        lacking=lacking,
+        subtasks=expired.subtasks,
+        by_vertex=message(": {names:name}", names=names) if names else "",
     )
 
 
@@ -397,42 +367,24 @@ def _who(
     phase: str | None,
     holder: Holder | None,
 ) -> Iterator[Evidence]:
-    at_ms = expired.ended_ms
-    if window.config.timeout_ms:
-        yield Evidence(message("checkpoint time-out"), window.config.timeout_ms, "ms", at_ms=at_ms)
-    elif window.config.mode is None:
-        yield Evidence(
-            message("checkpoint time-out"),
-            FLINK_TIMEOUT_MS,
-            "ms",
-            at_ms=at_ms,
-            note=message("Flink's default; the setting was not seen"),
-        )
-    if expired.subtasks and expired.acknowledged is not None:
-        note = message(
-            "{name_of:text}: {acknowledged:number} of {subtasks:number} had acknowledged",
-            name_of=name_of(expired),
-            acknowledged=expired.acknowledged,
-            subtasks=expired.subtasks,
-        )
-        yield Evidence(
-            message("subtasks that had not acknowledged"),
-            expired.subtasks - expired.acknowledged,
-            "count",
-            at_ms=at_ms,
-            note=note,
-        )
+    yield Evidence(
+        message("checkpoint time-out"),
+        window.config.timeout_ms or FLINK_TIMEOUT_MS,
+        "ms",
+        note=""
+        if window.config.timeout_ms
+        else message("Flink's default; the setting was not seen"),
+    )
     for name, count, part in missing[:10]:
         indexes = ", ".join(str(index) for index in part.get("subtasks") or ())
         hosts = list_text(part.get("hosts") or ())
         note = join_messages(
-            (
-                words
-                for words in (
+            filter(
+                None,
+                (
                     message("subtasks {indexes:name}", indexes=indexes) if indexes else "",
                     message("on {hosts:name}", hosts=hosts) if hosts else "",
-                )
-                if words
+                ),
             ),
             "; ",
         )
@@ -442,7 +394,6 @@ def _who(
             ),
             count,
             "count",
-            at_ms=at_ms,
             note=note,
         )
     if writing := _writing(window, expired):
@@ -450,25 +401,12 @@ def _who(
             message("subtasks that had begun to write"),
             writing,
             "count",
-            at_ms=at_ms,
             note=message("of those that had not acknowledged"),
         )
     if phase:
-        yield Evidence(message("phase at the time-out"), phase, at_ms=at_ms)
+        yield Evidence(message("phase at the time-out"), phase)
     if holder:
-        yield Evidence(
-            message("barrier held by"),
-            holder.name,
-            at_ms=holder.at_ms,
-            note=" → ".join(holder.path),
-        )
-    if expired.late_message_count:
-        yield Evidence(
-            message("acknowledgements after expiry"),
-            expired.late_message_count,
-            "count",
-            at_ms=at_ms,
-        )
+        yield Evidence(message("barrier held by"), holder.name, note=" → ".join(holder.path))
 
 
 def _related(holder: Holder | None, missing: list[Missing]) -> Iterator[Related]:

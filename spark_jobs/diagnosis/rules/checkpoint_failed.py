@@ -1,5 +1,5 @@
-"""Checkpoints lost for other reasons than a decline or an expiry. Those pending when a task failed
-count only if so many are lost that the job hardly has a recovery point.
+"""Checkpoints pending when a task failed count only if so many are lost that the job hardly has a
+recovery point.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,15 +13,13 @@ from spark_jobs.diagnosis.findings import Evidence, Finding, Limits
 from spark_jobs.diagnosis.losses import (
     HOLD_S,
     Losses,
-    consequence,
     counted,
-    ids,
-    loss_evidence,
+    loss_finding,
     loss_thresholds,
     losses,
     severity_of,
 )
-from spark_jobs.diagnosis.rule import job_finding, rule
+from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, LogEvent
 from spark_jobs.diagnosis.stack_traces import condensed
 from spark_jobs.diagnosis.statistics import counts_of
@@ -47,40 +45,28 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     failed = losses(window, "failed", limits[f"{RULE}.look_back_s"])
     if failed is None:
         return
-    severity = severity_of(failed, RULE, limits)
-    if severity != "critical" and all(sample.reason in LOST_WITH_JOB for sample in failed.lost):
+    if severity_of(failed, RULE, limits) != "critical" and all(
+        sample.reason in LOST_WITH_JOB for sample in failed.lost
+    ):
         return
-    newest = failed.newest
     reasons = counts_of(sample.reason or NO_REASON for sample in failed.lost)
     reason = next(iter(reasons))
-    words, thrown = words_of(reason), cause_of(_text(failed))
-    yield job_finding(
+    words, text = words_of(reason), _text(failed)
+    thrown = cause_of(text)
+    yield loss_finding(
         window,
         RULE,
-        severity,
-        "medium" if reason == NO_REASON else "high",
+        failed,
+        limits,
+        confidence="medium" if reason == NO_REASON else "high",
         title=message(
             "{counted:text} failed: {reason:name}", counted=counted(failed.lost), reason=reason
         ),
         cause=words.means,
-        next_step=message(
-            "{next_step:text} {consequence:text}",
-            next_step=thrown.next_step if thrown else words.next_step,
-            consequence=consequence(failed),
-        ),
-        seen_at_ms=newest.ended_ms,
-        began_at_ms=failed.first_ended_ms,
-        evidence=(
-            *loss_evidence(failed, RULE, limits, message("failed checkpoints")),
-            *_by_reason(reasons, newest.ended_ms),
-            *_message(failed),
-        ),
-        data={
-            "checkpoints": ids(failed.lost),
-            "newest": newest.checkpoint_id,
-            "reasons": reasons,
-            "cause": code_of(thrown),
-        },
+        next_step=thrown.next_step if thrown else words.next_step,
+        counted_as=message("failed checkpoints"),
+        evidence=_evidence(reasons, text, failed),
+        data={"reasons": reasons, "cause": code_of(thrown)},
     )
 
 
@@ -113,10 +99,12 @@ def _is_of_one_without_id(event: LogEvent) -> bool:
     return event.kind in KINDS and not event.checkpoint_id and event.reason in COUNTED_REASONS
 
 
-def _by_reason(reasons: Mapping[str, int], at_ms: int) -> Iterator[Evidence]:
+def _evidence(reasons: Mapping[str, int], text: str | None, failed: Losses) -> Iterator[Evidence]:
     for reason, count in reasons.items():
+        yield Evidence(message("failed with {reason:name}", reason=reason), count, "count")
+    if text:
         yield Evidence(
-            message("failed with {reason:name}", reason=reason), count, "count", at_ms=at_ms
+            message("failure message"), condensed(text, MESSAGE_CHARS), note=name_of(failed.newest)
         )
 
 
@@ -129,14 +117,3 @@ def _text(failed: Losses) -> str | None:
         else (newest.failure_message, newest.reason_text)
     )
     return next(filter(None, reported), None)
-
-
-def _message(failed: Losses) -> Iterator[Evidence]:
-    newest = failed.newest
-    if text := _text(failed):
-        yield Evidence(
-            message("failure message"),
-            condensed(text, MESSAGE_CHARS),
-            at_ms=newest.ended_ms,
-            note=name_of(newest),
-        )

@@ -1,6 +1,5 @@
-"""The first checkpoint after a savepoint uploads the whole state again although checkpoints are
-incremental. Compaction of RocksDB can cause the same: they are distinguished by the files in
-`_metadata`, else by whether the release has the fault.
+"""Compaction of RocksDB can cause a full upload, too: it is recognised by the files in `_metadata`,
+else by whether the release has the bug.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,37 +15,50 @@ from spark_jobs.diagnosis.findings import (
     Limits,
     NotJudged,
     Related,
-    Threshold,
 )
 from spark_jobs.diagnosis.known_bugs import BY_ISSUE
 from spark_jobs.diagnosis.rule import checkpoint_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, UploadedFiles
 
+RULE = "checkpoint.full_after_savepoint"
+BUG = BY_ISSUE["FLINK-23949"]
+EXCESS_BYTES = 1 << 20
+"""Less costs nothing that anybody would notice."""
+FULL = 0.8
+"""A repeated upload lacks only what was compacted or written in between."""
+MOSTLY = 0.5
+INCREMENTAL = 0.5
+"""Checkpoints that usually upload half of the state or more gain little from being incremental."""
+LOOK_BACK_MS = 3_600_000
+"""It is judged when the checkpoint after it has completed."""
+BEFORE = 5
+BEFORE_AT_LEAST = 2
 BREAKS = frozenset({"restore", "restart", "rescale", "deploy"})
 """After these, the first upload may be full for other reasons."""
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """One completed checkpoint. ``savepoint``: the last one since the checkpoint before. ``ratio``:
-    uploaded over full size. ``follows_break``: it is the first one ever, or after a restore,
-    restart or rescaling. ``one_size``: the full size is the savepoint's, or that of its files.
+    """One completed checkpoint. ``savepoint``: the last one since the checkpoint before.
+    ``follows_break``: it is the first one ever, or after a restore, restart or rescaling.
     """
 
     checkpoint: CheckpointSample
-    uploaded_bytes: int | None
     full_bytes: int | None
     savepoint: CheckpointSample | None
     follows_break: bool
-    one_size: bool
 
     @property
-    def ratio(self) -> float | None:
-        return (
-            self.uploaded_bytes / self.full_bytes
-            if self.uploaded_bytes is not None and self.full_bytes
-            else None
-        )
+    def uploaded_bytes(self) -> int | None:
+        return self.checkpoint.checkpointed_bytes
+
+    @property
+    def is_ordinary(self) -> bool:
+        return self.savepoint is None and not self.follows_break and self.uploaded_bytes is not None
+
+    def share_of(self, full_bytes: int) -> float:
+        """The uploaded share of its full size, else of ``full_bytes``."""
+        return (self.uploaded_bytes or 0) / (self.full_bytes or full_bytes)
 
 
 def uploads_of(window: JobWindow) -> list[Upload]:
@@ -64,20 +76,12 @@ def uploads_of(window: JobWindow) -> list[Upload]:
         full = sample.state_bytes
         if full is None and one_size:
             full = _savepoint_bytes(earlier, savepoints) or _file_bytes(window, sample)
+        is_after_savepoint = before and earlier and earlier[-1].ended_ms > before.trigger_time_ms
+        follows_break = before is None or any(
+            before.trigger_time_ms < at_ms <= sample.trigger_time_ms for at_ms in breaks
+        )
         uploads.append(
-            Upload(
-                sample,
-                sample.checkpointed_bytes,
-                full,
-                earlier[-1]
-                if before and earlier and earlier[-1].ended_ms > before.trigger_time_ms
-                else None,
-                before is None
-                or any(
-                    before.trigger_time_ms < at_ms <= sample.trigger_time_ms for at_ms in breaks
-                ),
-                one_size,
-            )
+            Upload(sample, full, earlier[-1] if is_after_savepoint else None, follows_break)
         )
         before = sample
     return uploads
@@ -120,12 +124,6 @@ def _savepoint_bytes(
     return sizes[0] if sizes else None
 
 
-RULE = "checkpoint.full_after_savepoint"
-BUG = BY_ISSUE["FLINK-23949"]
-BEFORE = 5
-BEFORE_AT_LEAST = 2
-
-
 @rule(
     RULE,
     message("Full upload after a savepoint"),
@@ -135,49 +133,6 @@ BEFORE_AT_LEAST = 2
     ),
     fed_by="windows/1.12.5-G",
     hold_s=900,
-    thresholds=(
-        Threshold(
-            f"{RULE}.full_ratio",
-            0.8,
-            "ratio",
-            0.5,
-            1,
-            message(
-                "A repeated upload lacks only what was compacted or written in between; four "
-                "fifths leave room for that."
-            ),
-        ),
-        Threshold(
-            f"{RULE}.incremental_ratio",
-            0.5,
-            "ratio",
-            0.01,
-            0.79,
-            message(
-                "Checkpoints that usually upload half of the state or more gain little from being "
-                "incremental: nothing is lost here."
-            ),
-        ),
-        Threshold(
-            f"{RULE}.minimum_excess_bytes",
-            1 << 20,
-            "bytes",
-            0,
-            1 << 50,
-            message("Less than a mebibyte in excess costs nothing that anybody would notice."),
-        ),
-        Threshold(
-            f"{RULE}.look_back_s",
-            3_600,
-            "s",
-            60,
-            86_400,
-            message(
-                "It is judged when the checkpoint after it has completed: an hour covers intervals "
-                "of up to 20 minutes."
-            ),
-        ),
-    ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if not any(
@@ -188,95 +143,60 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     uploads = uploads_of(window)
     if window.config.mode is None and all(upload.uploaded_bytes is None for upload in uploads):
         raise NotJudged(message("how much each checkpoint uploaded"))
-    since_ms = window.at_ms - limits[f"{RULE}.look_back_s"] * 1000
+    since_ms = window.at_ms - LOOK_BACK_MS
     for index, upload in enumerate(uploads):
-        if (
-            upload.savepoint is None
-            or upload.follows_break
-            or upload.checkpoint.ended_ms < since_ms
-        ):
+        savepoint = upload.savepoint
+        if savepoint is None or upload.follows_break or upload.checkpoint.ended_ms < since_ms:
             continue
-        before = _ordinary(uploads[:index], newest=BEFORE)
-        after = _ordinary(uploads[index + 1 :], newest=0)[:1]
-        if not _is_full_among_small(upload, before, after, limits):
+        before = [earlier for earlier in uploads[:index] if earlier.is_ordinary][-BEFORE:]
+        after = next((later for later in uploads[index + 1 :] if later.is_ordinary), None)
+        if not _is_full_among_small(upload, before, after):
             continue
-        excess = int(
-            (upload.uploaded_bytes or 0) - median(upload.uploaded_bytes or 0 for upload in before)
-        )
+        usual_bytes = median(earlier.uploaded_bytes or 0 for earlier in before)
+        excess = int((upload.uploaded_bytes or 0) - usual_bytes)
         confidence = _confidence(window, upload)
-        if confidence and excess >= limits[f"{RULE}.minimum_excess_bytes"]:
-            yield _finding(window, upload, before, excess, confidence, limits)
+        if confidence and excess >= EXCESS_BYTES:
+            yield _finding(window, upload, savepoint, before, excess, confidence)
 
 
-def _ordinary(uploads: Sequence[Upload], newest: int) -> list[Upload]:
-    """Uploads that follow neither a savepoint nor a break; only the ``newest`` last ones, 0 for
-    all.
-    """
-    ordinary = [
-        upload
-        for upload in uploads
-        if upload.savepoint is None
-        and not upload.follows_break
-        and upload.uploaded_bytes is not None
-    ]
-    return ordinary[-newest:]
-
-
-def _is_full_among_small(
-    upload: Upload, before: Sequence[Upload], after: Sequence[Upload], limits: Limits
-) -> bool:
+def _is_full_among_small(upload: Upload, before: Sequence[Upload], after: Upload | None) -> bool:
     full = upload.full_bytes
-    if (
-        upload.ratio is None
-        or not full
-        or upload.ratio < limits[f"{RULE}.full_ratio"]
-        or len(before) < BEFORE_AT_LEAST
-        or not after
-    ):
+    if not full or upload.uploaded_bytes is None or after is None:
         return False
-    small = limits[f"{RULE}.incremental_ratio"]
     return (
-        median(_share_of(upload, full) for upload in before) < small
-        and _share_of(after[0], full) < small
+        upload.share_of(full) >= FULL
+        and len(before) >= BEFORE_AT_LEAST
+        and median(earlier.share_of(full) for earlier in before) < INCREMENTAL
+        and after.share_of(full) < INCREMENTAL
     )
-
-
-def _share_of(upload: Upload, full_bytes: int) -> float:
-    return upload.ratio if upload.ratio is not None else (upload.uploaded_bytes or 0) / full_bytes
 
 
 def _confidence(window: JobWindow, upload: Upload) -> Confidence | None:
     """None if compaction is the better explanation."""
-    files = _files(window, upload.checkpoint)
-    if files is not None:
-        return "high" if _uploaded_again(files) else None
+    share = _share_uploaded_again(window, upload)
+    if share is not None:
+        return "high" if share > MOSTLY else None
     return "medium" if BUG.releases.affect(window.flink_version) == "yes" else None
 
 
-def _files(window: JobWindow, checkpoint: CheckpointSample) -> UploadedFiles | None:
-    files = files_of(window, checkpoint)
-    return (
-        files
-        if files and (files.kept_bytes is not None or files.same_name_bytes is not None)
-        else None
-    )
-
-
-def _uploaded_again(files: UploadedFiles) -> bool:
-    return (files.kept_bytes or 0) + (files.same_name_bytes or 0) > (files.new_name_bytes or 0)
+def _share_uploaded_again(window: JobWindow, upload: Upload) -> float | None:
+    """Bytes of old files among those uploaded, 0…1; None if no `_metadata` tells."""
+    files = files_of(window, upload.checkpoint)
+    if files is None or (files.kept_bytes is None and files.same_name_bytes is None):
+        return None
+    again = (files.kept_bytes or 0) + (files.same_name_bytes or 0)
+    return again / max(again + (files.new_name_bytes or 0), 1)
 
 
 def _finding(
     window: JobWindow,
     upload: Upload,
+    savepoint: CheckpointSample,
     before: Sequence[Upload],
     excess: int,
     confidence: Confidence,
-    limits: Limits,
 ) -> Finding:
-    checkpoint, savepoint = upload.checkpoint, upload.savepoint
-    if savepoint is None:
-        raise ValueError("only checkpoints after a savepoint are judged")
+    checkpoint = upload.checkpoint
     affected = BUG.releases.affect(window.flink_version)
     return checkpoint_finding(
         window,
@@ -293,7 +213,7 @@ def _finding(
         ),
         cause=_cause(window, affected, savepoint),
         next_step=_next_step(affected),
-        evidence=_evidence(window, upload, before, excess, limits),
+        evidence=_evidence(window, upload, before, excess),
         related=(
             Related(
                 "checkpoint",
@@ -305,7 +225,6 @@ def _finding(
             "checkpoint_id": checkpoint.checkpoint_id,
             "savepoint_id": savepoint.checkpoint_id,
             "excess_bytes": excess,
-            "bug": BUG.issue,
         },
     )
 
@@ -353,61 +272,24 @@ def _next_step(affected: str) -> str:
 
 
 def _evidence(
-    window: JobWindow,
-    upload: Upload,
-    before: Sequence[Upload],
-    excess: int,
-    limits: Limits,
+    window: JobWindow, upload: Upload, before: Sequence[Upload], excess: int
 ) -> Iterator[Evidence]:
-    at_ms = upload.checkpoint.ended_ms
-    minimum = f"{RULE}.minimum_excess_bytes"
-    full = f"{RULE}.full_ratio"
-    small = f"{RULE}.incremental_ratio"
-    yield limits.compared(
-        message("bytes uploaded in excess"), excess, "bytes", ">=", minimum, at_ms
-    )
-    source = (
-        message(
-            "full state as the savepoint or the `_metadata` has it: this release reports one size "
-            "only"
-        )
-        if upload.one_size
-        else ""
-    )
-    yield limits.compared(
-        message("uploaded share of the full state"),
-        upload.ratio,
-        "ratio",
-        ">=",
-        full,
-        at_ms,
-        source,
-    )
-    usual = median(_share_of(sample, upload.full_bytes or 1) for sample in before)
-    over = message(
-        "median of the {before:message} before",
-        before=plural(len(before), "{count:count} checkpoint", "{count:count} checkpoints"),
-    )
-    yield limits.compared(message("usual share"), usual, "ratio", "<", small, at_ms, over)
-    if files := _files(window, upload.checkpoint):
-        again = (files.kept_bytes or 0) + (files.same_name_bytes or 0)
-        share = again / max(again + (files.new_name_bytes or 0), 1)
-        yield Evidence(
-            message("old files among those uploaded"),
-            share,
-            "ratio",
-            0.5,
-            ">",
-            at_ms=at_ms,
-            note=message("by `_metadata`: {share:share}", share=share),
-        )
+    full = upload.full_bytes or 1
+    yield Evidence(message("bytes uploaded in excess"), excess, "bytes", EXCESS_BYTES, ">=")
     yield Evidence(
-        message("Flink version"),
-        window.flink_version,
-        at_ms=at_ms,
+        message("uploaded share of the full state"), upload.share_of(full), "ratio", FULL, ">="
+    )
+    yield Evidence(
+        message("usual share"),
+        median(earlier.share_of(full) for earlier in before),
+        "ratio",
+        INCREMENTAL,
+        "<",
         note=message(
-            "{flink_23949:name}: {flink_23949_releases:message}",
-            flink_23949=BUG.issue,
-            flink_23949_releases=BUG.releases.text,
+            "median of the {before:message} before",
+            before=plural(len(before), "{count:count} checkpoint", "{count:count} checkpoints"),
         ),
     )
+    if (share := _share_uploaded_again(window, upload)) is not None:
+        yield Evidence(message("old files among those uploaded"), share, "ratio", MOSTLY, ">")
+    yield Evidence(message("Flink version"), window.flink_version)

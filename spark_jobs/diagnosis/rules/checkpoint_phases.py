@@ -1,8 +1,6 @@
 """The slow phase of a job's checkpoints: one rule for each phase."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
 
 from ingest.messages import brief, join_messages, list_text, message, subtask_text
 from spark_jobs.diagnosis.barrier_holders import Holder, pressure_is_known
@@ -18,89 +16,6 @@ from spark_jobs.diagnosis.phases import (
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 
 
-@dataclass(frozen=True, slots=True)
-class LateSource:
-    """The source subtask that was the last to start a checkpoint."""
-
-    checkpoint_id: int
-    at_ms: int
-    vertex_id: str
-    name: str
-    subtask: int | None
-    delay_ms: int
-
-    @property
-    def brief(self) -> str:
-        return brief(self.name)
-
-    @property
-    def cause(self) -> str:
-        return message(
-            "{brief:name} started its part {delay_ms:duration} after the trigger. A source "
-            "receives the trigger itself instead of a barrier. Its task thread was busy or "
-            "held the checkpoint lock, so it took the trigger from its mailbox late.",
-            brief=subtask_text(self.brief, self.subtask),
-            delay_ms=self.delay_ms,
-        )
-
-    @property
-    def next_step(self) -> str:
-        return message(
-            "Take a thread dump of {brief:name} while a checkpoint is pending, or look at its "
-            "flame graph in Flink's page (rest.flamegraph.enabled: true). The trigger waits "
-            "for what this thread does: often a blocking call, or one record that becomes "
-            "many, in the source or an operator chained to it.",
-            brief=self.brief,
-        )
-
-    @property
-    def evidence(self) -> Evidence:
-        where = message(
-            "{name:name}, checkpoint {checkpoint_id:number}; a source waits for no barrier",
-            name=subtask_text(self.name, self.subtask),
-            checkpoint_id=self.checkpoint_id,
-        )
-        return Evidence(
-            message("start delay of the source"), self.delay_ms, "ms", at_ms=self.at_ms, note=where
-        )
-
-    def as_data(self) -> dict[str, Any]:
-        return {
-            "vertex_id": self.vertex_id,
-            "name": self.name,
-            "subtask": self.subtask,
-            "checkpoint_id": self.checkpoint_id,
-        }
-
-
-def late_source(
-    window: JobWindow,
-    checkpoint: CheckpointSample,
-    start_delay_ms: float | None,
-    least_share: float,
-) -> LateSource | None:
-    """None if the sources started in time (their delay is less than ``least_share`` of the whole
-    start delay), or if it is unknown.
-    """
-    delay_ms, vertex_id = checkpoint.source_start_delay_ms, checkpoint.latest_source_id
-    if (
-        not start_delay_ms
-        or delay_ms is None
-        or vertex_id is None
-        or delay_ms < least_share * start_delay_ms
-    ):
-        return None
-    name = window.vertex_name(vertex_id)
-    return LateSource(
-        checkpoint.checkpoint_id,
-        checkpoint.ended_ms,
-        vertex_id,
-        name,
-        checkpoint.latest_source_subtask,
-        delay_ms,
-    )
-
-
 @phase_rule(
     "start_delay",
     message("Slow barriers"),
@@ -113,18 +28,58 @@ def late_source(
     ),
 )
 def start_delay_finding(cost: PhaseCost) -> Finding:
-    window, holder, newest = cost.window, holder_of(cost), cost.slow[-1]
-    least_share = cost.limits[f"{cost.rule_id}.dominates"]
-    # If its output is back-pressured, that keeps its thread busy.
-    source = (
-        None
-        if holder
-        else late_source(window, newest, phase_ms(newest, "start_delay"), least_share)
+    holder = holder_of(cost)
+    # If its output is back-pressured, that keeps the thread of a source busy.
+    late_source = None if holder else _late_source_finding(cost)
+    return late_source or phase_finding(
+        cost, _cause(cost.window, holder, cost), _next_step(cost.window, holder), source=None
     )
-    cause = source.cause if source else _cause(window, holder, cost)
-    next_step = source.next_step if source else _next_step(window, holder)
-    evidence, known = ((source.evidence,), source.as_data()) if source else ((), None)
-    return phase_finding(cost, cause, next_step, evidence, source=known)
+
+
+def _late_source_finding(cost: PhaseCost) -> Finding | None:
+    """None if the sources started in time, or if it is unknown."""
+    newest = cost.slow[-1]
+    delay_ms, vertex_id = newest.source_start_delay_ms, newest.latest_source_id
+    least_ms = cost.limits[f"{cost.rule_id}.dominates"] * (phase_ms(newest, "start_delay") or 0)
+    if delay_ms is None or vertex_id is None or not least_ms or delay_ms < least_ms:
+        return None
+    whole_name = cost.window.vertex_name(vertex_id)
+    name, subtask = brief(whole_name), newest.latest_source_subtask
+    return phase_finding(
+        cost,
+        message(
+            "{brief:name} started its part {delay_ms:duration} after the trigger. A source "
+            "receives the trigger itself instead of a barrier. Its task thread was busy or "
+            "held the checkpoint lock, so it took the trigger from its mailbox late.",
+            brief=subtask_text(name, subtask),
+            delay_ms=delay_ms,
+        ),
+        message(
+            "Take a thread dump of {brief:name} while a checkpoint is pending, or look at its "
+            "flame graph in Flink's page (rest.flamegraph.enabled: true). The trigger waits "
+            "for what this thread does: often a blocking call, or one record that becomes "
+            "many, in the source or an operator chained to it.",
+            brief=name,
+        ),
+        (
+            Evidence(
+                message("start delay of the source"),
+                delay_ms,
+                "ms",
+                note=message(
+                    "{name:name}, checkpoint {checkpoint_id:number}; a source waits for no barrier",
+                    name=subtask_text(whole_name, subtask),
+                    checkpoint_id=newest.checkpoint_id,
+                ),
+            ),
+        ),
+        source={
+            "vertex_id": vertex_id,
+            "name": whole_name,
+            "subtask": subtask,
+            "checkpoint_id": newest.checkpoint_id,
+        },
+    )
 
 
 def _cause(window: JobWindow, holder: Holder | None, cost: PhaseCost) -> str:
@@ -231,11 +186,7 @@ def _processed(checkpoint: CheckpointSample) -> Iterator[Evidence]:
             checkpoint_id=checkpoint.checkpoint_id,
         )
         yield Evidence(
-            message("processed during alignment"),
-            checkpoint.processed_bytes,
-            "bytes",
-            at_ms=checkpoint.ended_ms,
-            note=note,
+            message("processed during alignment"), checkpoint.processed_bytes, "bytes", note=note
         )
 
 
@@ -292,9 +243,8 @@ def async_finding(cost: PhaseCost) -> Finding:
         cost,
         message(
             "{at:name} takes long to write its state: the state is large, there are many "
-            "small files, or the checkpoint storage or network is slow.{rate:text}",
+            "small files, or the checkpoint storage or network is slow.",
             at=at,
-            rate=_rate(cost),
         ),
         message(
             "Compare the hosts of the slowest subtasks and the throughput of the storage "
@@ -313,23 +263,4 @@ def _threads(window: JobWindow) -> str:
         " If neither the storage nor the network is at its limit, raise "
         "state.backend.rocksdb.checkpoint.transfer.thread.num (4 from 1.13 on, before it 1): so "
         "many files are uploaded at once by a subtask."
-    )
-
-
-def _rate(cost: PhaseCost) -> str:
-    """Bytes of the whole checkpoint over the slowest subtask's time: an upper bound of what a task
-    wrote, so a rough figure.
-    """
-    newest = cost.slow[-1]
-    size = (
-        newest.checkpointed_bytes if newest.checkpointed_bytes is not None else newest.state_bytes
-    )
-    took = phase_ms(newest, "async")
-    if not size or not took:
-        return ""
-    return message(
-        " Checkpoint {checkpoint_id:number} wrote {size:bytes} in all, {size2:bytes} per second.",
-        checkpoint_id=newest.checkpoint_id,
-        size=size,
-        size2=size * 1000 / took,
     )

@@ -1,9 +1,9 @@
-"""The full state grows steadily: when it will have doubled, and which operator holds it. Only the
-full size counts. Before 1.15 an incremental checkpoint reports its upload, which says nothing about
-growth.
+"""Only the full size counts: before 1.15 an incremental checkpoint reports its upload, which says
+nothing about growth.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ingest.messages import brief, message
 from spark_jobs.diagnosis.checkpoint_history import INCREMENTAL_SIZE_SINCE, by_time, completed
@@ -20,8 +20,25 @@ from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow, SizeTrend
 
 RULE = "checkpoint.size_growth"
+GROWTH, FORECAST = f"{RULE}.growth_per_day", f"{RULE}.forecast_bytes"
 HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+"""Most state grows and shrinks over a day."""
+HORIZON_H = 168
+"""A week is what a team needs to change a job and roll it out."""
 ENOUGH_POINTS = 48
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A vertex with most of the state or of its growth: ``figure`` names ``bytes``, ``words`` says
+    what the vertex does.
+    """
+
+    vertex: str
+    figure: str
+    bytes: int
+    words: str
 
 
 @rule(
@@ -32,18 +49,7 @@ ENOUGH_POINTS = 48
     needs=("size_trend",),
     thresholds=(
         Threshold(
-            f"{RULE}.hours",
-            24,
-            "h",
-            1,
-            720,
-            message(
-                "Most state grows and shrinks over a day; less than a day of history may show only "
-                "the part in which it grows."
-            ),
-        ),
-        Threshold(
-            f"{RULE}.growth_per_day",
+            GROWTH,
             0.1,
             "ratio",
             0.001,
@@ -54,15 +60,7 @@ ENOUGH_POINTS = 48
             ),
         ),
         Threshold(
-            f"{RULE}.horizon_h",
-            168,
-            "h",
-            1,
-            8_760,
-            message("A week is what a team needs to change a job and roll it out."),
-        ),
-        Threshold(
-            f"{RULE}.forecast_bytes",
+            FORECAST,
             10 * (1 << 30),
             "bytes",
             1,
@@ -83,7 +81,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         or trend.to_time_ms is None
     ):
         return
-    if trend.to_time_ms - trend.from_time_ms < limits[f"{RULE}.hours"] * HOUR_MS:
+    if trend.to_time_ms - trend.from_time_ms < DAY_MS:
         return
     newest = max(completed(window.checkpoints), key=by_time, default=None)
     size = newest.state_bytes if newest else None
@@ -102,12 +100,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         return
     low = trend.bytes_per_h_low if trend.bytes_per_h_low is not None else trend.bytes_per_h
     per_day = trend.bytes_per_h * 24 / size
-    forecast = size + trend.bytes_per_h * limits[f"{RULE}.horizon_h"]
-    if (
-        low <= 0
-        or per_day < limits[f"{RULE}.growth_per_day"]
-        or forecast < limits[f"{RULE}.forecast_bytes"]
-    ):
+    forecast = size + trend.bytes_per_h * HORIZON_H
+    if low <= 0 or per_day < limits[GROWTH] or forecast < limits[FORECAST]:
         return
     yield _finding(window, limits, trend, size, per_day, forecast, newest.ended_ms)
 
@@ -123,42 +117,22 @@ def _finding(
 ) -> Finding:
     slope, largest = trend.bytes_per_h or 0.0, _largest(window)
     doubled_ms = size / slope * HOUR_MS
-    grows, forecast_key = f"{RULE}.growth_per_day", f"{RULE}.forecast_bytes"
-    span_ms = (trend.to_time_ms or 0) - (trend.from_time_ms or 0)
     evidence = [
         limits.compared(
             message("growth per day"),
             per_day,
-            "ratio",
-            ">=",
-            grows,
-            seen_at_ms,
+            GROWTH,
             message("{slope:bytes} per hour, robust slope", slope=slope),
         ),
         limits.compared(
-            message("forecast in {limits:duration}", limits=limits[f"{RULE}.horizon_h"] * HOUR_MS),
+            message("forecast in {limits:duration}", limits=HORIZON_H * HOUR_MS),
             forecast,
-            "bytes",
-            ">=",
-            forecast_key,
-            seen_at_ms,
+            FORECAST,
         ),
-        Evidence(message("full state now"), size, "bytes", at_ms=seen_at_ms),
-        Evidence(message("time to double"), doubled_ms, "ms", at_ms=seen_at_ms),
-        Evidence(
-            message("observed for"),
-            span_ms,
-            "ms",
-            limits[f"{RULE}.hours"] * HOUR_MS,
-            ">=",
-            f"{RULE}.hours",
-            seen_at_ms,
-        ),
+        Evidence(message("time to double"), doubled_ms, "ms"),
     ]
     if largest:
-        evidence.append(
-            Evidence(largest[1], largest[2], "bytes", at_ms=seen_at_ms, note=largest[0])
-        )
+        evidence.append(Evidence(largest.figure, largest.bytes, "bytes", note=largest.vertex))
     return job_finding(
         window,
         RULE,
@@ -173,7 +147,7 @@ def _finding(
         ),
         cause=message(
             "More is written to the state than is removed from it{words:name}.",
-            words=f"; {brief(largest[0])} {largest[3]}" if largest else "",
+            words=f"; {brief(largest.vertex)} {largest.words}" if largest else "",
         ),
         next_step=message(
             "Look for state without a time to live (StateTtlConfig, table.exec.state.ttl): "
@@ -183,20 +157,12 @@ def _finding(
         ),
         seen_at_ms=seen_at_ms,
         evidence=evidence,
-        related=(Related("vertex", largest[0], largest[3]),) if largest else (),
-        data={
-            "bytes_per_h": slope,
-            "state_bytes": size,
-            "forecast_bytes": forecast,
-            "doubled_ms": doubled_ms,
-        },
+        related=(Related("vertex", largest.vertex, largest.words),) if largest else (),
     )
 
 
-def _largest(window: JobWindow) -> tuple[str, str, int, str] | None:
-    """(vertex, kind of figure, bytes, text): of the vertex that grows most if two checkpoints are
-    known, else of the one with most state.
-    """
+def _largest(window: JobWindow) -> Holder | None:
+    """The vertex that grows most if two checkpoints are known, else the one with most state."""
     sizes: dict[str, list[tuple[int, int]]] = {}
     for state in window.vertex_states:
         total = sum(size for size in state.subtask_state_bytes if size is not None)
@@ -207,22 +173,15 @@ def _largest(window: JobWindow) -> tuple[str, str, int, str] | None:
         if len({at for at, _ in reported}) > 1
     }
     if grown and max(grown.values()) > 0:
-        vertex_id = min(grown, key=lambda id: (-grown[id], id))
-        return (
-            window.vertex_name(vertex_id),
-            message("grown by most"),
-            grown[vertex_id],
-            message("grows most"),
-        )
-    if sizes:
-        vertex_id = min(sizes, key=lambda id: (-max(sizes[id])[1], id))
-        return (
-            window.vertex_name(vertex_id),
-            message("largest state"),
-            max(sizes[vertex_id])[1],
-            message("holds most of it"),
-        )
-    return None
+        largest = grown
+        figure, words = message("grown by most"), message("grows most")
+    else:
+        largest = {vertex_id: max(reported)[1] for vertex_id, reported in sizes.items()}
+        figure, words = message("largest state"), message("holds most of it")
+    if not largest:
+        return None
+    vertex_id = min(largest, key=lambda id: (-largest[id], id))
+    return Holder(window.vertex_name(vertex_id), figure, largest[vertex_id], words)
 
 
 def _confidence(trend: SizeTrend) -> Confidence:

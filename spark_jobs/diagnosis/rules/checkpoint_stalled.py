@@ -1,6 +1,4 @@
-"""No checkpoint has completed for far longer than the settings promise. A job is judged at its own
-newest data, so nothing stalls because a recording ended.
-"""
+"""A job is judged at its own newest data, so nothing stalls because a recording ended."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -21,7 +19,6 @@ from spark_jobs.diagnosis.findings import (
     Finding,
     Limits,
     NotJudged,
-    Severity,
     Threshold,
 )
 from spark_jobs.diagnosis.rule import job_finding, rule
@@ -29,7 +26,7 @@ from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import counts_of
 
 RULE = "checkpoint.stalled"
-
+INTERVALS, CRITICAL = f"{RULE}.intervals", f"{RULE}.critical_times"
 NOT_STARTED = frozenset({"CREATED", "INITIALIZING", "RECONCILING"})
 TERMINAL = frozenset({"FINISHED", "CANCELED", "FAILED", "SUSPENDED", "CANCELLING"})
 TRIGGERS_AT_LEAST = 5
@@ -43,7 +40,7 @@ TRIGGERS_AT_LEAST = 5
     fed_by="incidents/2.3.0/expired",
     thresholds=(
         Threshold(
-            f"{RULE}.intervals",
+            INTERVALS,
             3,
             "intervals",
             1,
@@ -54,15 +51,7 @@ TRIGGERS_AT_LEAST = 5
             ),
         ),
         Threshold(
-            f"{RULE}.timeouts",
-            1,
-            "time-outs",
-            0.1,
-            100,
-            message("Within its time-out a running checkpoint may still complete."),
-        ),
-        Threshold(
-            f"{RULE}.critical_times",
+            CRITICAL,
             3,
             "times",
             1,
@@ -97,24 +86,15 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         for checkpoint in sorted(window.checkpoints, key=by_time)
         if checkpoint.trigger_time_ms > since_ms and not checkpoint.is_savepoint
     ]
-    severity: Severity = (
-        "critical" if age_ms >= limits[f"{RULE}.critical_times"] * limit_ms else "warning"
-    )
     yield job_finding(
         window,
         RULE,
-        severity,
+        "critical" if age_ms >= limits[CRITICAL] * limit_ms else "warning",
         _confidence(window, tried),
         title=message("No checkpoint has completed for {age_ms:duration}", age_ms=age_ms),
         cause=_cause(window, tried),
-        next_step=_next_step(window, tried),
-        evidence=_evidence(window, limits, age_ms, limit_ms, last, tried),
-        data={
-            "last_completed": last and last.checkpoint_id,
-            "last_completed_at_ms": last and last.ended_ms,
-            "recovery_point_age_ms": age_ms,
-            "tried": [sample.checkpoint_id for sample in tried[-20:]],
-        },
+        next_step=_next_step(tried),
+        evidence=_evidence(limits, age_ms, limit_ms, last, tried),
     )
 
 
@@ -155,10 +135,7 @@ def _limit_ms(window: JobWindow, limits: Limits) -> float:
             raise NotJudged(message("the checkpoint interval is not known"))
         interval_ms = median(after - before for before, after in pairwise(starts))
     pause_ms = max(interval_ms, config.min_pause_ms or 0)
-    return max(
-        limits[f"{RULE}.intervals"] * pause_ms,
-        limits[f"{RULE}.timeouts"] * (config.timeout_ms or FLINK_TIMEOUT_MS),
-    )
+    return max(limits[INTERVALS] * pause_ms, config.timeout_ms or FLINK_TIMEOUT_MS)
 
 
 def _confidence(window: JobWindow, tried: list[CheckpointSample]) -> Confidence:
@@ -194,7 +171,7 @@ def _cause(window: JobWindow, tried: list[CheckpointSample]) -> str:
     )
 
 
-def _next_step(window: JobWindow, tried: list[CheckpointSample]) -> str:
+def _next_step(tried: list[CheckpointSample]) -> str:
     if tried:
         return message(
             "Look at the findings about declined and expired checkpoints and at the newest "
@@ -208,36 +185,31 @@ def _next_step(window: JobWindow, tried: list[CheckpointSample]) -> str:
 
 
 def _evidence(
-    window: JobWindow,
     limits: Limits,
     age_ms: int,
     limit_ms: float,
     last: CheckpointSample | None,
     tried: list[CheckpointSample],
 ) -> Iterator[Evidence]:
-    key = f"{RULE}.intervals"
-    note = message("the larger of three intervals and the time-out")
-    if (limits[key], limits[f"{RULE}.timeouts"]) != (3, 1):
-        note = message(
-            "the larger of {limits:number} intervals and {limits2:number} time-outs",
-            limits=limits[key],
-            limits2=limits[f"{RULE}.timeouts"],
-        )
     yield Evidence(
-        message("age of the recovery point"), age_ms, "ms", limit_ms, ">", key, window.at_ms, note
+        message("age of the recovery point"),
+        age_ms,
+        "ms",
+        limit_ms,
+        ">",
+        INTERVALS,
+        message(
+            "the larger of {intervals:number} intervals and the time-out",
+            intervals=limits[INTERVALS],
+        ),
     )
-    if last:
-        yield Evidence(message("last success"), name_of(last), at_ms=last.ended_ms)
-    else:
-        yield Evidence(
-            message("last success"),
-            message("none since the job started or its history begins"),
-            at_ms=window.at_ms,
-        )
+    yield Evidence(
+        message("last success"),
+        name_of(last) if last else message("none since the job started or its history begins"),
+    )
     for outcome, count in counts_of(sample.outcome for sample in tried).items():
         yield Evidence(
             message("attempts since: {replace:name}", replace=outcome.replace("_", " ")),
             count,
             "count",
-            at_ms=window.at_ms,
         )

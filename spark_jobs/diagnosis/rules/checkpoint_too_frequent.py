@@ -1,5 +1,3 @@
-"""Checkpoints follow each other so closely that the job spends most of its time in them."""
-
 from collections.abc import Iterator
 from statistics import median
 
@@ -20,6 +18,12 @@ from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import quantile
 
 RULE = "checkpoint.too_frequent"
+SHARE = f"{RULE}.interval_share"
+PAUSE_SHARE = 0.1
+"""A minimum pause of less than a tenth of the interval is as good as none."""
+AT_LEAST = 5
+"""Fewer checkpoints do not show how long they usually take."""
+LOOK_BACK_S = 1_800
 
 
 @rule(
@@ -33,7 +37,7 @@ RULE = "checkpoint.too_frequent"
     hold_s=900,
     thresholds=(
         Threshold(
-            f"{RULE}.interval_share",
+            SHARE,
             0.5,
             "ratio",
             0.1,
@@ -41,32 +45,6 @@ RULE = "checkpoint.too_frequent"
             message(
                 "Beyond half of the interval, the job is more often in a checkpoint than not: "
                 "uploads and compactions never pause."
-            ),
-        ),
-        Threshold(
-            f"{RULE}.pause_share",
-            0.1,
-            "ratio",
-            0,
-            1,
-            message("A minimum pause of less than a tenth of the interval is as good as none."),
-        ),
-        Threshold(
-            f"{RULE}.minimum",
-            5,
-            "checkpoints",
-            1,
-            100,
-            message("Fewer than five checkpoints do not show how long they usually take."),
-        ),
-        Threshold(
-            f"{RULE}.look_back_s",
-            1_800,
-            "s",
-            60,
-            86_400,
-            message(
-                "Half an hour holds five checkpoints at the short intervals that this is about."
             ),
         ),
         *fleet_policy.THRESHOLDS,
@@ -84,22 +62,22 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if broken:
         yield _policy_finding(window, limits, broken)
         return
-    long_ms = limits[f"{RULE}.interval_share"] * interval_ms
+    long_ms = limits[SHARE] * interval_ms
     if anything_known(window) and not any(
         _is_long(checkpoint, long_ms) for checkpoint in window.checkpoints
     ):
         return
     done = [
         sample
-        for sample in completed(recent(window, limits[f"{RULE}.look_back_s"]))
+        for sample in completed(recent(window, LOOK_BACK_S))
         if sample.end_to_end_ms is not None
     ]
     durations = [sample.end_to_end_ms or 0 for sample in done]
     if not durations or median(durations) <= long_ms:
         return
     if (
-        len(durations) < limits[f"{RULE}.minimum"]
-        or _has_pause(window, interval_ms, limits)
+        len(durations) < AT_LEAST
+        or (window.config.min_pause_ms or 0) > PAUSE_SHARE * interval_ms
         or _is_held(window, limits, done)
     ):
         return
@@ -119,10 +97,6 @@ def _is_long(checkpoint: CheckpointSample, long_ms: float) -> bool:
         and checkpoint.end_to_end_ms > long_ms
         and checkpoint.outcome == "completed"
     )
-
-
-def _has_pause(window: JobWindow, interval_ms: int, limits: Limits) -> bool:
-    return (window.config.min_pause_ms or 0) > limits[f"{RULE}.pause_share"] * interval_ms
 
 
 def _is_held(window: JobWindow, limits: Limits, done: list[CheckpointSample]) -> bool:
@@ -163,14 +137,11 @@ def _policy_finding(
             limits.compared(
                 names[breach.threshold],
                 (breach.set_ms or 0) / 1000,
-                "s",
-                "<",
                 breach.threshold,
-                window.at_ms,
+                comparison="<",
             )
             for breach in broken
         ),
-        data={breach.option: breach.least_ms for breach in broken},
     )
 
 
@@ -183,31 +154,27 @@ def _finding(
     durations = [sample.end_to_end_ms or 0 for sample in done]
     usual_ms, p99_ms = median(durations), quantile(durations, 0.99)
     advised_ms = interval_for(p99_ms)
-    share_key, at_ms = f"{RULE}.interval_share", done[-1].ended_ms
     share = usual_ms / interval_ms
-    title = (
-        message(
+    title = message(
+        "Checkpoints take longer than their interval of {interval_ms:duration}",
+        interval_ms=interval_ms,
+    )
+    if share <= 1:
+        title = message(
             "Checkpoints take {share:share} of their interval of {interval_ms:duration}",
             share=share,
             interval_ms=interval_ms,
         )
-        if share <= 1
-        else message(
-            "Checkpoints take longer than their interval of {interval_ms:duration}",
-            interval_ms=interval_ms,
-        )
-    )
-    cause = message(
-        "The next checkpoint is due soon after the last one ends, so that uploads, compactions "
-        "and the flush of buffers never pause."
-    )
     return job_finding(
         window,
         RULE,
         "warning",
         "high" if pressure_is_known(window) else "medium",
         title=title,
-        cause=cause,
+        cause=message(
+            "The next checkpoint is due soon after the last one ends, so that uploads, compactions "
+            "and the flush of buffers never pause."
+        ),
         next_step=message(
             "Set execution.checkpointing.interval to {advised_ms:duration} (twice the 99th "
             "percentile of the duration) and execution.checkpointing.min-pause to "
@@ -215,32 +182,17 @@ def _finding(
             advised_ms=advised_ms,
             advised_ms2=advised_ms / 2,
         ),
-        seen_at_ms=at_ms,
+        seen_at_ms=done[-1].ended_ms,
         evidence=(
             limits.compared(
                 message("duration over interval"),
                 share,
-                "ratio",
-                ">",
-                share_key,
-                at_ms,
-                message("median"),
+                SHARE,
+                message("median of {durations:number}", durations=len(durations)),
+                comparison=">",
             ),
-            Evidence(message("checkpoint interval"), interval_ms, "ms", at_ms=at_ms),
-            Evidence(
-                message("usual duration"),
-                usual_ms,
-                "ms",
-                at_ms=at_ms,
-                note=message("median of {durations:number}", durations=len(durations)),
-            ),
-            Evidence(message("99th percentile of the duration"), p99_ms, "ms", at_ms=at_ms),
-            Evidence(message("minimum pause"), window.config.min_pause_ms, "ms", at_ms=at_ms),
-            Evidence(message("advised interval"), advised_ms, "ms", at_ms=at_ms),
+            Evidence(message("99th percentile of the duration"), p99_ms, "ms"),
+            Evidence(message("minimum pause"), window.config.min_pause_ms, "ms"),
         ),
-        data={
-            "advised_interval_ms": advised_ms,
-            "advised_min_pause_ms": advised_ms // 2,
-            "interval_ms": interval_ms,
-        },
+        data={"advised_interval_ms": advised_ms},
     )

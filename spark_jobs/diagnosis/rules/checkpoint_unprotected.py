@@ -1,14 +1,10 @@
-"""A failure now would lose more than it should: no checkpoints, none that outlives the job, or one
-that cannot be restored.
-"""
-
 from collections.abc import Iterator
 
 from ingest.messages import bytes_text, message, plural
 from spark_jobs.diagnosis.checkpoint_history import checkpoints_are_off
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged
 from spark_jobs.diagnosis.rule import job_finding, rule
-from spark_jobs.diagnosis.samples import JobWindow
+from spark_jobs.diagnosis.samples import JobWindow, RecoveryPoint
 
 RULE = "checkpoint.unprotected"
 
@@ -21,28 +17,13 @@ RULE = "checkpoint.unprotected"
         "is not whole."
     ),
     fed_by="incidents/1.20.5/unretained",
-    thresholds=(
-        Threshold(
-            f"{RULE}.missing_files",
-            1,
-            "files",
-            1,
-            1_000_000,
-            message("Flink restores a checkpoint only when every file of it can be read."),
-        ),
-    ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
     point = window.recovery_point
-    missing = (
-        point.missing_files
-        if point and not _has_savepoint_since(window, point.audited_at_ms)
-        else None
-    )
-    if missing is not None and missing >= limits[f"{RULE}.missing_files"]:
-        yield _not_whole(window, limits)
+    if point and point.missing_files and not _has_savepoint_since(window, point.audited_at_ms):
+        yield _not_whole(window, point)
     elif checkpoints_are_off(window):
         yield _off(window)
     elif window.config.externalized is False:
@@ -60,28 +41,7 @@ def _has_savepoint_since(window: JobWindow, audited_at_ms: int) -> bool:
     )
 
 
-def _not_whole(window: JobWindow, limits: Limits) -> Finding:
-    point, key = window.recovery_point, f"{RULE}.missing_files"
-    if point is None:
-        raise ValueError("a finding of this kind rests on a recovery point")
-    evidence = [
-        limits.compared(
-            message("missing files"), point.missing_files, "count", ">=", key, point.audited_at_ms
-        ),
-        Evidence(
-            message("newest retained checkpoint"),
-            message("checkpoint {checkpoint_id:number}", checkpoint_id=point.checkpoint_id),
-            at_ms=point.audited_at_ms,
-            note=point.path or "",
-        ),
-    ]
-    if point.missing_bytes is not None:
-        evidence.insert(
-            1,
-            Evidence(
-                message("missing bytes"), point.missing_bytes, "bytes", at_ms=point.audited_at_ms
-            ),
-        )
+def _not_whole(window: JobWindow, point: RecoveryPoint) -> Finding:
     size = f", {bytes_text(point.missing_bytes)}," if point.missing_bytes else ""
     return job_finding(
         window,
@@ -106,12 +66,13 @@ def _not_whole(window: JobWindow, limits: Limits) -> Finding:
             "again. Then find out who deleted the files."
         ),
         seen_at_ms=point.audited_at_ms,
-        evidence=evidence,
-        data={
-            "checkpoint_id": point.checkpoint_id,
-            "path": point.path,
-            "missing_files": point.missing_files,
-        },
+        evidence=(
+            Evidence(message("missing files"), point.missing_files, "count", 1, ">="),
+            Evidence(
+                message("newest retained checkpoint"), point.checkpoint_id, note=point.path or ""
+            ),
+        ),
+        data={"checkpoint_id": point.checkpoint_id},
     )
 
 
@@ -140,11 +101,8 @@ def _off(window: JobWindow) -> Finding:
             Evidence(
                 message("checkpoint interval"),
                 message("off"),
-                at_ms=window.at_ms,
-                note=message("mode {mode:name}", mode=str(window.config.mode)),
             ),
         ),
-        data={"missing": "interval"},
     )
 
 
@@ -169,9 +127,6 @@ def _not_retained(window: JobWindow) -> Finding:
             Evidence(
                 message("retention"),
                 message("off"),
-                at_ms=window.at_ms,
-                note=message("externalized checkpoints are not enabled"),
             ),
         ),
-        data={"missing": "retention"},
     )

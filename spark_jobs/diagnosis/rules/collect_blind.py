@@ -1,30 +1,15 @@
-"""A source of the cluster is silent, so its data are missing and health is unknown. Judged where
-sources are watched, with ``gaps`` in the window. Jobs that ended are not unreachable.
+"""Judged where sources are watched, with ``gaps`` in the window. Jobs that ended are not
+unreachable.
 """
 
 from collections.abc import Iterator
 
 from ingest.messages import message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Threshold
-from spark_jobs.diagnosis.rule import rule
+from spark_jobs.diagnosis.rule import last_error, rule
 from spark_jobs.diagnosis.samples import JobWindow, SourceGap
-from spark_jobs.diagnosis.stack_traces import without_middle
 
 RULE = "collect.blind"
-
-UNSEEN = {
-    "rest": message("states of jobs and tasks, checkpoints, back-pressure and exceptions"),
-    "log": message(
-        "why and where checkpoints were declined or expired, restarts between two readings, "
-        "lost TaskManagers"
-    ),
-    "logs": message(
-        "why and where checkpoints were declined or expired, restarts between two readings, "
-        "lost TaskManagers"
-    ),
-    "prometheus": message("time and buffer metrics of subtasks"),
-    "listing": message("files in the checkpoint storage"),
-}
 
 
 @rule(
@@ -57,23 +42,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
     key = f"{RULE}.cycles"
     silent_ms = max(0, window.at_ms - gap.since_ms)
-    evidence = [
-        limits.compared(message("missed cycles"), gap.cycles, "cycles", ">=", key, window.at_ms),
-        Evidence(message("silent for"), silent_ms, "ms", at_ms=window.at_ms),
-    ]
-    if gap.error:
-        evidence.append(
-            Evidence(message("last error"), without_middle(gap.error, 500), at_ms=window.at_ms)
-        )
-    error = (
-        message(
-            " The error of the last attempt: {without_middle:text}",
-            without_middle=without_middle(gap.error, 200),
-        )
-        if gap.error
-        else ""
-    )
-    unseen = UNSEEN.get(gap.source, "what this source reports")
+    evidence, error = last_error(gap.error)
     return Finding(
         rule=RULE,
         severity="critical",
@@ -90,8 +59,8 @@ def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
             silent_ms=silent_ms,
         ),
         cause=message(
-            "Weir does not see {unseen:name}. Health is unknown, not good.{error:text}",
-            unseen=unseen,
+            "Weir does not see the states of jobs and tasks, checkpoints, back-pressure and "
+            "exceptions. Health is unknown, not good.{error:text}",
             error=error,
         ),
         next_step=message(
@@ -100,6 +69,9 @@ def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
             "token, firewall. A JobManager that is down shows here first."
         ),
         seen_at_ms=window.at_ms,
-        evidence=tuple(evidence),
-        data={"source": gap.source, "since_ms": gap.since_ms, "cycles": gap.cycles},
+        evidence=(
+            limits.compared(message("missed cycles"), gap.cycles, key),
+            Evidence(message("silent for"), silent_ms, "ms"),
+            *evidence,
+        ),
     )

@@ -1,7 +1,3 @@
-"""Uneven data: one subtask gets several times the records, or holds several times the state, of a
-typical sibling.
-"""
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -19,11 +15,10 @@ from spark_jobs.diagnosis.unevenness import REPORTING_SHARE, Spread, spread
 
 RULE = "data.skew"
 LACKING = message("records and state per subtask")
-RATIO, STATE_RATIO = f"{RULE}.max_over_median", f"{RULE}.state_max_over_median"
+RATIO = f"{RULE}.max_over_median"
 STATE_KEPT_MS = 600_000
 """A window knows the state of the newest checkpoint in each ten minutes."""
-MIN_RECORDS = f"{RULE}.min_records_per_s"
-MIN_STATE = f"{RULE}.min_state_bytes"
+MIN_RECORDS, MIN_STATE = f"{RULE}.min_records_per_s", f"{RULE}.min_state_bytes"
 BUSY = f"{RULE}.busy_ratio"
 SLOW_BUSY = 0.5
 """Of the time: subtasks that work less than that do not hold records up."""
@@ -31,8 +26,8 @@ SLOW_BUSY = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Uneven:
-    """What is uneven at one vertex: its records, its state at ``state_at_ms``, or both; ``main`` is
-    the more important one.
+    """What is uneven at one vertex: its records, its state, or both; ``main`` is the more important
+    one.
     """
 
     vertex_id: str
@@ -42,7 +37,6 @@ class Uneven:
     window: VertexWindow | None = None
     is_source: bool = False
     state: Spread | None = None
-    state_at_ms: int | None = None
 
     @property
     def of(self) -> str:
@@ -103,14 +97,6 @@ class Uneven:
             ),
         ),
         Threshold(
-            STATE_RATIO,
-            3.0,
-            "times",
-            1.5,
-            1000.0,
-            message("As for records: twice is what key groups explain."),
-        ),
-        Threshold(
             MIN_RECORDS,
             100.0,
             "records/s",
@@ -146,60 +132,55 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         raise NotJudged(LACKING)
     targets = {edge.target for edge in window.edges}
     uneven_vertices: dict[str, Uneven] = {}
-    remembered: list[str] = []
     starting: list[str] = []
+    remembered: list[str] = []
     for vertex in window.vertex_windows:
         is_source = vertex.vertex_id not in targets
         rates = _rates(vertex, is_source)
         records = spread(
             rates.per_s, limits[RATIO], limits[MIN_RECORDS], 0.0 if is_source else REPORTING_SHARE
         )
-        if records and holds_start(window):
-            starting.append(brief_name(window, vertex.vertex_id))
-        elif (
-            records and rates.counted_ms is None and not meters_are_of_now(window, vertex, records)
-        ):
-            remembered.append(brief_name(window, vertex.vertex_id))
-        elif records and (
-            rates.counted_ms is None or meters_agree(vertex, is_source, records, limits[RATIO])
-        ):
+        if records is None:
+            continue
+        name = brief_name(window, vertex.vertex_id)
+        if holds_start(window):
+            starting.append(name)
+        elif rates.counted_ms is None and not meters_are_of_now(window, vertex, records):
+            remembered.append(name)
+        elif rates.counted_ms is None or meters_agree(vertex, is_source, records, limits[RATIO]):
             uneven_vertices[vertex.vertex_id] = Uneven(
                 vertex.vertex_id, records, records, rates, vertex, is_source
             )
     for part in window.vertex_states:
         if state := spread(
-            part.subtask_state_bytes, limits[STATE_RATIO], limits[MIN_STATE], REPORTING_SHARE
+            part.subtask_state_bytes, limits[RATIO], limits[MIN_STATE], REPORTING_SHARE
         ):
             known = uneven_vertices.get(part.vertex_id) or Uneven(part.vertex_id, state)
-            uneven_vertices[part.vertex_id] = replace(
-                known, state=state, state_at_ms=part.trigger_time_ms
-            )
+            uneven_vertices[part.vertex_id] = replace(known, state=state)
     for uneven in uneven_vertices.values():
         yield _finding(window, limits, uneven)
-    if window.terminal:
-        return
+    unknown = None if window.terminal else _unknown(window, starting, remembered)
+    if unknown:
+        raise NotJudged(unknown)
+
+
+def _unknown(window: JobWindow, starting: list[str], remembered: list[str]) -> str | None:
     if starting:
-        raise NotJudged(
-            message(
-                "records of {starting:name} in a minute in which no task began",
-                starting=list_text(starting),
-            )
+        return message(
+            "records of {starting:name} in a minute in which no task began",
+            starting=list_text(starting),
         )
     if remembered:
-        raise NotJudged(
-            message(
-                "record counters of each subtask of {remembered:name}, whose meters are "
-                "uneven but average over a minute",
-                remembered=list_text(remembered),
-            )
+        return message(
+            "record counters of each subtask of {remembered:name}, whose meters are "
+            "uneven but average over a minute",
+            remembered=list_text(remembered),
         )
     if not window.vertex_states and _state_is_unreported(window):
-        raise NotJudged(
-            message(
-                "full state of each subtask, which the REST API gives for a checkpoint since Flink "
-                "1.15"
-            )
+        return message(
+            "full state of each subtask, which the REST API gives for a checkpoint since Flink 1.15"
         )
+    return None
 
 
 def _state_is_unreported(window: JobWindow) -> bool:
@@ -263,10 +244,9 @@ def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
         ),
         cause=_cause(name, uneven, _sets_pace(window, limits, uneven)),
         next_step=_next_step(name, uneven),
-        evidence=_evidence(window, limits, uneven),
+        evidence=_evidence(limits, uneven),
         data={
             "vertex_id": uneven.vertex_id,
-            "vertex_ids": [uneven.vertex_id],
             "hot_subtasks": list(main.top),
             "share": main.top_share,
             "of": uneven.of,
@@ -278,9 +258,9 @@ def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
     )
 
 
-def _evidence(window: JobWindow, limits: Limits, uneven: Uneven) -> Iterator[Evidence]:
+def _evidence(limits: Limits, uneven: Uneven) -> Iterator[Evidence]:
     if (spread := uneven.records) and uneven.rates:
-        source, at_ms = uneven.rates.source, window.at_ms
+        source = uneven.rates.source
         note = (
             message("a typical sibling gets none")
             if spread.ratio is None
@@ -289,57 +269,29 @@ def _evidence(window: JobWindow, limits: Limits, uneven: Uneven) -> Iterator[Evi
         yield limits.compared(
             message("records, largest over typical"),
             spread.ratio,
-            "times",
-            ">=",
             RATIO,
-            at_ms,
             message("{note:message}; {source:text}", note=note, source=source),
         )
         yield limits.compared(
-            message("records of the hottest subtask"),
-            spread.largest,
-            "records/s",
-            ">=",
-            MIN_RECORDS,
-            at_ms,
-            source,
+            message("records of the hottest subtask"), spread.largest, MIN_RECORDS, source
         )
         yield Evidence(
-            message("records of a typical sibling"),
-            spread.typical,
-            "records/s",
-            at_ms=at_ms,
-            note=source,
+            message("records of a typical sibling"), spread.typical, "records/s", note=source
         )
     if spread := uneven.state:
-        taken_at_ms = uneven.state_at_ms
         note = (
             message("a typical sibling has none")
             if spread.ratio is None
             else message("full state; largest over the median of the others")
         )
+        yield limits.compared(message("state, largest over typical"), spread.ratio, RATIO, note)
         yield limits.compared(
-            message("state, largest over typical"),
-            spread.ratio,
-            "times",
-            ">=",
-            STATE_RATIO,
-            taken_at_ms,
-            note,
-        )
-        yield Evidence(
-            message("state of the largest subtask"),
-            int(spread.largest),
-            "bytes",
-            int(limits[MIN_STATE]),
-            ">=",
-            MIN_STATE,
-            taken_at_ms,
+            message("state of the largest subtask"), int(spread.largest), MIN_STATE
         )
     if uneven.busy is not None:
         sign = ">=" if uneven.busy >= limits[BUSY] else "<"
         yield limits.compared(
-            message("busiest of the hot subtasks"), uneven.busy, "ratio", sign, BUSY, window.at_ms
+            message("busiest of the hot subtasks"), uneven.busy, BUSY, comparison=sign
         )
 
 

@@ -1,6 +1,4 @@
-"""A job has ended as FAILED: why, what made it final (no restart strategy, an exhausted one, an
-unrecoverable exception, an impossible start), and from which snapshot it can be started again.
-"""
+"""Why a job ended as FAILED, what made that final, and from which snapshot it can start again."""
 
 import re
 from collections.abc import Iterator
@@ -8,12 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ingest.messages import message
+from spark_jobs.diagnosis.checkpoint_history import by_time, name_of
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 from spark_jobs.diagnosis.failure_causes.table import cause_of_failure, code_of
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits
 from spark_jobs.diagnosis.root_exceptions import RootException, root_of
 from spark_jobs.diagnosis.rule import job_finding, rule
-from spark_jobs.diagnosis.samples import CheckpointSample, JobFailure, JobWindow, LogEvent
+from spark_jobs.diagnosis.samples import JobFailure, JobWindow, LogEvent
 from spark_jobs.diagnosis.stack_traces import without_middle
 
 RULE = "job.failed"
@@ -22,13 +21,7 @@ SAME_MS = 2_000
 """Tasks that fail together are reported so close to each other."""
 MESSAGE_CHARS = 600
 
-NO_STRATEGY, EXHAUSTED, NOT_RECOVERABLE, NOT_STARTED, UNKNOWN = (
-    "NO_RESTART_STRATEGY",
-    "RESTARTS_EXHAUSTED",
-    "NOT_RECOVERABLE",
-    "NOT_STARTED",
-    "UNKNOWN",
-)
+NO_STRATEGY = "NO_RESTART_STRATEGY"
 _SUPPRESSED = re.compile(r"Recovery is suppressed by (\w+)((?:\([^()\n]{0,200}\))?)")
 _NOT_RECOVERABLE = ("The failure is not recoverable", "SuppressRestartsException")
 _NOT_STARTED = (
@@ -80,7 +73,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         next_step=_next_step(cause, ended_by, snapshot),
         seen_at_ms=min(ended_ms, window.at_ms),
         began_at_ms=ended_ms,
-        evidence=_evidence(root, cause, words, snapshot, ended_ms),
+        evidence=_evidence(root, snapshot, ended_ms),
         data={
             "cause": code_of(cause),
             "ended_by": ended_by,
@@ -133,19 +126,19 @@ def _ended_by(texts: list[str]) -> tuple[str, str]:
                 return NO_STRATEGY, message(
                     "No restart strategy is set for it, so its first failure ended it."
                 )
-            return EXHAUSTED, message(
+            return "RESTARTS_EXHAUSTED", message(
                 "Its restart strategy allows no more restarts: {name:name}{set:text}.",
                 name=suppressed[1],
                 set=suppressed[2],
             )
     for text in texts:
         if any(piece in text for piece in _NOT_RECOVERABLE):
-            return NOT_RECOVERABLE, message(
+            return "NOT_RECOVERABLE", message(
                 "Flink takes this exception for one that no restart repairs."
             )
         if any(piece in text for piece in _NOT_STARTED):
-            return NOT_STARTED, message("It could not be started at all.")
-    return UNKNOWN, message("What ended it for good is not known.")
+            return "NOT_STARTED", message("It could not be started at all.")
+    return "UNKNOWN", message("What ended it for good is not known.")
 
 
 def _ended_ms(window: JobWindow) -> int:
@@ -159,7 +152,7 @@ def _usable(window: JobWindow, cause: FailureCause | None) -> Snapshot | None:
     if cause and cause.unreadable:
         return None
     # Flink deletes checkpoints with the job unless they are externalized.
-    kept = [
+    retained = [
         checkpoint
         for checkpoint in window.checkpoints
         if checkpoint.outcome == "completed"
@@ -167,38 +160,27 @@ def _usable(window: JobWindow, cause: FailureCause | None) -> Snapshot | None:
         and not checkpoint.discarded
         and (checkpoint.is_savepoint or window.config.externalized is not False)
     ]
-    newest = max(
-        kept,
-        key=lambda checkpoint: (checkpoint.trigger_time_ms, checkpoint.checkpoint_id),
-        default=None,
-    )
-    return _snapshot_of(newest) if newest else _restored_snapshot(window)
-
-
-def _snapshot_of(checkpoint: CheckpointSample) -> Snapshot:
-    name = (
-        message("savepoint {number:number}", number=checkpoint.checkpoint_id)
-        if checkpoint.is_savepoint
-        else message("checkpoint {number:number}", number=checkpoint.checkpoint_id)
-    )
-    return Snapshot(checkpoint.external_path or "", name, checkpoint.trigger_time_ms)
+    newest = max(retained, key=by_time, default=None)
+    if newest is None:
+        return _restored_snapshot(window)
+    return Snapshot(newest.external_path or "", name_of(newest), newest.trigger_time_ms)
 
 
 def _restored_snapshot(window: JobWindow) -> Snapshot | None:
-    found: list[tuple[str, int | None]] = [
+    restores: list[tuple[str, int | None]] = [
         (str(path), None)
         for annotation in window.annotations
         if annotation.kind == "restore" and (path := annotation.detail.get("path"))
     ]
-    found += [
+    restores += [
         (str(path), _trigger_ms(event))
         for event in window.events
         if event.kind in ("restored", "restore_requested") and (path := event.fields.get("path"))
     ]
-    if not found:
+    if not restores:
         return None
-    path = found[-1][0]
-    taken_ms = next((at_ms for other, at_ms in found if other == path and at_ms), None)
+    path = restores[-1][0]
+    taken_ms = next((at_ms for other, at_ms in restores if other == path and at_ms), None)
     return Snapshot(path, message("the snapshot it was started from"), taken_ms)
 
 
@@ -253,23 +235,11 @@ def _next_step(cause: FailureCause | None, ended_by: str, snapshot: Snapshot | N
 
 
 def _evidence(
-    root: RootException | None,
-    cause: FailureCause | None,
-    ended: str,
-    snapshot: Snapshot | None,
-    ended_ms: int,
+    root: RootException | None, snapshot: Snapshot | None, ended_ms: int
 ) -> Iterator[Evidence]:
-    yield Evidence(message("root exception"), root.group if root else _unknown(), at_ms=ended_ms)
-    if cause:
-        yield Evidence(message("cause"), cause.title, at_ms=ended_ms)
-    yield Evidence(message("ended by"), ended, at_ms=ended_ms)
+    yield Evidence(message("root exception"), root.group if root else _unknown())
     if snapshot:
-        yield Evidence(
-            message("newest usable snapshot"),
-            snapshot.path,
-            at_ms=snapshot.at_ms,
-            note=snapshot.name,
-        )
+        yield Evidence(message("newest usable snapshot"), snapshot.path, note=snapshot.name)
         if snapshot.at_ms is not None:
             yield Evidence(
                 message("age of that snapshot at the job's end"), ended_ms - snapshot.at_ms, "ms"

@@ -1,14 +1,11 @@
-"""The JobManager ends by a fatal error, is killed, or loses the lead of the job, again and again:
-each time the job is started anew, and no REST answers meanwhile.
-"""
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from ingest.job_states import TERMINAL_STATES
 from ingest.messages import message
+from spark_jobs.diagnosis.checkpoint_history import runs_after
 from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related
 from spark_jobs.diagnosis.missing_files import missing_file
 from spark_jobs.diagnosis.root_exceptions import root_of
 from spark_jobs.diagnosis.rule import job_finding, rule
@@ -16,7 +13,10 @@ from spark_jobs.diagnosis.samples import JobWindow, LogEvent
 from spark_jobs.diagnosis.stack_traces import without_middle
 
 RULE = "jobmanager.crash_loop"
-ENDS, WINDOW = f"{RULE}.ends", f"{RULE}.window_s"
+ENDS = 2
+"""Once, the next JobManager takes over; if that ends as well, nobody does."""
+LOOK_BACK_MS = 1_800_000
+"""Kubernetes waits up to five minutes before it starts a container again."""
 FATAL, LOST, LEADS = "jobmanager_fatal", "leadership_lost", "leadership_granted"
 THREAD = "fatal_error"
 """Of any process: of the JobManager where another one takes the lead afterwards."""
@@ -37,51 +37,30 @@ SAME_MS = 2_000
     hold_s=1800,
     reads=(FATAL, LOST, LEADS, THREAD, *IN_ORDER, "job_state"),
     needs=("events",),
-    thresholds=(
-        Threshold(
-            ENDS,
-            2,
-            "count",
-            1,
-            1000,
-            message("Once, the next JobManager takes over; if that ends as well, nobody does."),
-        ),
-        Threshold(
-            WINDOW,
-            1800,
-            "s",
-            60,
-            86_400,
-            message("Kubernetes waits up to five minutes before it starts a container again."),
-        ),
-    ),
     fed_by="field/b24-ha-handle",
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    since_ms = window.at_ms - int(limits[WINDOW] * 1000)
+    since_ms = window.at_ms - LOOK_BACK_MS
     ends = _ends([event for event in window.events if event.at_ms > since_ms])
-    if len(ends) < limits[ENDS]:
+    if len(ends) < ENDS:
         return
     newest = ends[-1]
     if newest.kind == LOST and window.terminal:
         return  # it ended normally, or somebody stopped it
-    runs_again = any(
-        event.kind == "job_state"
-        and event.fields.get("to_state") == "RUNNING"
-        and event.at_ms > newest.at_ms
-        for event in window.events
-    ) or any(checkpoint.trigger_time_ms > newest.at_ms for checkpoint in window.checkpoints)
+    runs_again = runs_after(window, newest.at_ms)
     root = root_of(newest.message or "", newest.detail)
     text = newest.detail or newest.message or ""
     cause, path = cause_of(f"{root.name}\n{text}"), missing_file(newest.detail)
-    name, what = (
-        window.job_name or window.job_id or window.cluster,
-        cause.title if cause else root.group,
-    )
+    name = window.job_name or window.job_id or window.cluster
+    what = cause.title if cause else root.group
     effect = (
         message("It has run again since.")
         if runs_again
         else message("The job is down until that is repaired.")
+    )
+    next_step = message(
+        "Read the innermost cause in the JobManager's log: it is met at each start. Repair it "
+        "before the JobManager is restarted; until then keep the newest checkpoint safe."
     )
     if newest.kind == LOST:
         title = message(
@@ -94,7 +73,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             effect=effect,
         )
     elif newest.kind == LEADS:
-        cause, what = None, _no_reason()
+        cause, what = None, message("its log does not say why")
         title = message(
             "The JobManager ended {ends:number} times, and its log does not say why", ends=len(ends)
         )
@@ -103,6 +82,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             "up, failed or was stopped by its log: their processes were killed. {effect:text}",
             job=name,
             effect=effect,
+        )
+        next_step = message(
+            "Look at how its last process ended: the last state of its pod (kubectl describe pod) "
+            "or the diagnostics of its container. OOMKilled: raise jobmanager.memory.process.size. "
+            "A probe, an eviction or a lost node: give it room and priority."
         )
     else:
         title = message(
@@ -125,20 +109,19 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         "high",
         title=title,
         cause=why,
-        next_step=cause.next_step
-        if cause
-        else message(
-            "Look at how its last process ended: the last state of its pod (kubectl describe pod) "
-            "or the diagnostics of its container. OOMKilled: raise jobmanager.memory.process.size. "
-            "A probe, an eviction or a lost node: give it room and priority."
-        )
-        if newest.kind == LEADS
-        else message(
-            "Read the innermost cause in the JobManager's log: it is met at each start. Repair it "
-            "before the JobManager is restarted; until then keep the newest checkpoint safe."
-        ),
+        next_step=cause.next_step if cause else next_step,
         seen_at_ms=newest.at_ms,
-        evidence=_evidence(limits, len(ends), newest.at_ms, what, path),
+        evidence=(
+            Evidence(
+                message("ends of the JobManager, and losses of its leadership"),
+                len(ends),
+                "count",
+                ENDS,
+                ">=",
+                note=message("within {limits:duration}", limits=LOOK_BACK_MS),
+            ),
+            Evidence(message("cause"), what),
+        ),
         related=(Related("file", path, message("not there")),) if path else (),
         data={"cause": code_of(cause), "path": path, "ends": len(ends)},
     )
@@ -158,25 +141,3 @@ def _ends(events: Sequence[LogEvent]) -> list[LogEvent]:
         ):
             ends.append(next((event for event in between[::-1] if event.kind == THREAD), after))
     return sorted(ends, key=lambda event: event.at_ms)
-
-
-def _no_reason() -> str:
-    return message("its log does not say why")
-
-
-def _evidence(
-    limits: Limits, ends: int, at_ms: int, what: str, path: str | None
-) -> Iterator[Evidence]:
-    span = message("within {limits:duration}", limits=limits[WINDOW] * 1000)
-    yield limits.compared(
-        message("ends of the JobManager, and losses of its leadership"),
-        ends,
-        "count",
-        ">=",
-        ENDS,
-        at_ms,
-        span,
-    )
-    yield Evidence(message("cause"), what, at_ms=at_ms)
-    if path:
-        yield Evidence(message("missing file"), path, at_ms=at_ms)

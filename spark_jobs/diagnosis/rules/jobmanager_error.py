@@ -1,26 +1,20 @@
-"""Flink logs an error that does not end a job: a failed program, an ignored submission, a message
-that is too large, a quarantined address, a TaskManager that cannot register.
-"""
-
 from collections.abc import Iterator
 
 from ingest.messages import message
+from spark_jobs.diagnosis.checkpoint_history import runs_after
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Threshold
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits
 from spark_jobs.diagnosis.root_exceptions import root_of
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow, LogEvent
 from spark_jobs.diagnosis.stack_traces import without_middle
 
 RULE = "jobmanager.error"
-WINDOW = f"{RULE}.window_s"
+LOOK_BACK_MS = 900_000
+"""One line is enough, and it is not repeated."""
 NOT_RUN = ("program_failed", "submission_ignored", "cluster_shut_down")
-TOO_LARGE, QUARANTINED, UNREGISTERED = (
-    "rpc_too_large",
-    "association_quarantined",
-    "registration_failed",
-)
+OTHERS = ("rpc_too_large", "association_quarantined", "registration_failed")
 FATAL = "taskmanager_fatal"
 """Of these events only the one with which Flink ends a TaskManager that cannot register."""
 MESSAGE_CHARS = 300
@@ -35,22 +29,12 @@ MESSAGE_CHARS = 300
     ),
     hold_s=900,
     outlives_job=True,
-    reads=(*NOT_RUN, TOO_LARGE, QUARANTINED, UNREGISTERED, FATAL, "job_state"),
+    reads=(*NOT_RUN, *OTHERS, FATAL, "job_state"),
     needs=("events",),
-    thresholds=(
-        Threshold(
-            WINDOW,
-            900,
-            "s",
-            60,
-            86_400,
-            message("A quarter of an hour: one line is enough, and it is not repeated."),
-        ),
-    ),
     fed_by="diagnosis/test_field_stories.py",
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    since_ms = window.at_ms - int(limits[WINDOW] * 1000)
+    since_ms = window.at_ms - LOOK_BACK_MS
     errors = [
         event for event in window.events if event.at_ms > since_ms and _is_error(window, event)
     ]
@@ -81,11 +65,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         ),
         seen_at_ms=newest.at_ms,
         began_at_ms=errors[0].at_ms,
-        evidence=(
-            Evidence(message("errors in logs"), len(errors), "count", at_ms=newest.at_ms),
-            Evidence(message("root exception"), root.group, at_ms=newest.at_ms),
-        ),
-        data={"cause": code_of(cause), "event": newest.kind},
+        evidence=(Evidence(message("errors in logs"), len(errors), "count"),),
+        data={"cause": code_of(cause)},
     )
 
 
@@ -103,11 +84,5 @@ def _is_error(window: JobWindow, event: LogEvent) -> bool:
     # job.failed judges what ended a job; if the job ran afterwards, its program was run.
     return event.kind not in NOT_RUN or not (
         (window.state == "FAILED" and event.kind != "submission_ignored")
-        or any(
-            other.kind == "job_state"
-            and other.fields.get("to_state") == "RUNNING"
-            and other.at_ms > event.at_ms
-            for other in window.events
-        )
-        or any(checkpoint.trigger_time_ms > event.at_ms for checkpoint in window.checkpoints)
+        or runs_after(window, event.at_ms)
     )

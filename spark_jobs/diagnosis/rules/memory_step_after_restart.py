@@ -1,6 +1,5 @@
-"""Metaspace and direct memory that each restart of a job leaves behind in its TaskManagers: Flink
-loads user classes again for each attempt, and whatever refers to an earlier one keeps its classes
-and buffers (``flink-docs``, "Unloading of Dynamically Loaded Classes in User Code").
+"""Flink loads user classes again for each attempt, and whatever refers to an earlier one keeps its
+classes and buffers (``flink-docs``, "Unloading of Dynamically Loaded Classes in User Code").
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,17 +7,18 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from statistics import median
 
-from ingest.messages import bytes_text, join_messages, message, plural
+from ingest.messages import join_messages, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.restart_episodes import READS, SAME_MS, episodes
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow, TaskManagerSample
 
 RULE = "memory.step_after_restart"
-STEP = f"{RULE}.step_bytes"
-RESTARTS = f"{RULE}.restarts"
-LEFT = f"{RULE}.restarts_left"
-CRITICAL = f"{RULE}.critical_restarts_left"
+LEFT, CRITICAL = f"{RULE}.restarts_left", f"{RULE}.critical_restarts_left"
+STEP_BYTES = 1 << 20
+"""Less is what the compiler and class loading add by themselves."""
+RESTARTS = 3
+"""The first restarts load what the first start did not need."""
 MOST_FALLS = 0.2
 """A share of the steps: if levels sometimes fall, a collection that unloads classes does free the
 memory.
@@ -26,20 +26,16 @@ memory.
 COMPARABLE = 2.0
 """The largest factor between running times: memory also grows while a job runs."""
 METASPACE, DIRECT = "metaspace", message("direct memory")
-_ACTION = {
-    METASPACE: (
-        message(
-            "Take a heap dump of the TaskManager and look for what refers to several class "
-            "loaders of the job: a thread, timer or cache that close() does not end. "
-            "Libraries that do so belong in Flink's lib folder. "
-            "taskmanager.memory.jvm-metaspace.size only buys time."
-        )
+_NEXT_STEPS = {
+    METASPACE: message(
+        "Take a heap dump of the TaskManager and look for what refers to several class "
+        "loaders of the job: a thread, timer or cache that close() does not end. "
+        "Libraries that do so belong in Flink's lib folder. "
+        "taskmanager.memory.jvm-metaspace.size only buys time."
     ),
-    DIRECT: (
-        message(
-            "Look for clients and buffers that close() does not release: threads that outlive "
-            "their task keep them. taskmanager.memory.task.off-heap.size only buys time."
-        )
+    DIRECT: message(
+        "Look for clients and buffers that close() does not release: threads that outlive "
+        "their task keep them. taskmanager.memory.task.off-heap.size only buys time."
     ),
 }
 
@@ -55,7 +51,6 @@ class Steps:
     kind: str
     levels: Sequence[tuple[int, int, int]]
     step_bytes: float
-    heap_step_bytes: float | None
     limit_bytes: int | None
 
     @property
@@ -82,24 +77,6 @@ class Steps:
     reads=READS,
     needs=("taskmanagers", "annotations"),
     thresholds=(
-        Threshold(
-            STEP,
-            1 << 20,
-            "bytes",
-            1024,
-            1e12,
-            message(
-                "1 MiB a restart: less is what the compiler and class loading add by themselves."
-            ),
-        ),
-        Threshold(
-            RESTARTS,
-            3,
-            "count",
-            2,
-            11,
-            message("Three in a row: the first restarts load what the first start did not need."),
-        ),
         Threshold(
             LEFT,
             50,
@@ -128,16 +105,14 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
     if not window.taskmanagers:
-        if (
-            sum(annotation.kind == "restart" for annotation in window.annotations)
-            >= limits[RESTARTS]
-        ):
+        restarts = sum(annotation.kind == "restart" for annotation in window.annotations)
+        if restarts >= RESTARTS:
             raise NotJudged(message("the memory of the TaskManagers that it has slots on"))
         return
     grown = [
         step
-        for step in _steps(window, int(limits[RESTARTS]))
-        if step.step_bytes >= limits[STEP] and (step.left is None or step.left <= limits[LEFT])
+        for step in _steps(window)
+        if step.step_bytes >= STEP_BYTES and (step.left is None or step.left <= limits[LEFT])
     ]
     if grown:
         yield _finding(
@@ -147,11 +122,12 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         )
 
 
-def _steps(window: JobWindow, least: int) -> Iterator[Steps]:
+def _steps(window: JobWindow) -> Iterator[Steps]:
     repeated = _repeated_restarts(window)
     for name, samples in _newest_processes(window.taskmanagers).items():
-        every = _spells(samples, repeated)
-        ends, spells = {number: spell[-1] for number, spell in every.items()}, _comparable(every)
+        by_restart = _spells(samples, repeated)
+        ends = {number: spell[-1] for number, spell in by_restart.items()}
+        spells = _comparable(by_restart)
         newest = samples[-1]
         for kind, used, limit in (
             (METASPACE, "metaspace_used_bytes", newest.metaspace_limit_bytes),
@@ -159,22 +135,13 @@ def _steps(window: JobWindow, least: int) -> Iterator[Steps]:
         ):
             levels = _levels(spells, used)
             # Levels that are left out may only weaken the finding.
-            step = min(_step(levels, least), _step(_levels(ends, used), least))
+            step = min(_step(levels), _step(_levels(ends, used)))
             if step > 0:
-                heap = _levels(spells, "heap_used_bytes")
-                yield Steps(
-                    name,
-                    newest.host,
-                    kind,
-                    levels,
-                    step,
-                    _slope(heap) if len(heap) > 1 else None,
-                    limit,
-                )
+                yield Steps(name, newest.host, kind, levels, step, limit)
 
 
-def _step(levels: Sequence[tuple[int, int, int]], least: int) -> float:
-    if len(levels) <= least:
+def _step(levels: Sequence[tuple[int, int, int]]) -> float:
+    if len(levels) <= RESTARTS:
         return 0
     step = _slope(levels)
     falls = sum(
@@ -268,12 +235,10 @@ def _finding(window: JobWindow, limits: Limits, grown: list[Steps]) -> Finding:
     critical = left is not None and left <= limits[CRITICAL]
     others = len({steps.taskmanager_id for steps in grown}) - 1
     also = (
-        message(
-            " {others:message} {words:message} it too.",
-            others=plural(
-                others, "{count:count} other TaskManager", "{count:count} other TaskManagers"
-            ),
-            words=message("shows") if others == 1 else message("show"),
+        plural(
+            others,
+            " {count:count} other TaskManager shows it too.",
+            " {count:count} other TaskManagers show it too.",
         )
         if others
         else ""
@@ -289,35 +254,23 @@ def _finding(window: JobWindow, limits: Limits, grown: list[Steps]) -> Finding:
             for kind, steps in kinds.items()
         )
     )
-    heap = (
-        ""
-        if worst.heap_step_bytes is None
-        else message(
-            " The heap changed by {signed:name} a restart.", signed=_signed(worst.heap_step_bytes)
-        )
-    )
     full = (
         message("is full after {int:number} more", int=int(left))
         if left is not None
         else message("grows towards a limit that is not known")
     )
     evidence = [
-        limits.compared(
+        Evidence(
             message("left behind by a restart"),
             round(worst.step_bytes),
             "bytes",
+            STEP_BYTES,
             ">=",
-            STEP,
-            at_ms,
             note=worst.kind,
         ),
-        limits.compared(message("restarts seen"), seen, "count", ">=", RESTARTS, at_ms),
+        Evidence(message("restarts seen"), seen, "count", RESTARTS, ">="),
         Evidence(
-            message("{kind:name} in use", kind=worst.kind),
-            now,
-            "bytes",
-            at_ms=at_ms,
-            note=worst.taskmanager_id,
+            message("{kind:name} in use", kind=worst.kind), now, "bytes", note=worst.taskmanager_id
         ),
     ]
     if left is not None:
@@ -325,28 +278,12 @@ def _finding(window: JobWindow, limits: Limits, grown: list[Steps]) -> Finding:
             limits.compared(
                 message("restarts until it is full"),
                 left,
-                "count",
-                "<=",
                 CRITICAL if critical else LEFT,
-                at_ms,
+                comparison="<=",
             )
         ]
         evidence.append(
-            Evidence(
-                message("limit of {kind:name}", kind=worst.kind),
-                worst.limit_bytes,
-                "bytes",
-                at_ms=at_ms,
-            )
-        )
-    if worst.heap_step_bytes is not None:
-        evidence.append(
-            Evidence(
-                message("heap in use, change by a restart"),
-                round(worst.heap_step_bytes),
-                "bytes",
-                at_ms=at_ms,
-            )
+            Evidence(message("limit of {kind:name}", kind=worst.kind), worst.limit_bytes, "bytes")
         )
     return job_finding(
         window,
@@ -362,7 +299,7 @@ def _finding(window: JobWindow, limits: Limits, grown: list[Steps]) -> Finding:
         cause=(
             message(
                 "Over {seen:message}, {kind:name} of {where:name} rose from {levels:bytes} to "
-                "{now:bytes}; at this pace it {full:message}.{heap:message}{also:message} "
+                "{now:bytes}; at this pace it {full:message}.{also:message} "
                 "Something of earlier attempts of the job is still referred to.",
                 seen=plural(seen, "{count:count} restart", "{count:count} restarts"),
                 kind=worst.kind,
@@ -370,11 +307,10 @@ def _finding(window: JobWindow, limits: Limits, grown: list[Steps]) -> Finding:
                 levels=worst.levels[0][2],
                 now=now,
                 full=full,
-                heap=heap,
                 also=also,
             )
         ),
-        next_step=_ACTION[worst.kind],
+        next_step=_NEXT_STEPS[worst.kind],
         seen_at_ms=at_ms,
         evidence=evidence,
         data={
@@ -382,10 +318,5 @@ def _finding(window: JobWindow, limits: Limits, grown: list[Steps]) -> Finding:
             "hosts": [worst.host] if worst.host else [],
             "kind": worst.kind,
             "levels": [list(level) for level in worst.levels],
-            "taskmanagers": sorted({steps.taskmanager_id for steps in grown})[:20],
         },
     )
-
-
-def _signed(number: float) -> str:
-    return f"{'-' if number < 0 else '+'}{bytes_text(abs(round(number)))}"

@@ -42,20 +42,10 @@ def _finding(
     key = f"{kind.rule}.{window.name}"
     evidence = [
         limits.compared(
-            message("burn rate over {hours:count} h", hours=window.long_min // HOUR),
-            long_burn,
-            "count",
-            ">=",
-            key,
-            sample.at_ms,
+            message("burn rate over {hours:count} h", hours=window.long_min // HOUR), long_burn, key
         ),
         limits.compared(
-            message("burn rate over {minutes:count} min", minutes=window.short_min),
-            short_burn,
-            "count",
-            ">=",
-            key,
-            sample.at_ms,
+            message("burn rate over {minutes:count} min", minutes=window.short_min), short_burn, key
         ),
         Evidence(message("missed"), long.bad / long.total, "ratio", 1 - sample.target, ">"),
     ]
@@ -63,11 +53,7 @@ def _finding(
     if left is not None:
         evidence.append(Evidence(message("error budget left of 30 days"), max(left, 0.0), "ratio"))
     if sample.limit_ms is not None and sample.value_ms is not None:
-        evidence.append(
-            Evidence(
-                message("now"), sample.value_ms, "ms", sample.limit_ms, ">", at_ms=sample.at_ms
-            )
-        )
+        evidence.append(Evidence(message("now"), sample.value_ms, "ms", sample.limit_ms, ">"))
     return Finding(
         rule=kind.rule,
         severity=window.severity,
@@ -93,7 +79,6 @@ def _finding(
         next_step=kind.next_step,
         seen_at_ms=sample.at_ms,
         evidence=tuple(evidence),
-        data={"objective": sample.objective, "target": sample.target, "window": window.name},
     )
 
 

@@ -1,5 +1,3 @@
-"""Uneven placement: one TaskManager runs far more tasks of the job than the others do."""
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,10 +7,9 @@ from math import fsum
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.meters import holds_start
-from spark_jobs.diagnosis.placement_settings import TASKS_SINCE, spreading_setting, spreads
+from spark_jobs.diagnosis.placement_settings import spreading_setting, spreads
 from spark_jobs.diagnosis.pressure import held_subtasks, value
 from spark_jobs.diagnosis.pressure_walk import BACKPRESSURED
-from spark_jobs.diagnosis.pressure_words import brief_name
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.unevenness import REPORTING_SHARE
@@ -20,8 +17,12 @@ from spark_jobs.diagnosis.unevenness import REPORTING_SHARE
 RULE = "placement.uneven"
 LACKING = message("on which TaskManagers its subtasks run")
 RATIO = f"{RULE}.max_over_mean"
-EXTRA = f"{RULE}.extra_tasks"
-BUSY_RATIO = f"{RULE}.busy_max_over_mean"
+EXTRA_TASKS = 4
+"""Fewer above the mean are a matter of rounding in a small job."""
+BUSY_RATIO = 1.5
+"""If the fullest TaskManager is also the busiest by this factor over the mean and tasks are
+back-pressured, it limits the job.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,6 @@ class Load:
     host: str | None
     tasks: int
     busy: float
-    of_vertices: Counter[str]
 
 
 @rule(
@@ -55,27 +55,6 @@ class Load:
                 "Half more than the mean: all TaskManagers must be as large as the fullest one."
             ),
         ),
-        Threshold(
-            EXTRA,
-            4,
-            "count",
-            1,
-            1e6,
-            message(
-                "Fewer tasks than that above the mean are a matter of rounding in a small job."
-            ),
-        ),
-        Threshold(
-            BUSY_RATIO,
-            1.5,
-            "times",
-            1.1,
-            1000.0,
-            message(
-                "If the fullest TaskManager is also the busiest by this factor and tasks are "
-                "back-pressured, it limits the job."
-            ),
-        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -93,70 +72,44 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if not tasks or placed.total() < REPORTING_SHARE * tasks:
         raise NotJudged(LACKING)
     mean, most = placed.total() / len(placed), max(placed.values())
-    if len(placed) > 1 and most >= limits[RATIO] * mean and most - mean >= limits[EXTRA]:
+    if len(placed) > 1 and most >= limits[RATIO] * mean and most - mean >= EXTRA_TASKS:
         loads = _loads(window)
         fullest = max(loads, key=lambda load: (load.tasks, load.busy, load.taskmanager_id))
         yield _finding(window, limits, loads, fullest, mean)
 
 
 def _loads(window: JobWindow) -> list[Load]:
-    of_vertices: dict[str, Counter[str]] = {}
-    busy, hosts = dict[str, list[float]](), dict[str, str | None]()
+    hosts, busy = dict[str, str | None](), dict[str, list[float]]()
     for vertex in window.vertex_windows:
         for subtask, taskmanager in enumerate(vertex.taskmanager_id):
             if taskmanager:
-                of_vertices.setdefault(taskmanager, Counter())[vertex.vertex_id] += 1
                 hosts.setdefault(taskmanager, value(vertex.host, subtask))
                 busy.setdefault(taskmanager, []).append(value(vertex.busy_ratio, subtask) or 0.0)
-    loads = (
-        Load(name, hosts[name], counts.total(), fsum(busy[name]), counts)
-        for name, counts in of_vertices.items()
-    )
-    return sorted(loads, key=lambda load: load.taskmanager_id)
+    return [Load(name, hosts[name], len(busy[name]), fsum(busy[name])) for name in sorted(busy)]
 
 
 def _finding(
     window: JobWindow, limits: Limits, loads: list[Load], fullest: Load, mean: float
 ) -> Finding:
-    where, at_ms = fullest.host or fullest.taskmanager_id, window.at_ms
     # Load during a start or a rescaling says nothing about the load afterwards.
     mean_busy = 0.0 if holds_start(window) else fsum(load.busy for load in loads) / len(loads)
-    is_busiest = mean_busy > 0 and fullest.busy >= limits[BUSY_RATIO] * mean_busy
+    is_busiest = mean_busy > 0 and fullest.busy >= BUSY_RATIO * mean_busy
     limits_job = is_busiest and any(
         held_subtasks(vertex, limits[BACKPRESSURED]) for vertex in window.vertex_windows
     )
-    concentrated = _most_concentrated(loads, fullest)
     evidence = [
         limits.compared(
-            message("tasks of the fullest TaskManager over the mean"),
-            fullest.tasks / mean,
-            "times",
-            ">=",
-            RATIO,
-            at_ms,
+            message("tasks of the fullest TaskManager over the mean"), fullest.tasks / mean, RATIO
         ),
-        limits.compared(
-            message("its tasks above the mean"), fullest.tasks - mean, "count", ">=", EXTRA, at_ms
-        ),
-        Evidence(
-            message("tasks of the fullest TaskManager"),
-            fullest.tasks,
-            "count",
-            at_ms=at_ms,
-            note=fullest.taskmanager_id,
-        ),
-        Evidence(message("TaskManagers of the job"), len(loads), "count", at_ms=at_ms),
     ]
     if mean_busy > 0:
-        sign = ">=" if is_busiest else "<"
         evidence.append(
-            limits.compared(
+            Evidence(
                 message("busy time of the fullest over the mean"),
                 fullest.busy / mean_busy,
                 "times",
-                sign,
                 BUSY_RATIO,
-                at_ms,
+                ">=" if is_busiest else "<",
             )
         )
     return job_finding(
@@ -166,11 +119,11 @@ def _finding(
         "high",
         title=message(
             "{where:name} runs {tasks:number} of {sum:number} tasks",
-            where=where,
+            where=fullest.host or fullest.taskmanager_id,
             tasks=fullest.tasks,
             sum=sum(load.tasks for load in loads),
         ),
-        cause=_cause(window, loads, fullest, concentrated, limits_job),
+        cause=_cause(loads, fullest, limits_job),
         next_step=_next_step(window),
         evidence=evidence,
         data={
@@ -180,46 +133,23 @@ def _finding(
                 load.taskmanager_id: load.tasks
                 for load in sorted(loads, key=lambda load: -load.tasks)[:20]
             },
-            "vertex_ids": [concentrated] if concentrated else [],
         },
     )
 
 
-def _most_concentrated(loads: list[Load], fullest: Load) -> str | None:
-    total = sum((load.of_vertices for load in loads), Counter[str]())
-    above = {
-        vertex: count - -(-total[vertex] // len(loads))
-        for vertex, count in fullest.of_vertices.items()
-    }
-    worst = max(above, key=lambda vertex: (above[vertex], vertex))
-    return worst if above[worst] > 0 else None
-
-
-def _cause(
-    window: JobWindow, loads: list[Load], fullest: Load, concentrated: str | None, limits_job: bool
-) -> str:
+def _cause(loads: list[Load], fullest: Load, limits_job: bool) -> str:
     others = [load.tasks for load in loads if load is not fullest]
     spread = (
         f"{min(others)}"
         if min(others) == max(others)
         else message("{min:number} to {max:number}", min=min(others), max=max(others))
     )
-    vertex = (
-        message(
-            ", among them {of_vertices:number} of {concentrated:name}",
-            of_vertices=fullest.of_vertices[concentrated],
-            concentrated=brief_name(window, concentrated),
-        )
-        if concentrated
-        else ""
-    )
     busy = message(" It is the busiest too: the job waits for it.") if limits_job else ""
     return message(
-        "Flink put {tasks:number} tasks on {host:name}{vertex:message}; the other {words:message} "
+        "Flink put {tasks:number} tasks on {host:name}; the other {words:message} "
         "{spread:name}.{busy:message}",
         tasks=fullest.tasks,
         host=fullest.host or fullest.taskmanager_id,
-        vertex=vertex,
         words=message("one runs")
         if len(others) == 1
         else message("{others:number} TaskManagers run", others=len(others)),
@@ -232,22 +162,13 @@ def _next_step(window: JobWindow) -> str:
     look = message(
         "The job's placement page shows what is set, and the result of each placement rule."
     )
-    version = window.version
-    if version is None:
+    if window.version is None:
         return look
-    setting = spreading_setting(version)
-    if spreads(version, window.settings):
+    setting = spreading_setting(window.version)
+    if spreads(window.version, window.settings):
         return message("{setting:text} is set already. {look:message}", setting=setting, look=look)
-    if version >= TASKS_SINCE:
-        return message(
-            "Unless it is set, set {setting:text} for the cluster and restart the job. "
-            "{look:message}",
-            setting=setting,
-            look=look,
-        )
     return message(
-        "Unless it is set, set {setting:text} for the cluster, which spreads slots over "
-        "TaskManagers. {look:message}",
+        "Unless it is set, set {setting:text} for the cluster and restart the job. {look:message}",
         setting=setting,
         look=look,
     )

@@ -1,12 +1,7 @@
-"""A vertex waits for output buffers although all its consumers have time to spare: the channel
-itself is too narrow.
-"""
-
 from collections.abc import Iterator
 
 from ingest.messages import list_text, message
 from spark_jobs.diagnosis.findings import (
-    Confidence,
     Evidence,
     Finding,
     Limits,
@@ -83,11 +78,6 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
     behind = list_text(brief_names(window, following))
     upstream = pressure.ways_to(held.vertex_id)
     mark = outbound.floor + limits[OUTPUT_LEVEL] * (outbound.ceiling - outbound.floor)
-    floor_and_ceiling = message(
-        "idle floor {floor:decimal2}, one hot channel lifts it to {ceiling:decimal2}",
-        floor=outbound.floor,
-        ceiling=outbound.ceiling,
-    )
     working = [
         typical(
             pressure.vertices[target].working(index)
@@ -100,7 +90,7 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
         held.vertex_id,
         RULE,
         "warning",
-        _confidence(vertex.window.samples),
+        "medium" if vertex.window.samples > 1 else "low",
         title=message(
             "{name:name} waits for its output while {behind:name} has time to spare",
             name=name,
@@ -129,15 +119,17 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
                 mark,
                 ">",
                 OUTPUT_LEVEL,
-                window.at_ms,
-                floor_and_ceiling,
+                message(
+                    "idle floor {floor:decimal2}, one hot channel lifts it to {ceiling:decimal2}",
+                    floor=outbound.floor,
+                    ceiling=outbound.ceiling,
+                ),
             ),
             *(
                 Evidence(
                     message("{target:name} working", target=target),
                     share,
                     "ratio",
-                    at_ms=window.at_ms,
                     note=message("median over subtasks"),
                 )
                 for target, share in zip(brief_names(window, following), working, strict=True)
@@ -145,9 +137,5 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
             ),
         ),
         related=held_back(window, upstream),
-        data=hot_data(window, pressure, held.vertex_id, held.subtasks, upstream),
+        data=hot_data(window, pressure, held.vertex_id, held.subtasks),
     )
-
-
-def _confidence(samples: int) -> Confidence:
-    return "medium" if samples > 1 else "low"

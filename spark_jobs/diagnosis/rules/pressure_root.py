@@ -1,7 +1,3 @@
-"""The origin of back-pressure: a vertex that works without pause and does not wait itself, while
-upstream vertices wait for it.
-"""
-
 from collections.abc import Iterator, Sequence
 
 from ingest.messages import list_text, message
@@ -14,10 +10,16 @@ from spark_jobs.diagnosis.findings import (
     Severity,
     Threshold,
 )
-from spark_jobs.diagnosis.jvm_load import gc_threshold, jvm_cause
-from spark_jobs.diagnosis.origins import NO_METRICS, Held, Pressure, Way, pressure_of
+from spark_jobs.diagnosis.jvm_load import jvm_cause
+from spark_jobs.diagnosis.origins import (
+    NO_METRICS,
+    Held,
+    Pressure,
+    Way,
+    pressure_of,
+)
 from spark_jobs.diagnosis.pressure import Subtasks, typical, value
-from spark_jobs.diagnosis.pressure_walk import BACKPRESSURED, Origin
+from spark_jobs.diagnosis.pressure_walk import BACKPRESSURED, FULL_INPUT, Origin
 from spark_jobs.diagnosis.pressure_words import (
     MOST_NAMED,
     NEARLY_ALWAYS,
@@ -34,7 +36,6 @@ from spark_jobs.diagnosis.slow_hosts import slow_host
 
 RULE = "pressure.root"
 BUSY = f"{RULE}.busy_ratio"
-FULL_INPUT = f"{RULE}.full_input_ratio"
 CRITICAL = f"{RULE}.critical_ratio"
 RARELY = 0.01
 
@@ -70,60 +71,6 @@ RARELY = 0.01
             ),
         ),
         Threshold(
-            f"{RULE}.own_backpressured_ratio",
-            0.05,
-            "ratio",
-            0.0,
-            0.5,
-            message(
-                "A vertex that waits more than occasionally may itself be back-pressured: its "
-                "consumers are checked first."
-            ),
-        ),
-        Threshold(
-            f"{RULE}.slack_ratio",
-            0.1,
-            "ratio",
-            0.0,
-            0.5,
-            message(
-                "The figures of two vertices are averages over a minute, read some seconds apart."
-            ),
-        ),
-        Threshold(
-            FULL_INPUT,
-            0.5,
-            "ratio",
-            0.25,
-            1.0,
-            message(
-                "Half of the buffers in use over a window means that records queue, not that they "
-                "pass."
-            ),
-        ),
-        Threshold(
-            f"{RULE}.empty_input_ratio",
-            0.2,
-            "ratio",
-            0.0,
-            0.25,
-            message(
-                "A vertex that back-pressures others always has records in its input; with a "
-                "nearly empty input it is not the origin."
-            ),
-        ),
-        Threshold(
-            f"{RULE}.reporting_share",
-            0.5,
-            "ratio",
-            0.0,
-            1.0,
-            message(
-                "With metrics of fewer than half of a vertex's subtasks, a consumer with few "
-                "metrics could also be back-pressuring the others."
-            ),
-        ),
-        Threshold(
             CRITICAL,
             0.9,
             "ratio",
@@ -134,7 +81,6 @@ RARELY = 0.01
                 "arrive, and barriers wait in the same queue."
             ),
         ),
-        gc_threshold(RULE),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -142,51 +88,41 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     for vertex_id, origin in pressure.roots.items():
         if ways := pressure.ways_to(vertex_id):
             yield _finding(window, limits, pressure, origin, ways)
-    if not window.terminal:
-        _admit_unknown(window, pressure)
+    unknown = None if window.terminal else _unknown(window, pressure)
+    if unknown:
+        raise NotJudged(unknown)
 
 
-def _admit_unknown(window: JobWindow, pressure: Pressure) -> None:
+def _unknown(window: JobWindow, pressure: Pressure) -> str | None:
     for vertex_id, lacking in pressure.unexplained.items():
         waits = brief_name(window, vertex_id)
         if lacking:
-            reported = list_text(brief_names(window, lacking))
-            raise NotJudged(
-                message(
-                    "{waits:name} is back-pressured, and the figures of {reported:name} do not "
-                    "show whether it is the origin",
-                    waits=waits,
-                    reported=reported,
-                )
+            return message(
+                "{waits:name} is back-pressured, and the figures of {reported:name} do not "
+                "show whether it is the origin",
+                waits=waits,
+                reported=list_text(brief_names(window, lacking)),
             )
         if vertex_id not in pressure.topology.out_edges:
-            raise NotJudged(
-                message(
-                    "{waits:name} is back-pressured, and the job graph does not say what follows "
-                    "it",
-                    waits=waits,
-                )
-            )
-        raise NotJudged(
-            message(
-                "{waits:name} is back-pressured, though all that follows has time to spare and its "
-                "output is not known to be full",
+            return message(
+                "{waits:name} is back-pressured, and the job graph does not say what follows it",
                 waits=waits,
             )
+        return message(
+            "{waits:name} is back-pressured, though all that follows has time to spare and its "
+            "output is not known to be full",
+            waits=waits,
         )
     if unexplained := [vertex for vertex in pressure.held if not pressure.origins_of(vertex)]:
-        raise NotJudged(
-            message(
-                "what holds {orphaned:name}", orphaned=list_text(brief_names(window, unexplained))
-            )
+        return message(
+            "what holds {orphaned:name}", orphaned=list_text(brief_names(window, unexplained))
         )
     if pressure.unjudged:
-        raise NotJudged(
-            message(
-                "back-pressure of {unjudged:name} in this window",
-                unjudged=list_text(brief_names(window, pressure.unjudged)),
-            )
+        return message(
+            "back-pressure of {unjudged:name} in this window",
+            unjudged=list_text(brief_names(window, pressure.unjudged)),
         )
+    return None
 
 
 def _finding(
@@ -195,19 +131,16 @@ def _finding(
     held = [held_vertex for held_vertex, _path in ways]
     name = brief_name(window, origin.vertex_id)
     vertex = pressure.vertices[origin.vertex_id]
-    confidence = _confidence(pressure, origin, held)
-    hot = subtasks_text(origin.subtasks, vertex.parallelism)
     held_names = list_text(
         dict.fromkeys(brief_name(window, held_vertex.vertex_id) for held_vertex in held)
     )
-    jvm = jvm_cause(window, limits, RULE, _busy_threads(vertex, origin))
-    works = _works(vertex, origin, hot, name)
+    jvm = jvm_cause(window, _busy_threads(vertex, origin))
     return vertex_finding(
         window,
         origin.vertex_id,
         RULE,
         _severity(limits, pressure, origin, held),
-        confidence,
+        _confidence(pressure, origin, held),
         title=message(
             "{name:name} back-pressures {held_names:name}", name=name, held_names=held_names
         ),
@@ -215,7 +148,7 @@ def _finding(
             message(
                 "{works:message}, while {held_names:name} waited for room in the output: "
                 "records arrive faster than {name:name} processes them. {sentence:text}",
-                works=works,
+                works=_works(vertex, origin, name),
                 held_names=held_names,
                 name=name,
                 sentence=jvm.sentence,
@@ -224,11 +157,12 @@ def _finding(
         next_step=jvm.next_step + _next_step(pressure, origin, name),
         evidence=(*_evidence(window, limits, pressure, origin, held), *jvm.evidence),
         related=held_back(window, ways),
-        data=hot_data(window, pressure, origin.vertex_id, origin.subtasks, ways),
+        data=hot_data(window, pressure, origin.vertex_id, origin.subtasks),
     )
 
 
-def _works(vertex: Subtasks, origin: Origin, hot: str, name: str) -> str:
+def _works(vertex: Subtasks, origin: Origin, name: str) -> str:
+    hot = subtasks_text(origin.subtasks, vertex.parallelism)
     if not origin.measured:
         return message(
             "{hot:opening} of {name:name} had full inputs and did not wait", hot=hot, name=name
@@ -270,20 +204,13 @@ def _busy_threads(vertex: Subtasks, origin: Origin) -> dict[str, float]:
 def _evidence(
     window: JobWindow, limits: Limits, pressure: Pressure, origin: Origin, held: Sequence[Held]
 ) -> Iterator[Evidence]:
-    at_ms = window.at_ms
     vertex = pressure.vertices[origin.vertex_id]
     name = brief_name(window, origin.vertex_id)
     busy = typical(vertex.busy(index) for index in origin.subtasks)
     if busy is not None:
         on = subtasks_text(origin.subtasks, vertex.parallelism)
         yield limits.compared(
-            message("{name:name} busy", name=name),
-            busy,
-            "ratio",
-            ">=",
-            BUSY,
-            at_ms,
-            message("{on:text}, median", on=on),
+            message("{name:name} busy", name=name), busy, BUSY, message("{on:text}, median", on=on)
         )
     yield waiting_evidence(
         window, limits, pressure, max(held, key=lambda held_vertex: held_vertex.ratio)
@@ -291,41 +218,23 @@ def _evidence(
     own = typical(vertex.backpressured(index) for index in origin.subtasks)
     if own is not None:
         yield limits.compared(
-            message("{name:name} back-pressured", name=name),
-            own,
-            "ratio",
-            "<",
-            BACKPRESSURED,
-            at_ms,
+            message("{name:name} back-pressured", name=name), own, BACKPRESSURED, comparison="<"
         )
     level = max(
         (known for index in origin.subtasks if (known := vertex.input_level(index)) is not None),
         default=None,
     )
     if level is not None:
-        note = (
-            ""
-            if origin.full_input
-            else message("local channels have no buffers here: 0 does not mean empty")
-        )
-        sign = ">=" if origin.full_input else ""
         yield Evidence(
             message("{name:name} input", name=name),
             level,
             "ratio",
-            limits[FULL_INPUT] if sign else None,
-            sign,
-            FULL_INPUT if sign else "",
-            at_ms,
-            note or message("larger of all and floating buffers, fullest of these subtasks"),
+            FULL_INPUT if origin.full_input else None,
+            ">=" if origin.full_input else "",
+            note=message("larger of all and floating buffers, fullest of these subtasks")
+            if origin.full_input
+            else message("local channels have no buffers here: 0 does not mean empty"),
         )
-    yield Evidence(
-        message("{name:name} busy subtasks", name=name),
-        len(origin.subtasks),
-        "count",
-        at_ms=at_ms,
-        note=message("of {parallelism:count}", parallelism=vertex.parallelism),
-    )
 
 
 def _confidence(pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Confidence:

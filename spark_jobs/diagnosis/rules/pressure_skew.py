@@ -1,7 +1,3 @@
-"""Back-pressure by few subtasks: a minority of an origin's subtasks works without pause while its
-siblings are mostly idle.
-"""
-
 from collections.abc import Iterator
 
 from ingest.messages import list_text, message, plural
@@ -30,7 +26,9 @@ from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.slow_hosts import UNEVEN, is_ordinary, slow_host
 
 RULE = "pressure.skew"
-HOT_SHARE, SIBLINGS = f"{RULE}.hot_share", f"{RULE}.sibling_working_ratio"
+SIBLINGS = f"{RULE}.sibling_working_ratio"
+HOT_SHARE = 0.5
+"""With more than half of the subtasks busy the vertex is short of capacity, not uneven."""
 
 
 @rule(
@@ -44,17 +42,6 @@ HOT_SHARE, SIBLINGS = f"{RULE}.hot_share", f"{RULE}.sibling_working_ratio"
     needs=("vertex_windows",),
     lacking=NO_METRICS,
     thresholds=(
-        Threshold(
-            HOT_SHARE,
-            0.5,
-            "ratio",
-            0.0,
-            0.9,
-            message(
-                "With more than half of the subtasks busy the vertex is short of capacity, not "
-                "uneven."
-            ),
-        ),
         Threshold(
             SIBLINGS,
             0.5,
@@ -72,7 +59,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     unseen = []
     for vertex_id, origin in pressure.roots.items():
         vertex = pressure.vertices[vertex_id]
-        if len(origin.subtasks) > limits[HOT_SHARE] * vertex.parallelism:
+        if len(origin.subtasks) > HOT_SHARE * vertex.parallelism:
             continue
         siblings = _siblings(vertex, origin)
         working = typical(vertex.working(index) for index in siblings)
@@ -111,15 +98,9 @@ def _finding(
         title=message("{name:name}: {hot:text} busy, the others idle", name=name, hot=hot),
         cause=_cause(vertex, origin, hot, share, host),
         next_step=_next_step(vertex, origin, share, host, name),
-        evidence=_evidence(window, limits, vertex, origin, siblings_working, share),
+        evidence=_evidence(limits, vertex, origin, siblings_working, share),
         related=(Related("host", host, message("all its subtasks are busy")),) if host else (),
-        data=hot_data(
-            window,
-            pressure,
-            origin.vertex_id,
-            origin.subtasks,
-            pressure.ways_to(origin.vertex_id),
-        ),
+        data=hot_data(window, pressure, origin.vertex_id, origin.subtasks),
     )
 
 
@@ -160,34 +141,29 @@ def _cause(
 
 
 def _evidence(
-    window: JobWindow,
     limits: Limits,
     vertex: Subtasks,
     origin: Origin,
     siblings_working: float,
     share: float | None,
 ) -> Iterator[Evidence]:
-    at_ms = window.at_ms
     count = len(origin.subtasks)
-    yield limits.compared(
+    yield Evidence(
         message("busy subtasks"),
         count / vertex.parallelism,
         "ratio",
-        "<=",
         HOT_SHARE,
-        at_ms,
-        message(
+        "<=",
+        note=message(
             "{count:count} of {parallelism:count}", count=count, parallelism=vertex.parallelism
         ),
     )
     yield limits.compared(
         message("working time of the others"),
         siblings_working,
-        "ratio",
-        "<=",
         SIBLINGS,
-        at_ms,
         message("median"),
+        comparison="<=",
     )
     if share is not None:
         even = message("an even share would be {count:share}", count=count / vertex.parallelism)
@@ -195,7 +171,6 @@ def _evidence(
             message("records they take"),
             share,
             "ratio",
-            at_ms=at_ms,
             note=message(
                 "{even:message}; {source:text}", even=even, source=records_in(vertex.window).source
             ),
@@ -225,15 +200,10 @@ def _next_step(
             "sentinel keys (null, 0, 'unknown'). More parallelism does not divide one key.",
             name=name,
         )
-    if hosts := vertex.places(origin.subtasks):
-        return message(
-            "Its share of records is ordinary: compare {hosts:name} with the other hosts (CPU, "
-            "disk, network) before looking at keys of {name:name}.",
-            hosts=list_text(hosts),
-            name=name,
-        )
+    hosts = list_text(vertex.places(origin.subtasks))
     return message(
-        "Its share of records is ordinary: compare its host with the others (CPU, "
+        "Its share of records is ordinary: compare {hosts:message} with the other hosts (CPU, "
         "disk, network) before looking at keys of {name:name}.",
+        hosts=hosts or message("its host"),
         name=name,
     )

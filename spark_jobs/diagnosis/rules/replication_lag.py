@@ -1,11 +1,9 @@
-"""The copy of a job's checkpoints is far behind the job, or not complete yet: if the original is
-lost, so much work is lost.
-"""
+"""If the original is lost, so much work is lost as its copy is behind."""
 
 from collections.abc import Iterator
 
 from ingest.messages import message
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
+from spark_jobs.diagnosis.findings import Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.replica_samples import ReplicaSample
 from spark_jobs.diagnosis.rule import replica_finding, rule
 from spark_jobs.diagnosis.stack_traces import without_middle
@@ -59,7 +57,6 @@ def judge(sample: ReplicaSample, limits: Limits) -> Iterator[Finding]:
     behind_s = lost_ms / 1000
     if behind_s < limits[BEHIND]:
         return
-    none = sample.checkpoint_id is None
     yield replica_finding(
         sample,
         RULE,
@@ -67,7 +64,7 @@ def judge(sample: ReplicaSample, limits: Limits) -> Iterator[Finding]:
         title=message(
             "No copy is complete {lost_ms:duration} after it was requested", lost_ms=lost_ms
         )
-        if none
+        if sample.checkpoint_id is None
         else message("The copy is {lost_ms:duration} behind", lost_ms=lost_ms),
         cause=(
             message(
@@ -92,18 +89,6 @@ def judge(sample: ReplicaSample, limits: Limits) -> Iterator[Finding]:
                 "executors, so that one is copied before it is replaced."
             )
         ),
-        evidence=(
-            limits.compared(message("behind"), behind_s, "s", ">=", BEHIND, sample.at_ms),
-            *(
-                []
-                if none
-                else [
-                    Evidence(
-                        message("checkpoint copied"), str(sample.checkpoint_id), at_ms=sample.at_ms
-                    )
-                ]
-            ),
-            Evidence(message("looked after every"), sample.every_ms, "ms", at_ms=sample.at_ms),
-        ),
-        data={"destination": sample.destination, "checkpoint_id": sample.checkpoint_id},
+        evidence=(limits.compared(message("behind"), behind_s, BEHIND),),
+        data={"checkpoint_id": sample.checkpoint_id},
     )

@@ -1,7 +1,3 @@
-"""The job fails and restarts repeatedly: with which exception, on which host, with which lost
-TaskManager.
-"""
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -40,6 +36,10 @@ from spark_jobs.diagnosis.statistics import (
 from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 
 RULE = "restart.loop"
+EPISODES, WINDOW = f"{RULE}.episodes", f"{RULE}.window_s"
+STUCK_MS = 300_000
+"""slot.request.timeout: a job that still restarts gets no slots, or fails before all tasks run."""
+HOST_SHARE = 0.8
 LOST = message("TaskManager lost")
 UNREPORTED = message("no exception reported")
 RESCALE_SEEN_MS = 90_000
@@ -61,9 +61,7 @@ SYMPTOMS = frozenset(
     }
 )
 STUCK_RESTARTS = 2
-"""This many restarts over a long time without all tasks running: missing slots allow two in ten
-minutes.
-"""
+"""Missing slots allow two in ten minutes."""
 LOOK_BACK_MS = 6 * 3_600_000
 """A restart strategy may wait for hours; older restarts are no current problem."""
 MOST_CHANCE = 0.05
@@ -83,9 +81,9 @@ MOST_CHANCE = 0.05
     needs=("annotations", "events"),
     thresholds=(
         Threshold(
-            f"{RULE}.episodes",
+            EPISODES,
             3,
-            "episodes",
+            "count",
             2,
             1_000,
             message(
@@ -94,7 +92,7 @@ MOST_CHANCE = 0.05
             ),
         ),
         Threshold(
-            f"{RULE}.window_s",
+            WINDOW,
             600,
             "s",
             60,
@@ -105,42 +103,20 @@ MOST_CHANCE = 0.05
                 "add up."
             ),
         ),
-        Threshold(
-            f"{RULE}.stuck_s",
-            300,
-            "s",
-            30,
-            86_400,
-            message(
-                "slot.request.timeout is five minutes: a job still restarting after that gets no "
-                "resources or fails before all tasks run."
-            ),
-        ),
-        Threshold(
-            f"{RULE}.host_share",
-            0.8,
-            "ratio",
-            0.5,
-            1,
-            message(
-                "Four of five failures: the host is named where so many are there by less than "
-                "one chance in twenty, by its share of the tasks."
-            ),
-        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    if len(window.annotations) + len(window.events) < limits[f"{RULE}.episodes"]:
+    if len(window.annotations) + len(window.events) < limits[EPISODES]:
         return
-    every = [
+    recent = [
         episode
         for episode in episodes(window, window.at_ms - LOOK_BACK_MS)
         if episode.failures or not _is_rescaling(window, episode)
     ]
-    failing = _within(every, window.at_ms, int(limits[f"{RULE}.window_s"] * 1000))
+    failing = _within(recent, window.at_ms, int(limits[WINDOW] * 1000))
     if not failing:
         return
-    stuck = len(failing) < limits[f"{RULE}.episodes"]
+    stuck = len(failing) < limits[EPISODES]
     if stuck and not _is_stuck(window, failing[-1], limits):
         return
     reasons = _reasons(window)
@@ -152,19 +128,19 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     yield _finding(window, limits, failing, troubles, _first_fault(window, reasons), stuck)
 
 
-def _within(every: Sequence[Episode], at_ms: int, running_ms: int) -> list[Episode]:
+def _within(recent: Sequence[Episode], at_ms: int, running_ms: int) -> list[Episode]:
     """The newest episodes, back to where the job has run for so long in total. Waiting for the next
     attempt does not count as running.
     """
-    kept: list[Episode] = []
+    newest: list[Episode] = []
     until_ms, ran_ms = at_ms, 0
-    for episode in reversed(every):
+    for episode in reversed(recent):
         ran_ms += max(until_ms - episode.ended_ms, 0) if episode.ended_ms is not None else 0
         if ran_ms > running_ms:
             break
-        kept.insert(0, episode)
+        newest.insert(0, episode)
         until_ms = episode.begun_ms
-    return kept
+    return newest
 
 
 def _reasons(window: JobWindow) -> dict[str, str]:
@@ -173,6 +149,15 @@ def _reasons(window: JobWindow) -> dict[str, str]:
         for annotation in window.annotations
         if annotation.kind == TASKMANAGER_LOST and annotation.detail.get("reason")
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _Host:
+    """The host of most failures: its share of them, and of the tasks; 0…1."""
+
+    name: str
+    failures: float
+    tasks: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,19 +173,15 @@ class _Trouble:
     cause: FailureCause | None = None
     reason: str = ""
 
-    @property
-    def at_ms(self) -> int | None:
-        return self.first.at_ms if self.first else None
-
 
 def _trouble(window: JobWindow, episode: Episode, reasons: Mapping[str, str]) -> _Trouble:
-    found = _group_of(episode)
-    if found.group != LOST:
-        first = found.first
+    trouble = _group_of(episode)
+    if trouble.group != LOST:
+        first = trouble.first
         cause = cause_of_failure(first.name, first.stacktrace) if first else None
-        return replace(found, cause=cause)
+        return replace(trouble, cause=cause)
     traced = (lost_taskmanager(failure.stacktrace) for failure in episode.failures)
-    names = dict.fromkeys((*found.lost, *filter(None, traced)))
+    names = dict.fromkeys((*trouble.lost, *filter(None, traced)))
     texts = [reasons[name] for name in names if name in reasons]
     texts += [
         event.detail or event.message or ""
@@ -212,7 +193,7 @@ def _trouble(window: JobWindow, episode: Episode, reasons: Mapping[str, str]) ->
     known = [(cause, reason) for reason in texts if (cause := cause_of(reason))]
     # That it no longer answered says less than why.
     cause, reason = min(known, key=lambda pair: pair[0].code in SYMPTOMS, default=(None, ""))
-    return replace(found, cause=cause, reason=reason.partition("\n")[0])
+    return replace(trouble, cause=cause, reason=reason.partition("\n")[0])
 
 
 def _first_fault(window: JobWindow, reasons: Mapping[str, str]) -> _Trouble | None:
@@ -262,7 +243,7 @@ def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:
     same exception of a task. A lost TaskManager or missing slots cause several restarts of one
     episode; a repeated exception does not.
     """
-    enough = limits[f"{RULE}.episodes"]
+    enough = limits[EPISODES]
     if last.ended_ms is not None or len(last.restarts) < min(enough, STUCK_RESTARTS):
         return False
     groups = [
@@ -272,12 +253,12 @@ def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:
     ]
     same = bool(groups) and largest_group(groups)[1] >= enough
     lasted_ms = window.at_ms - last.begun_ms
-    return same or (not window.terminal and lasted_ms >= limits[f"{RULE}.stuck_s"] * 1000)
+    return same or (not window.terminal and lasted_ms >= STUCK_MS)
 
 
 def _span_ms(window: JobWindow, limits: Limits, failing: Sequence[Episode]) -> float:
     took_ms = window.at_ms - failing[0].begun_ms
-    return max(limits[f"{RULE}.window_s"] * 1000, took_ms - took_ms % 60_000)
+    return max(limits[WINDOW] * 1000, took_ms - took_ms % 60_000)
 
 
 def _is_rescaling(window: JobWindow, episode: Episode) -> bool:
@@ -301,11 +282,10 @@ def _finding(
     first: _Trouble | None,
     stuck: bool,
 ) -> Finding:
-    group, often = largest_group([trouble.group for trouble in troubles])
-    host = _host(window, troubles, limits)
+    group, _ = largest_group([trouble.group for trouble in troubles])
+    host = _host(window, troubles)
     lost = sorted({name for episode in failing for name in episode.lost})
     newest = next(trouble for trouble in reversed(troubles) if trouble.group == group)
-    causes = counts_of(code_of(trouble.cause) for trouble in troubles)
     began = first if first and first.group != group else None
     reported = sum(trouble.first is not None for trouble in troubles)
     if stuck:
@@ -333,14 +313,14 @@ def _finding(
             title=title,
             words=list_text(lost) + " lost" if group == LOST and lost else group,
         ),
-        cause=_cause(group, often, len(failing), newest, lost, host, began),
+        cause=_cause(began, _current_cause(group, newest, lost, host)),
         next_step=_next_step(newest, host, _only_task(troubles)),
         seen_at_ms=failing[-1].restarts[-1],
         began_at_ms=min([failing[0].begun_ms, *(failure.at_ms for failure in failing[0].failures)]),
-        evidence=_evidence(window, limits, failing, troubles, host, began, stuck),
+        evidence=_evidence(window, limits, failing, troubles, host, stuck),
         related=(
             *(Related("taskmanager", name, message("lost")) for name in lost),
-            *((Related("host", host[0], message("most failures")),) if host else ()),
+            *((Related("host", host.name, message("most failures")),) if host else ()),
         ),
         data={
             "episodes": [
@@ -348,35 +328,33 @@ def _finding(
                 for episode, trouble in zip(failing, troubles, strict=True)
             ][-20:],
             "groups": counts_of(trouble.group for trouble in troubles),
-            "causes": causes,
+            "causes": counts_of(code_of(trouble.cause) for trouble in troubles),
             "first_fault": first and {"group": first.group, "cause": code_of(first.cause)},
             "lost_taskmanagers": lost,
         },
     )
 
 
-def _host(
-    window: JobWindow, troubles: Sequence[_Trouble], limits: Limits
-) -> tuple[str, float, float] | None:
-    """The host of most failures, its share of them, and its share of the tasks. None if failures
-    are spread, if the host has no more of them than of the tasks, if all are of one task, or if the
-    job's code or what it calls failed.
+def _host(window: JobWindow, troubles: Sequence[_Trouble]) -> _Host | None:
+    """None if failures are spread, if the host has no more of them than of the tasks, if all are of
+    one task, or if the job's code or what it calls failed.
     """
     failures = [trouble.first for trouble in troubles if trouble.first and trouble.first.host]
     hosts = [failure.host for failure in failures if failure.host]
     tasks = [host for vertex in window.vertex_windows for host in vertex.host if host]
     if len(hosts) < 2 or not tasks or _only_task(troubles):
         return None
-    host, count = largest_group(hosts)
-    there = [failure for failure in failures if failure.host == host]
-    if count / len(hosts) < limits[f"{RULE}.host_share"] or not all(
-        fails_by_host(failure.name, failure.stacktrace) for failure in there
+    name, count = largest_group(hosts)
+    if count / len(hosts) < HOST_SHARE or not all(
+        fails_by_host(failure.name, failure.stacktrace)
+        for failure in failures
+        if failure.host == name
     ):
         return None
-    share = tasks.count(host) / len(tasks)
+    share = tasks.count(name) / len(tasks)
     by_chance = at_least_by_chance(count, len(hosts), share)
     # If none of its tasks run there any more, their share is unknown.
-    return (host, count / len(hosts), share) if share and by_chance <= MOST_CHANCE else None
+    return _Host(name, count / len(hosts), share) if share and by_chance <= MOST_CHANCE else None
 
 
 def _only_task(troubles: Sequence[_Trouble]) -> tuple[str, str] | None:
@@ -391,40 +369,22 @@ def _only_task(troubles: Sequence[_Trouble]) -> tuple[str, str] | None:
     return tasks.pop(), hosts.pop()
 
 
-def _cause(
-    group: str,
-    often: int,
-    of: int,
-    newest: _Trouble,
-    lost: list[str],
-    host: tuple[str, float, float] | None,
-    began: _Trouble | None,
-) -> str:
-    keeps = _what_keeps_it(group, often, of, newest, lost, host)
+def _cause(began: _Trouble | None, current: str) -> str:
     if began is None:
-        return keeps
+        return current
     who = list_text(began.lost)
     return message(
         "It began with {first:text}{who:text}. {keeps:message}",
         first=began.group,
         who=message(" ({name:name})", name=who) if who and began.group == LOST else "",
-        keeps=keeps,
+        keeps=current,
     )
 
 
-def _what_keeps_it(
-    group: str,
-    often: int,
-    of: int,
-    newest: _Trouble,
-    lost: list[str],
-    host: tuple[str, float, float] | None,
-) -> str:
-    text = newest.message
+def _current_cause(group: str, newest: _Trouble, lost: list[str], host: _Host | None) -> str:
     if group == UNREPORTED:
         return message("What made it fail is not known: neither REST nor the log has an exception.")
     if group == LOST:
-        who = list_text(lost) or message("one that nothing names")
         death = message("Killed for memory, evicted, or cut off from the network.")
         if newest.cause:
             death = message(
@@ -432,64 +392,53 @@ def _what_keeps_it(
                 title=newest.cause.title,
                 reason=without_middle(newest.reason, MESSAGE_CHARS),
             )
-        if of == 1:
-            return message(
-                "TaskManagers were lost: {who:name}. {death:message}", who=who, death=death
-            )
         return message(
-            "TaskManagers were lost in {often:number} of {of:number} restart episodes: {who:name}. "
-            "{death:message}",
-            often=often,
-            of=of,
-            who=who,
+            "TaskManagers were lost: {who:name}. {death:message}",
+            who=list_text(lost) or message("one that nothing names"),
             death=death,
         )
     where = (
         message(
             " {host:share} of the failures were on {host2:name}, which runs {tasks:share} of the "
             "tasks.",
-            host=host[1],
-            host2=host[0],
-            tasks=host[2],
+            host=host.failures,
+            host2=host.name,
+            tasks=host.tasks,
         )
         if host
         else ""
     )
-    words = message(" ({text:text})", text=without_middle(text, MESSAGE_CHARS)) if text else ""
-    if of == 1:
-        # Title and evidence of a single episode count its restarts.
-        return message(
-            "The root exception of these restarts was {group:text}{words:text}.{where:text}",
-            group=group,
-            words=words,
-            where=str(where),
-        )
+    words = (
+        message(" ({text:text})", text=without_middle(newest.message, MESSAGE_CHARS))
+        if newest.message
+        else ""
+    )
     return message(
-        "In {often:number} of {of:number} restart episodes the root exception was "
-        "{group:text}{words:text}.{where:text}",
-        often=often,
-        of=of,
+        "The root exception of these restarts was {group:text}{words:text}.{where:text}",
         group=group,
         words=words,
-        where=str(where),
+        where=where,
     )
 
 
-def _next_step(
-    trouble: _Trouble, host: tuple[str, float, float] | None, only_task: tuple[str, str] | None
-) -> str:
+def _next_step(trouble: _Trouble, host: _Host | None, only_task: tuple[str, str] | None) -> str:
+    advice, cause = _advice(trouble, host), trouble.cause
+    happens_everywhere = trouble.group == LOST or (
+        cause is not None and (cause.unreadable or cause.waits_for_slots)
+    )
+    if only_task is None or happens_everywhere:
+        return advice
+    return message(
+        "{advice:message} Note that all failures come from {only_task:name}, on {host:name} each "
+        "time.",
+        advice=advice,
+        only_task=only_task[0],
+        host=only_task[1],
+    )
+
+
+def _advice(trouble: _Trouble, host: _Host | None) -> str:
     if trouble.cause and not host:
-        is_alike = (
-            trouble.group == LOST or trouble.cause.unreadable or trouble.cause.waits_for_slots
-        )
-        if only_task and not is_alike:
-            return message(
-                "{advice:message} Note that all failures come from {only_task:name}, on "
-                "{host:name} each time.",
-                advice=trouble.cause.next_step,
-                only_task=only_task[0],
-                host=only_task[1],
-            )
         return trouble.cause.next_step
     if trouble.group == LOST:
         return message(
@@ -497,21 +446,11 @@ def _next_step(
             "(OOMKilled, evicted, node lost), the end of their logs, dmesg of their host. "
             "Compare resident memory with taskmanager.memory.process.size."
         )
-    if only_task:
-        return message(
-            "Read the root exception: all failures come from {only_task:name}, on "
-            "{host:name} each time. Where it names a record or an outside system, stop the "
-            "job with its last checkpoint retained, repair or roll back, and start from "
-            "that checkpoint. If it does not, move the task to another host: if it fails "
-            "there too, its records or the system it calls are the cause.",
-            only_task=only_task[0],
-            host=only_task[1],
-        )
     if host:
         return message(
             "Look at {host:name} first: move the job's tasks away from it (cordon it or stop its "
             "TaskManager) and see if the loop ends.",
-            host=host[0],
+            host=host.name,
         )
     return message(
         "Read the root exception. If a record or an outside system causes it, every restart "
@@ -525,75 +464,50 @@ def _evidence(
     limits: Limits,
     failing: Sequence[Episode],
     troubles: Sequence[_Trouble],
-    host: tuple[str, float, float] | None,
-    began: _Trouble | None,
+    host: _Host | None,
     stuck: bool,
 ) -> Iterator[Evidence]:
-    key, share_key, at_ms = f"{RULE}.episodes", f"{RULE}.host_share", failing[-1].restarts[-1]
-    span = message("within {limits:duration}", limits=_span_ms(window, limits, failing))
+    name, count = message("restart episodes"), len(failing)
     if stuck:
-        yield limits.compared(
-            message("restarts without all tasks running again"),
-            len(failing[-1].restarts),
-            "count",
-            ">=",
-            key,
-            at_ms,
-            span,
-        )
-    else:
-        yield limits.compared(
-            message("restart episodes"), len(failing), "count", ">=", key, at_ms, span
-        )
-    restarts = sum(len(episode.restarts) for episode in failing)
-    yield Evidence(
-        message("restarts"),
-        restarts,
-        "count",
-        at_ms=at_ms,
-        note=message("several may belong to one episode"),
-    )
+        name = message("restarts without all tasks running again")
+        count = len(failing[-1].restarts)
+    span = message("within {limits:duration}", limits=_span_ms(window, limits, failing))
+    yield limits.compared(name, count, EPISODES, span)
     for group, count in list(counts_of(trouble.group for trouble in troubles).items())[:5]:
         yield Evidence(
             message("root exception"),
             group,
-            at_ms=at_ms,
             note=plural(count, "{count:count} episode", "{count:count} episodes"),
         )
     for code, count in counts_of(code_of(trouble.cause) for trouble in troubles).items():
         yield Evidence(
             message("cause"),
             message("not known by its words") if code == UNKNOWN else of_code(code).title,
-            at_ms=at_ms,
             note=plural(count, "{count:count} episode", "{count:count} episodes"),
         )
     if any(trouble.cause and trouble.cause.waits_for_slots for trouble in troubles):
-        yield from _slots(window, at_ms)
-    if began:
-        yield Evidence(message("first fault"), began.group, at_ms=began.at_ms)
+        yield from _slots(window)
     last = next((trouble.first for trouble in reversed(troubles) if trouble.first), None)
     if last:
         yield Evidence(
             message("last failed task"),
             last.task or message("global failure"),
-            at_ms=last.at_ms,
             note=message("on {host:name}", host=last.host) if last.host else "",
         )
-    for name in sorted({name for episode in failing for name in episode.lost})[:5]:
-        yield Evidence(message("lost TaskManager"), name, at_ms=at_ms)
     if host:
-        yield limits.compared(
+        yield Evidence(
             message("share of failures on one host"),
-            host[1],
+            host.failures,
             "ratio",
+            HOST_SHARE,
             ">=",
-            share_key,
-            at_ms,
-            message("{host:name}; of the tasks {tasks:share}", host=host[0], tasks=host[2]),
+            note=message(
+                "{host:name}; of the tasks {tasks:share}", host=host.name, tasks=host.tasks
+            ),
         )
 
 
-def _slots(window: JobWindow, at_ms: int) -> Iterator[Evidence]:
+def _slots(window: JobWindow) -> Iterator[Evidence]:
     needed = [
         count
         for event in window.events
@@ -605,18 +519,17 @@ def _slots(window: JobWindow, at_ms: int) -> Iterator[Evidence]:
             message("slots that the job needs"),
             needed[-1] if needed else largest,
             "count",
-            at_ms=at_ms,
             note=message("by the log")
             if needed
             else message("its largest parallelism, where all vertices share slots"),
         )
-    told = [
+    missing = [
         str(text)
         for event in window.events
         if event.kind == SLOTS_MISSING and (text := event.fields.get("reason_text"))
     ]
-    if told:
-        yield Evidence(message("slots that are there"), told[-1], at_ms=at_ms)
+    if missing:
+        yield Evidence(message("slots that are there"), missing[-1])
 
 
 def _as_data(episode: Episode, trouble: _Trouble) -> dict[str, object]:
@@ -625,7 +538,5 @@ def _as_data(episode: Episode, trouble: _Trouble) -> dict[str, object]:
         "restarts": len(episode.restarts),
         "all_run_again_ms": episode.ended_ms,
         "group": trouble.group,
-        "task": trouble.first.task if trouble.first else None,
         "host": trouble.first.host if trouble.first else None,
-        "lost_taskmanagers": list(trouble.lost),
     }

@@ -1,9 +1,7 @@
-"""A TaskManager that ran tasks of the job is lost, and the job does not run again."""
-
 from collections.abc import Iterator
 
 from ingest.messages import list_text, message, plural
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
+from spark_jobs.diagnosis.findings import Finding, Limits, Related, Threshold
 from spark_jobs.diagnosis.restart_episodes import READS, Episode, episodes
 from spark_jobs.diagnosis.root_exceptions import is_lost_taskmanager, lost_taskmanager
 from spark_jobs.diagnosis.rule import job_finding, rule
@@ -94,18 +92,9 @@ def _finding(
         ),
         evidence=(
             limits.compared(
-                message("not all tasks running for"),
-                down_ms / 1000,
-                "s",
-                ">=",
-                f"{RULE}.not_running_s",
-                window.at_ms,
-            ),
-            *(
-                Evidence(message("lost TaskManager"), name, at_ms=last.begun_ms)
-                for name in lost[:5]
+                message("not all tasks running for"), down_ms / 1000, f"{RULE}.not_running_s"
             ),
         ),
         related=tuple(Related("taskmanager", name, message("lost")) for name in lost),
-        data={"lost_taskmanagers": list(lost), "begun_ms": last.begun_ms},
+        data={"lost_taskmanagers": list(lost)},
     )

@@ -1,18 +1,17 @@
-"""A restore fails because a file of the checkpoint is missing: each attempt looks for it again.
-Flink's coordinator never falls back to an older checkpoint by itself.
-"""
+"""Flink's coordinator never falls back to an older checkpoint by itself."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ingest.messages import message, plural
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related
 from spark_jobs.diagnosis.missing_files import is_on_local_disk, missing_at_restore
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow, LogEvent
 
 RULE = "restore.missing_file"
-FAILURES, WINDOW = f"{RULE}.failures", f"{RULE}.window_s"
+LOOK_BACK_MS = 600_000
+"""Attempts that follow each other within this time belong together."""
 MOST_FILES = 10
 
 
@@ -32,36 +31,16 @@ class Attempt:
     message("Tasks failed to restore their state because a file of the checkpoint is missing."),
     fed_by="incidents/2.3.0/lost-file",
     hold_s=600,
-    reads=(message("task_state FAILED"), "job_terminal"),
+    reads=("task_state FAILED", "job_terminal"),
     needs=("events", "failures"),
-    thresholds=(
-        Threshold(
-            FAILURES,
-            1,
-            "count",
-            1,
-            1000,
-            message("One is enough: the next attempt reads the same checkpoint, so the same file."),
-        ),
-        Threshold(
-            WINDOW,
-            600,
-            "s",
-            60,
-            86_400,
-            message(
-                "Ten minutes: attempts that follow each other within this time belong together."
-            ),
-        ),
-    ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    since_ms = window.at_ms - int(limits[WINDOW] * 1000)
+    since_ms = window.at_ms - LOOK_BACK_MS
     attempts = [
         attempt for attempt in _attempts(window) if since_ms < attempt.at_ms <= window.at_ms
     ]
-    if len(attempts) >= limits[FAILURES]:
-        yield _finding(window, limits, attempts)
+    if attempts:
+        yield _finding(window, attempts)
 
 
 def _attempts(window: JobWindow) -> list[Attempt]:
@@ -100,7 +79,7 @@ def _task(event: LogEvent) -> str | None:
     )
 
 
-def _finding(window: JobWindow, limits: Limits, attempts: list[Attempt]) -> Finding:
+def _finding(window: JobWindow, attempts: list[Attempt]) -> Finding:
     newest = attempts[-1]
     paths = {
         attempt.path: [other for other in attempts if other.path == attempt.path]
@@ -124,18 +103,9 @@ def _finding(window: JobWindow, limits: Limits, attempts: list[Attempt]) -> Find
         else message("the checkpoint")
     )
     evidence = [
-        limits.compared(
-            message("restores with a missing file"),
-            len(attempts),
-            "count",
-            ">=",
-            FAILURES,
-            newest.at_ms,
-        ),
-        Evidence(
-            message("missing files of these restores"), len(paths), "count", at_ms=newest.at_ms
-        ),
-        Evidence(message("missing file"), newest.path, at_ms=newest.at_ms, note=newest.task or ""),
+        Evidence(message("restores with a missing file"), len(attempts), "count", 1, ">="),
+        Evidence(message("missing files of these restores"), len(paths), "count"),
+        Evidence(message("missing file"), newest.path, note=newest.task or ""),
     ]
     return job_finding(
         window,
@@ -163,16 +133,16 @@ def _finding(window: JobWindow, limits: Limits, attempts: list[Attempt]) -> Find
                 path,
                 message(
                     "{of_path:message}, {task:name}",
-                    of_path=plural(len(of_path), "{count:count} attempt", "{count:count} attempts"),
-                    task=of_path[-1].task or message("the job as a whole"),
+                    of_path=plural(len(of_file), "{count:count} attempt", "{count:count} attempts"),
+                    task=of_file[-1].task or message("the job as a whole"),
                 ),
             )
-            for path, of_path in list(paths.items())[:MOST_FILES]
+            for path, of_file in list(paths.items())[:MOST_FILES]
         ),
         data={
             "files": [
-                {"path": path, "attempts": len(of_path)}
-                for path, of_path in list(paths.items())[:MOST_FILES]
+                {"path": path, "attempts": len(of_file)}
+                for path, of_file in list(paths.items())[:MOST_FILES]
             ],
             "checkpoint": restored[1] if restored else None,
         },

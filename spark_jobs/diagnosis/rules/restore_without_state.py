@@ -1,8 +1,6 @@
-"""A job was started without state, or without that of some operators, although it had completed
-checkpoints. Flink counts checkpoints on from the restored one: ids that begin at 1 without a
-restore say that there was none. It is intended if the previous attempt finished, or was cancelled
-with all its checkpoints. If non-restored state is allowed, Flink logs which operators it leaves
-out.
+"""Flink counts checkpoints on from the restored one: ids that begin at 1 without a restore say that
+there was none. It is intended if the previous attempt finished, or was cancelled with all its
+checkpoints. If non-restored state is allowed, Flink logs which operators it leaves out.
 """
 
 from collections.abc import Iterator
@@ -11,12 +9,13 @@ from itertools import pairwise
 
 from ingest.messages import list_text, message, plural
 from spark_jobs.diagnosis.checkpoint_history import by_time
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, EarlierAttempt, JobWindow
 
 RULE = "restore.without_state"
-WINDOW = f"{RULE}.window_s"
+LOOK_BACK_MS = 3_600_000
+"""Until then little was written that going back would repeat."""
 SKIPPED = "state_skipped"
 MOST_NAMED = 10
 RESTORED_WITHIN_MS = 60_000
@@ -41,44 +40,31 @@ class FreshStart:
     hold_s=1800,
     reads=(SKIPPED,),
     needs=("checkpoints", "earlier"),
-    thresholds=(
-        Threshold(
-            WINDOW,
-            3600,
-            "s",
-            60,
-            604_800,
-            message("An hour: until then little was written that going back would repeat."),
-        ),
-    ),
     fed_by="incidents/2.1.1/begun-afresh",
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    since_ms = window.at_ms - int(limits[WINDOW] * 1000)
+    since_ms = window.at_ms - LOOK_BACK_MS
     if window.earlier:
         yield from _under_another_id(window, window.earlier, since_ms)
-        yield from _find_omitted(window, since_ms)
+    elif (fresh := _fresh_start(window)) and fresh.at_ms > since_ms:
+        yield _under_the_same_id(window, fresh)
         return
-    fresh = _fresh_start(window)
-    if fresh is None or fresh.at_ms <= since_ms:
-        yield from _find_omitted(window, since_ms)
-        return
-    lost = fresh.lost
-    path = lost.external_path
-    yield job_finding(
+    yield from _omitted_operators(window, since_ms)
+
+
+def _under_the_same_id(window: JobWindow, fresh: FreshStart) -> Finding:
+    number, path = fresh.lost.checkpoint_id, fresh.lost.external_path
+    return job_finding(
         window,
         RULE,
         "critical",
         "medium",
-        title=message(
-            "Started without state: checkpoint {number:number} was there",
-            number=lost.checkpoint_id,
-        ),
+        title=_title(number),
         cause=message(
             "The job completed checkpoint {number:number}, and was then started without restoring "
             "any: its checkpoints are counted from 1 again. What its operators kept is gone, unless "
             "that was meant.",
-            number=lost.checkpoint_id,
+            number=number,
         ),
         next_step=message(
             "If it was not meant, stop the job and start it from {path:text}. Be quick: under the "
@@ -88,18 +74,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         ),
         seen_at_ms=fresh.at_ms,
         began_at_ms=fresh.at_ms,
-        evidence=(
-            Evidence(
-                message("newest checkpoint before"),
-                lost.checkpoint_id,
-                "count",
-                at_ms=lost.ended_ms,
-                note=path or "",
-            ),
-            Evidence(message("age of the lost state"), fresh.at_ms - lost.trigger_time_ms, "ms"),
-        ),
+        evidence=_lost_state(number, path, fresh.at_ms - fresh.lost.trigger_time_ms),
         related=(Related("checkpoint", path),) if path else (),
-        data={"checkpoint_id": lost.checkpoint_id, "path": path},
+        data={"checkpoint_id": number},
     )
 
 
@@ -110,13 +87,13 @@ def _under_another_id(
     meant = _is_meant(earlier, started_ms)
     if meant is None or started_ms <= since_ms:
         return
-    number = earlier.checkpoint_id
+    number, path = earlier.checkpoint_id, earlier.path
     yield job_finding(
         window,
         RULE,
         "info" if meant else "critical",
         "medium",
-        title=message("Started without state: checkpoint {number:number} was there", number=number),
+        title=_title(number),
         cause=message(
             "The job was submitted again under another id, and no snapshot was restored: its "
             "checkpoints are counted from 1 again. Its attempt before, {job_id:name}, had completed "
@@ -127,21 +104,21 @@ def _under_another_id(
             or message("What its operators kept is not in this attempt, unless that was meant."),
         ),
         next_step=_way_back(earlier),
-        seen_at_ms=window.at_ms,
         began_at_ms=started_ms,
-        evidence=(
-            Evidence(
-                message("newest checkpoint before"),
-                number,
-                "count",
-                at_ms=earlier.trigger_time_ms,
-                note=earlier.path or "",
-            ),
-            Evidence(message("age of the lost state"), started_ms - earlier.trigger_time_ms, "ms"),
-            Evidence(message("the attempt before ended as"), earlier.state, at_ms=earlier.over_ms),
-        ),
-        related=(Related("checkpoint", earlier.path),) if earlier.path else (),
-        data={"checkpoint_id": number, "path": earlier.path, "earlier_job_id": earlier.job_id},
+        evidence=_lost_state(number, path, started_ms - earlier.trigger_time_ms),
+        related=(Related("checkpoint", path),) if path else (),
+        data={"checkpoint_id": number},
+    )
+
+
+def _title(number: int) -> str:
+    return message("Started without state: checkpoint {number:number} was there", number=number)
+
+
+def _lost_state(number: int, path: str | None, age_ms: int) -> tuple[Evidence, ...]:
+    return (
+        Evidence(message("newest checkpoint before"), number, "count", note=path or ""),
+        Evidence(message("age of the lost state"), age_ms, "ms"),
     )
 
 
@@ -174,7 +151,7 @@ def _is_meant(earlier: EarlierAttempt, started_ms: int) -> str | None:
     return ""
 
 
-def _find_omitted(window: JobWindow, since_ms: int) -> Iterator[Finding]:
+def _omitted_operators(window: JobWindow, since_ms: int) -> Iterator[Finding]:
     skipped = [event for event in window.events if event.kind == SKIPPED and event.at_ms > since_ms]
     if not skipped:
         return
@@ -206,9 +183,7 @@ def _find_omitted(window: JobWindow, since_ms: int) -> Iterator[Finding]:
         ),
         seen_at_ms=at_ms,
         evidence=(
-            Evidence(
-                message("operators whose state was left out"), len(operators), "count", at_ms=at_ms
-            ),
+            Evidence(message("operators whose state was left out"), len(operators), "count"),
         ),
         data={"operators": operators[:MOST_NAMED]},
     )

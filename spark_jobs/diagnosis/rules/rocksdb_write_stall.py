@@ -1,16 +1,21 @@
-"""RocksDB's own metrics show that it slows or stops writes: while a write buffer waits for its
-flush, level 0 has too many files (slowed from 20 on, stopped at 36 by default), or compactions lag.
+"""RocksDB stalls writes while a write buffer waits for its flush, level 0 has too many files
+(slowed from 20 on, stopped at 36 by default), or compactions lag.
 """
 
 from collections.abc import Iterator, Sequence
 
 from ingest.messages import brief, bytes_text, message, plural
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Threshold
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, VertexGauges
 
 RULE = "rocksdb.write_stall"
-SHARE, SAMPLES, WINDOW = f"{RULE}.stalled_share", f"{RULE}.samples", f"{RULE}.window_s"
+SHARE = 0.5
+"""Of the samples: one stall during a flush is normal, half of them are not chance."""
+SAMPLES = 3
+"""With a stall, at least; so many in a row up to now are enough."""
+LOOK_BACK_MS = 300_000
+"""Longer than a compaction after a burst."""
 SLOWED_AT_FILES = 20
 """RocksDB's level0_slowdown_writes_trigger, which Flink leaves as it is."""
 _FLUSH = message("Its write buffers fill faster than they are flushed")
@@ -26,44 +31,11 @@ _COMPACTION = message("Compactions do not keep up with what is flushed")
     ),
     fed_by="incidents/1.20.5/write-stall",
     needs=("gauges",),
-    thresholds=(
-        Threshold(
-            SHARE,
-            0.5,
-            "ratio",
-            0.05,
-            1.0,
-            message(
-                "Share of the samples: one during a flush is normal, half of them are not "
-                "chance. Fewer may be, unless they are the newest."
-            ),
-        ),
-        Threshold(
-            SAMPLES,
-            3,
-            "count",
-            1,
-            100,
-            message(
-                "At least this many samples with a stall; the same number in a row up to now "
-                "is enough."
-            ),
-        ),
-        Threshold(
-            WINDOW,
-            300,
-            "s",
-            60,
-            600,
-            message("Five minutes: longer than a compaction after a burst."),
-        ),
-    ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    since_ms = window.at_ms - int(limits[WINDOW] * 1000)
     by_vertex: dict[str, list[VertexGauges]] = {}
     for gauge in window.gauges:
-        if gauge.at_ms >= since_ms and gauge.at_ms <= window.at_ms:
+        if window.at_ms - LOOK_BACK_MS <= gauge.at_ms <= window.at_ms:
             by_vertex.setdefault(gauge.vertex_id, []).append(gauge)
     for vertex_id, seen in by_vertex.items():
         known = [
@@ -75,67 +47,68 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             gauges for gauges in known if gauges.writes_stopped or gauges.delayed_write_bytes_per_s
         ]
         errors = max((gauges.background_errors or 0 for gauges in seen), default=0)
-        lasts = bool(known) and all(gauges in stalled for gauges in known[-int(limits[SAMPLES]) :])
-        if errors or (
-            len(stalled) >= limits[SAMPLES]
-            and (lasts or len(stalled) >= limits[SHARE] * len(known))
-        ):
-            yield _finding(window, limits, vertex_id, seen, known, stalled, errors)
+        lasts = bool(known) and all(gauges in stalled for gauges in known[-SAMPLES:])
+        if errors:
+            yield _failed(window, vertex_id, (stalled or seen)[-1], errors)
+        elif len(stalled) >= SAMPLES and (lasts or len(stalled) >= SHARE * len(known)):
+            yield _stalled(window, vertex_id, len(known), stalled)
 
 
-def _finding(
-    window: JobWindow,
-    limits: Limits,
-    vertex_id: str,
-    seen: Sequence[VertexGauges],
-    known: Sequence[VertexGauges],
-    stalled: Sequence[VertexGauges],
-    errors: int,
+def _failed(window: JobWindow, vertex_id: str, newest: VertexGauges, errors: int) -> Finding:
+    return vertex_finding(
+        window,
+        vertex_id,
+        RULE,
+        "critical",
+        "high",
+        title=message(
+            "RocksDB of {name:name} failed {errors:message}",
+            name=brief(window.vertex_name(vertex_id)),
+            errors=plural(
+                errors, "{count:count} flush or compaction", "{count:count} flush or compactions"
+            ),
+        ),
+        cause=message(
+            "RocksDB reports {errors:number} background errors: its local disk is full or broken.",
+            errors=errors,
+        ),
+        next_step=message(
+            "Look at space and errors of the TaskManagers' local disks "
+            "(state.backend.rocksdb.localdir)."
+        ),
+        evidence=(Evidence(message("background errors"), errors, "count"),),
+        seen_at_ms=newest.at_ms,
+    )
+
+
+def _stalled(
+    window: JobWindow, vertex_id: str, known: int, stalled: Sequence[VertexGauges]
 ) -> Finding:
-    newest = stalled[-1] if stalled else seen[-1]
-    name = brief(window.vertex_name(vertex_id))
-    word = message("stopped") if newest.writes_stopped else message("slows down")
+    newest = stalled[-1]
     why, next_step = _why(newest)
     return vertex_finding(
         window,
         vertex_id,
         RULE,
-        "critical" if errors or newest.writes_stopped else "warning",
+        "critical" if newest.writes_stopped else "warning",
         "high",
         title=message(
-            "RocksDB of {name:name} failed {errors:message}",
-            name=name,
-            errors=plural(
-                errors, "{count:count} flush or compaction", "{count:count} flush or compactions"
-            ),
-        )
-        if errors
-        else message("RocksDB {word:message} the writes of {name:name}", word=word, name=name),
-        cause=(
-            message(
-                "RocksDB reports {errors:number} background errors: its local disk is full or "
-                "broken.",
-                errors=errors,
-            )
-            if errors
-            else message(
-                "In {stalled:number} of {known:message} RocksDB stopped writes or slowed them "
-                "down. {why:name} Tasks wait inside state access: they count as busy, and "
-                "barriers and the synchronous part of checkpoints wait with them.",
-                stalled=len(stalled),
-                known=plural(len(known), "{count:count} sample", "{count:count} samples"),
-                why=why,
-            )
+            "RocksDB {word:message} the writes of {name:name}",
+            word=message("stopped") if newest.writes_stopped else message("slows down"),
+            name=brief(window.vertex_name(vertex_id)),
         ),
-        next_step=message(
-            "Look at space and errors of the TaskManagers' local disks "
-            "(state.backend.rocksdb.localdir)."
-        )
-        if errors
-        else next_step,
-        evidence=list(_evidence(limits, newest, known, stalled, errors)),
+        cause=message(
+            "In {stalled:number} of {known:message} RocksDB stopped writes or slowed them "
+            "down. {why:name} Tasks wait inside state access: they count as busy, and "
+            "barriers and the synchronous part of checkpoints wait with them.",
+            stalled=len(stalled),
+            known=plural(known, "{count:count} sample", "{count:count} samples"),
+            why=why,
+        ),
+        next_step=next_step,
+        evidence=_evidence(newest, len(stalled) / known),
         seen_at_ms=newest.at_ms,
-        data={"vertex_ids": [vertex_id], "stalled": len(stalled), "samples": len(known)},
+        data={"stalled": len(stalled)},
     )
 
 
@@ -166,41 +139,17 @@ def _why(newest: VertexGauges) -> tuple[str, str]:
     )
 
 
-def _evidence(
-    limits: Limits,
-    newest: VertexGauges,
-    known: Sequence[VertexGauges],
-    stalled: Sequence[VertexGauges],
-    errors: int,
-) -> Iterator[Evidence]:
-    at_ms = newest.at_ms
-    if stalled:
-        yield limits.compared(
-            message("samples with a stall"), len(stalled) / len(known), "ratio", ">=", SHARE, at_ms
-        )
+def _evidence(newest: VertexGauges, share: float) -> Iterator[Evidence]:
+    yield Evidence(message("samples with a stall"), share, "ratio", SHARE, ">=")
     if newest.writes_stopped:
         yield Evidence(
-            message("column families whose writes are stopped"),
-            newest.writes_stopped,
-            "count",
-            at_ms=at_ms,
+            message("column families whose writes are stopped"), newest.writes_stopped, "count"
         )
     if newest.delayed_write_bytes_per_s:
         yield Evidence(
-            message("writes slowed down to"),
-            f"{bytes_text(newest.delayed_write_bytes_per_s)}/s",
-            at_ms=at_ms,
+            message("writes slowed down to"), f"{bytes_text(newest.delayed_write_bytes_per_s)}/s"
         )
-    if errors:
-        yield Evidence(message("background errors"), errors, "count", at_ms=at_ms)
-    for words, value in (
-        (message("files in level 0 of one state, the most"), newest.level0_files),
-        (message("states with a flush pending"), newest.flushes_pending),
-        (message("states with a compaction pending"), newest.compactions_pending),
-    ):
-        if value is not None:
-            yield Evidence(words, value, "count", at_ms=at_ms)
-    if newest.compaction_pending_bytes:
+    if newest.level0_files is not None:
         yield Evidence(
-            message("left to compact"), newest.compaction_pending_bytes, "bytes", at_ms=at_ms
+            message("files in level 0 of one state, the most"), newest.level0_files, "count"
         )

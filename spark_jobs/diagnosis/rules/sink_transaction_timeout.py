@@ -1,6 +1,4 @@
-"""Transactions of two-phase-commit sinks are open for longer than their store waits: their records
-are lost. The time-out is the one that sinks log, or that an operator sets for the job.
-"""
+"""The time-out is the one that sinks log, or that an operator sets for the job."""
 
 from collections.abc import Iterator
 
@@ -11,8 +9,9 @@ from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.transactions import BROKER_MAX_MS, TOLD, Transactions, transactions_of
 
 RULE = "sink.transaction_timeout"
-SET, RATIO, WINDOW = f"{RULE}.set_ms", f"{RULE}.open_ratio", f"{RULE}.window_s"
-DAY_MS = 86_400_000
+SET, RATIO = f"{RULE}.set_ms", f"{RULE}.open_ratio"
+LOOK_BACK_MS = 3_600_000
+"""What was slow once in an hour will be again."""
 
 
 @rule(
@@ -31,7 +30,7 @@ DAY_MS = 86_400_000
             0,
             "ms",
             0,
-            DAY_MS * 7,
+            604_800_000,
             message(
                 "0: the time-out that the sink logs. Enter transaction.timeout.ms where no log has "
                 "it."
@@ -47,22 +46,18 @@ DAY_MS = 86_400_000
                 "Share of the time-out: one checkpoint that is a little slower uses up the rest."
             ),
         ),
-        Threshold(
-            WINDOW,
-            3600,
-            "s",
-            60,
-            86_400,
-            message("An hour of commits: what was slow once in it will be again."),
-        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if not (window.events or limits[SET]):  # no sink logs transactions: nothing is counted
         return
-    since_ms = window.at_ms - int(limits[WINDOW] * 1000)
     transactions = transactions_of(
-        window.checkpoints, window.starts, window.events, window.at_ms, since_ms, int(limits[SET])
+        window.checkpoints,
+        window.starts,
+        window.events,
+        window.at_ms,
+        window.at_ms - LOOK_BACK_MS,
+        int(limits[SET]),
     )
     if transactions.lost:
         yield _finding(
@@ -87,28 +82,19 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _describe_loss(transactions: Transactions) -> tuple[str, str]:
+    lost = plural(len(transactions.lost), "{count:count} transaction", "{count:count} transactions")
     timeout = (
         message(" of {timeout_ms:duration}", timeout_ms=transactions.timeout_ms)
         if transactions.timeout_ms
         else ""
     )
-    return (
-        message(
-            "{lost:message} of a sink lost",
-            lost=plural(
-                len(transactions.lost), "{count:count} transaction", "{count:count} transactions"
-            ),
-        ),
-        message(
-            "The sink logged that {lost:message} could not be committed, mostly since their store "
-            "aborted them after the time-out{timeout:message}, and will not be tried again: the "
-            "records in them are not in the target.{longest:text}",
-            lost=plural(
-                len(transactions.lost), "{count:count} transaction", "{count:count} transactions"
-            ),
-            timeout=timeout,
-            longest=_longest(transactions),
-        ),
+    return message("{lost:message} of a sink lost", lost=lost), message(
+        "The sink logged that {lost:message} could not be committed, mostly since their store "
+        "aborted them after the time-out{timeout:message}, and will not be tried again: the "
+        "records in them are not in the target.{longest:text}",
+        lost=lost,
+        timeout=timeout,
+        longest=_longest(transactions),
     )
 
 
@@ -183,7 +169,7 @@ def _finding(
         title=title,
         cause=cause,
         next_step=_next_step(transactions),
-        evidence=list(_evidence(limits, transactions)),
+        evidence=_evidence(limits, transactions),
         seen_at_ms=transactions.lost[-1].at_ms if transactions.lost else window.at_ms,
         data={
             "timeout_ms": transactions.timeout_ms,
@@ -219,26 +205,21 @@ def _next_step(transactions: Transactions) -> str:
 def _evidence(limits: Limits, transactions: Transactions) -> Iterator[Evidence]:
     if transactions.lost:
         yield Evidence(
-            message("transactions lost by the sink's log"),
-            len(transactions.lost),
-            "count",
-            at_ms=transactions.lost[-1].at_ms,
+            message("transactions lost by the sink's log"), len(transactions.lost), "count"
         )
     if transactions.timeout_ms is not None:
-        note = (
-            message("as set for this job")
-            if transactions.timeout_is_set
-            else message("by the log, the shortest")
-        )
         yield Evidence(
-            message("time-out of transactions"), transactions.timeout_ms, "ms", note=note
+            message("time-out of transactions"),
+            transactions.timeout_ms,
+            "ms",
+            note=message("as set for this job")
+            if transactions.timeout_is_set
+            else message("by the log, the shortest"),
         )
     if transactions.timeout_ms and transactions.open_ms is not None:
         yield limits.compared(
             message("longest that one was open, of the time-out"),
             transactions.open_ms / transactions.timeout_ms,
-            "ratio",
-            ">=",
             RATIO,
         )
         yield Evidence(message("longest that one was open"), transactions.open_ms, "ms")

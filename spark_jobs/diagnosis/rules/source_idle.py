@@ -1,10 +1,8 @@
-"""A subtask of a source has had no record for a long time, unlike its siblings."""
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ingest.messages import message
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Severity, Threshold
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
 from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, brief_name, subtasks_text
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, Reals, VertexWindow
@@ -14,8 +12,7 @@ RULE = "source.idle"
 LACKING = message(
     "how long any subtask of a source has had no record: Flink reports it from 1.14 on"
 )
-IDLE = f"{RULE}.idle_ms"
-MISSED = f"{RULE}.missed_records"
+IDLE, MISSED = f"{RULE}.idle_ms", f"{RULE}.missed_records"
 READS_WITHIN_MS = 60_000
 """A subtask with a record this recent is reading."""
 
@@ -115,7 +112,6 @@ def _at(values: Reals, index: int) -> float | None:
 def _finding(window: JobWindow, limits: Limits, vertex: VertexWindow, idle: Idle) -> Finding:
     name = brief_name(window, vertex.vertex_id)
     which = subtasks_text(idle.subtasks, vertex.parallelism or len(vertex.source_idle_ms))
-    severity: Severity = "info" if idle.pending == 0 else "warning"
     pending = (
         (Evidence(message("records that it has to read"), idle.pending, "records"),)
         if idle.pending is not None
@@ -125,7 +121,7 @@ def _finding(window: JobWindow, limits: Limits, vertex: VertexWindow, idle: Idle
         window,
         vertex.vertex_id,
         RULE,
-        severity,
+        "info" if idle.pending == 0 else "warning",
         "high" if idle.pending else "medium",
         title=message(
             "{which:opening} of {name:name} had no record for {for_ms:duration}, the others have "
@@ -137,24 +133,17 @@ def _finding(window: JobWindow, limits: Limits, vertex: VertexWindow, idle: Idle
         cause=_cause(idle.pending),
         next_step=_next_step(idle.pending),
         evidence=(
-            limits.compared(
-                message("without a record"), idle.for_ms, "ms", ">=", IDLE, window.at_ms
-            ),
+            limits.compared(message("without a record"), idle.for_ms, IDLE),
             limits.compared(
                 message("records of the slowest other subtask in the same time"),
                 idle.missed,
-                "records",
-                ">=",
                 MISSED,
-                window.at_ms,
             ),
             *pending,
         ),
         data={
             "vertex_id": vertex.vertex_id,
-            "vertex_ids": [vertex.vertex_id],
             "subtasks": list(idle.subtasks[:MOST_SUBTASKS]),
-            "subtask_count": len(idle.subtasks),
         },
     )
 

@@ -1,5 +1,3 @@
-"""A source reads less than arrives: its lag grows, minute by minute."""
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,9 +14,9 @@ from spark_jobs.diagnosis.window_contents import WINDOW_MS
 
 RULE = "source.lag_growing"
 LACKING = message("the lag of any source: no connector of this job reports it")
-GROWING = f"{RULE}.growing_ms"
-BEHIND = f"{RULE}.behind_s"
-EXCESS = f"{RULE}.excess_share"
+GROWING, BEHIND = f"{RULE}.growing_ms", f"{RULE}.behind_s"
+EXCESS = 0.02
+"""Of what is read: rates of minutes differ by about as much by chance."""
 MOSTLY = 0.5
 
 
@@ -77,20 +75,12 @@ class Lag:
             86_400,
             message("Less than a minute of records is read again within the next minute."),
         ),
-        Threshold(
-            EXCESS,
-            0.02,
-            "ratio",
-            0.001,
-            10,
-            message("Of what is read, each minute; rates differ by about as much by chance."),
-        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
-    reporting = [vertex for vertex in window.vertex_windows if _largest(vertex) is not None]
+    reporting = [vertex for vertex in window.vertex_windows if _lag_now(vertex) is not None]
     if not reporting:
         raise NotJudged(LACKING)
     for vertex in reporting:
@@ -99,20 +89,18 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             yield _finding(window, limits, lag)
 
 
-def _largest(vertex: VertexWindow) -> float | None:
-    return (
-        _sum(vertex.pending_records)
-        if _sum(vertex.pending_records) is not None
-        else _most(vertex.emit_lag_ms)
-    )
+def _lag_now(vertex: VertexWindow) -> float | None:
+    pending = _sum(vertex.pending_records)
+    return pending if pending is not None else _most(vertex.emit_lag_ms)
 
 
 def _growing(window: JobWindow, limits: Limits, vertex: VertexWindow) -> Lag | None:
     """None unless the lag grows during all of the required time since the last restart: a backlog
     from downtime is not growth.
     """
-    pending, reporting = _sum(vertex.pending_records), _count_known(vertex.pending_records)
-    now = pending if pending is not None else _most(vertex.emit_lag_ms)
+    pending = _sum(vertex.pending_records)
+    reporting = len(vertex.pending_records) - vertex.pending_records.count(None)
+    now = _lag_now(vertex)
     # A source that waits keeps the event-time lag of its last record.
     if now is None or (pending is None and _most(vertex.source_idle_ms)):
         return None
@@ -126,7 +114,7 @@ def _growing(window: JobWindow, limits: Limits, vertex: VertexWindow) -> Lag | N
     ]
     points = [*before, (window.at_ms, now)]
     out_per_s = _sum(vertex.records_out_per_s)
-    least_per_s = limits[EXCESS] * (1000 if pending is None else out_per_s or 0)
+    least_per_s = EXCESS * (1000 if pending is None else out_per_s or 0)
     trend = lag_trend(points)
     if (
         trend is None
@@ -156,15 +144,11 @@ def _most(values: Reals) -> float | None:
     return max((value for value in values if value is not None), default=None)
 
 
-def _count_known(values: Reals) -> int:
-    return len(values) - values.count(None)
-
-
 def _finding(window: JobWindow, limits: Limits, lag: Lag) -> Finding:
     vertex_id = lag.vertex.vertex_id
     name = brief_name(window, vertex_id)
-    held = _least_lag(lag.vertex)
-    is_aligned = vertex_id in aligned_vertices(window)
+    held = _backpressured(lag.vertex)
+    cause, next_step = _explain(name, lag, held, is_aligned=vertex_id in aligned_vertices(window))
     return vertex_finding(
         window,
         vertex_id,
@@ -172,12 +156,11 @@ def _finding(window: JobWindow, limits: Limits, lag: Lag) -> Finding:
         "warning",
         "high" if lag.kind == "records" else "medium",
         title=_title(name, lag),
-        cause=_cause(name, lag, held, is_aligned=is_aligned),
-        next_step=_next_step(held, is_aligned=is_aligned),
-        evidence=_evidence(window, limits, lag, held),
+        cause=cause,
+        next_step=next_step,
+        evidence=_evidence(limits, lag, held),
         data={
             "vertex_id": vertex_id,
-            "vertex_ids": [vertex_id],
             "kind": lag.kind,
             "lag": lag.value,
             "per_s": lag.trend.per_s,
@@ -185,7 +168,7 @@ def _finding(window: JobWindow, limits: Limits, lag: Lag) -> Finding:
     )
 
 
-def _least_lag(vertex: VertexWindow) -> float | None:
+def _backpressured(vertex: VertexWindow) -> float | None:
     known = [ratio for ratio in vertex.backpressured_ratio if ratio is not None]
     return median(known) if known else None
 
@@ -207,20 +190,34 @@ def _title(name: str, lag: Lag) -> str:
     )
 
 
-def _cause(name: str, lag: Lag, held: float | None, *, is_aligned: bool) -> str:
+def _explain(name: str, lag: Lag, held: float | None, *, is_aligned: bool) -> tuple[str, str]:
+    """Cause and next step."""
     if held is not None and held > MOSTLY:
         return message(
             "{name:name} is back-pressured {held:share} of the time: what comes after it takes "
             "fewer records than arrive.",
             name=name,
             held=held,
+        ), message(
+            "Find what holds it back (the findings on back-pressure name it) and make it faster: "
+            "more subtasks, less work for each record. Only then does the source read more."
         )
     if is_aligned:
         return message(
             "Watermark alignment makes splits of {name:name} wait: their event time is ahead of "
             "that of others.",
             name=name,
+        ), message(
+            "Look for the split or source whose event time is behind: the others wait for it. "
+            "If they may drift apart, allow more drift (WatermarkStrategy.withWatermarkAlignment)."
         )
+    return _unhindered_cause(name, lag), message(
+        "Look at the source itself: quotas and fetch sizes of its connector, subtasks without a "
+        "partition, a partition with most of the records; more partitions and subtasks read more."
+    )
+
+
+def _unhindered_cause(name: str, lag: Lag) -> str:
     if lag.kind == "event_time":
         return message(
             "{name:name} is not back-pressured, and its connector does not report how many records it "
@@ -241,45 +238,16 @@ def _cause(name: str, lag: Lag, held: float | None, *, is_aligned: bool) -> str:
     )
 
 
-def _next_step(held: float | None, *, is_aligned: bool) -> str:
-    if held is not None and held > MOSTLY:
-        return message(
-            "Find what holds it back (the findings on back-pressure name it) and make it faster: "
-            "more subtasks, less work for each record. Only then does the source read more."
-        )
-    if is_aligned:
-        return message(
-            "Look for the split or source whose event time is behind: the others wait for it. "
-            "If they may drift apart, allow more drift (WatermarkStrategy.withWatermarkAlignment)."
-        )
-    return message(
-        "Look at the source itself: quotas and fetch sizes of its connector, subtasks without a "
-        "partition, a partition with most of the records; more partitions and subtasks read more."
-    )
-
-
-def _evidence(
-    window: JobWindow, limits: Limits, lag: Lag, held: float | None
-) -> Iterator[Evidence]:
+def _evidence(limits: Limits, lag: Lag, held: float | None) -> Iterator[Evidence]:
     if lag.kind == "records":
-        yield Evidence(message("records not read"), lag.value, "records", at_ms=window.at_ms)
+        yield Evidence(message("records not read"), lag.value, "records")
         if lag.out_per_s:
             yield limits.compared(
-                message("as time at the rate that it reads at"),
-                lag.behind_s,
-                "s",
-                ">=",
-                BEHIND,
-                window.at_ms,
+                message("as time at the rate that it reads at"), lag.behind_s, BEHIND
             )
-            yield Evidence(message("records read"), lag.out_per_s, "records/s", at_ms=window.at_ms)
-            yield limits.compared(
-                message("more arrives than is read"),
-                lag.excess_share,
-                "ratio",
-                ">=",
-                EXCESS,
-                window.at_ms,
+            yield Evidence(message("records read"), lag.out_per_s, "records/s")
+            yield Evidence(
+                message("more arrives than is read"), lag.excess_share, "ratio", EXCESS, ">="
             )
         yield Evidence(
             message("growth"),
@@ -287,20 +255,16 @@ def _evidence(
             "records/s",
             0,
             ">",
-            at_ms=window.at_ms,
             note=message("median, since it grows without a pause"),
         )
     else:
-        yield limits.compared(
-            message("event-time lag"), lag.behind_s, "s", ">=", BEHIND, window.at_ms
-        )
-        yield limits.compared(
+        yield limits.compared(message("event-time lag"), lag.behind_s, BEHIND)
+        yield Evidence(
             message("event time goes slower than the clock"),
             lag.excess_share,
             "ratio",
-            ">=",
             EXCESS,
-            window.at_ms,
+            ">=",
         )
     if held is not None:
-        yield Evidence(message("back-pressured"), held, "ratio", at_ms=window.at_ms)
+        yield Evidence(message("back-pressured"), held, "ratio")

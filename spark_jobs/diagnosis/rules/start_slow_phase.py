@@ -1,10 +1,6 @@
-"""A slow start: all tasks wait for a few, or a phase takes much longer than at earlier starts of
-the job.
-"""
-
 from collections.abc import Iterator
 from statistics import median_low
-from typing import Any
+from typing import Any, NamedTuple
 
 from ingest.messages import join_messages, message, plural, subtask_text
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
@@ -12,7 +8,9 @@ from spark_jobs.diagnosis.rule import job_finding, rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobStart, JobWindow
 
 RULE = "start.slow_phase"
-HELD_UP, RATIO, LONGER = f"{RULE}.held_up_ms", f"{RULE}.over_earlier", f"{RULE}.longer_ms"
+HELD_UP, RATIO = f"{RULE}.held_up_ms", f"{RULE}.over_earlier"
+LONGER_MS = 10_000
+"""A short phase that takes many times as long is still short."""
 
 LOOK_BACK_MS = 600_000
 BEGINS = ("deploy", "restart", "rescale")
@@ -48,6 +46,14 @@ _NEXT_STEPS = {
 }
 
 
+class Longer(NamedTuple):
+    """A phase that took longer than the median of earlier starts."""
+
+    phase: str
+    took_ms: int
+    usual_ms: int
+
+
 @rule(
     RULE,
     message("Slow start"),
@@ -76,14 +82,6 @@ _NEXT_STEPS = {
             1000.0,
             message("Three times the median of earlier starts is beyond their usual variation."),
         ),
-        Threshold(
-            LONGER,
-            10_000,
-            "ms",
-            1_000,
-            3_600_000,
-            message("A short phase that takes many times as long is still short."),
-        ),
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
@@ -100,7 +98,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         yield _finding(window, limits, start, longer)
 
 
-def _longer(window: JobWindow, limits: Limits) -> list[tuple[str, int, int]]:
+def _longer(window: JobWindow, limits: Limits) -> list[Longer]:
     *earlier, start = window.starts
     longer = []
     for phase in _DOING:
@@ -108,45 +106,39 @@ def _longer(window: JobWindow, limits: Limits) -> list[tuple[str, int, int]]:
         took_ms = _duration_ms(start, phase)
         if took_ms is not None and before:
             usual_ms = median_low(before)
-            if took_ms >= limits[RATIO] * usual_ms and took_ms - usual_ms >= limits[LONGER]:
-                longer.append((phase, took_ms, usual_ms))
-    return sorted(longer, key=lambda pair: pair[2] - pair[1])
+            if took_ms >= limits[RATIO] * usual_ms and took_ms - usual_ms >= LONGER_MS:
+                longer.append(Longer(phase, took_ms, usual_ms))
+    return sorted(longer, key=lambda phase: phase.usual_ms - phase.took_ms)
 
 
 def _duration_ms(start: JobStart, phase: str) -> int | None:
     return getattr(start, f"{phase}_ms", None)
 
 
-def _finding(
-    window: JobWindow, limits: Limits, start: JobStart, longer: list[tuple[str, int, int]]
-) -> Finding:
+def _finding(window: JobWindow, limits: Limits, start: JobStart, longer: list[Longer]) -> Finding:
     holds = start.held_up_ms >= limits[HELD_UP]
     slowest = (
         next((vertex for vertex in start.detail.get("slowest") or () if vertex["straggles"]), None)
         if holds
         else None
     )
-    phase = _phase_of(slowest) if slowest else longer[0][0] if longer else "restore"
-    words: Any = {
+    phase = _phase_of(slowest) if slowest else longer[0].phase if longer else "restore"
+    parts: Any = {
         "title": _title(start, slowest, longer),
         "cause": join_messages([*_held_up(start, slowest), *_compare(longer)], " "),
         "next_step": _NEXT_STEPS[phase],
-        "evidence": _evidence(limits, start, slowest, longer, holds),
+        "evidence": _evidence(limits, start, longer, holds),
         "seen_at_ms": start.running_at_ms,
-        "data": {
-            "hosts": [slowest["host"]] if slowest and slowest["host"] else [],
-            "vertex_ids": [slowest["vertex_id"]] if slowest else [],
-            "phase": phase,
-        },
+        "data": {"hosts": [slowest["host"]] if slowest and slowest["host"] else [], "phase": phase},
     }
     if slowest:
-        return vertex_finding(window, slowest["vertex_id"], RULE, "warning", "high", **words)
+        return vertex_finding(window, slowest["vertex_id"], RULE, "warning", "high", **parts)
     return job_finding(
-        window, RULE, "warning", "high" if len(window.starts) > 2 else "medium", **words
+        window, RULE, "warning", "high" if len(window.starts) > 2 else "medium", **parts
     )
 
 
-def _title(start: JobStart, slowest: Any, longer: list[tuple[str, int, int]]) -> str:
+def _title(start: JobStart, slowest: Any, longer: list[Longer]) -> str:
     if slowest:
         return message(
             "{slowest:name} delayed the {kind:name} by {held_up_ms:duration}",
@@ -184,7 +176,7 @@ def _held_up(start: JobStart, slowest: Any) -> Iterator[str]:
         )
 
 
-def _compare(longer: list[tuple[str, int, int]]) -> Iterator[str]:
+def _compare(longer: list[Longer]) -> Iterator[str]:
     for phase, took_ms, usual_ms in longer:
         yield message(
             "Time for {doing:message}: {took_ms:duration}; at earlier starts of this job the "
@@ -200,45 +192,23 @@ def _phase_of(task: Any) -> str:
 
 
 def _evidence(
-    limits: Limits, start: JobStart, slowest: Any, longer: list[tuple[str, int, int]], holds: bool
+    limits: Limits, start: JobStart, longer: list[Longer], holds: bool
 ) -> Iterator[Evidence]:
-    at_ms = start.running_at_ms
     if holds:
         yield limits.compared(
-            message("time that all other tasks waited"),
-            start.held_up_ms,
-            "ms",
-            ">=",
-            HELD_UP,
-            at_ms,
+            message("time that all other tasks waited"), start.held_up_ms, HELD_UP
         )
     for phase, took_ms, usual_ms in longer:
         # A median of 0 ms is less than the clock can tell.
         yield limits.compared(
             message("{phase:name} phase over the median of earlier starts", phase=phase),
             took_ms / max(usual_ms, 1),
-            "times",
-            ">=",
             RATIO,
-            at_ms,
         )
-        yield limits.compared(
+        yield Evidence(
             message("{phase:name} phase longer than that median by", phase=phase),
             took_ms - usual_ms,
             "ms",
+            LONGER_MS,
             ">=",
-            LONGER,
-            at_ms,
         )
-    if slowest:
-        note = subtask_text(slowest["name"], slowest["subtask"])
-        yield Evidence(
-            message("deploy and restore of the slowest task"),
-            slowest["own_ms"],
-            "ms",
-            at_ms=at_ms,
-            note=note,
-        )
-        yield Evidence(message("tasks that straggled"), start.stragglers, "count", at_ms=at_ms)
-    if start.total_ms is not None:
-        yield Evidence(message("whole start"), start.total_ms, "ms", at_ms=at_ms, note=start.kind)

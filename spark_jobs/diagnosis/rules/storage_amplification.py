@@ -1,18 +1,20 @@
-"""Merged checkpoint files are mostly dead: on disk they take a multiple of what checkpoints still
-refer to.
-
-With file merging (1.20 and later) one physical file holds segments of several checkpoints and lasts
-until the last of them is gone.
+"""One merged file (1.20 and later) holds segments of several checkpoints and lasts until the last
+of them is gone.
 """
 
 from collections.abc import Iterator
 
-from ingest.messages import message, plural
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Severity, Threshold
+from ingest.messages import message
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Threshold
 from spark_jobs.diagnosis.rule import rule, stored_job_finding
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageJobSample
 
 RULE = "storage.amplification"
+RATIO = f"{RULE}.ratio"
+EXCESS_BYTES = 10 << 20
+"""A few half-empty files are what merging always leaves."""
+SEVERE_RATIO = 6
+"""Five of six bytes stored are not needed."""
 KEYS = "execution.checkpointing.file-merging"
 
 
@@ -28,7 +30,7 @@ KEYS = "execution.checkpointing.file-merging"
     judges=StorageJobSample,
     thresholds=(
         Threshold(
-            f"{RULE}.ratio",
+            RATIO,
             2.5,
             "times",
             1,
@@ -38,40 +40,18 @@ KEYS = "execution.checkpointing.file-merging"
                 "for what is being uploaded."
             ),
         ),
-        Threshold(
-            f"{RULE}.severe_ratio",
-            6,
-            "times",
-            1,
-            10_000,
-            message("At six, five of six bytes stored are not needed."),
-        ),
-        Threshold(
-            f"{RULE}.minimum_excess_bytes",
-            10 << 20,
-            "bytes",
-            0,
-            1 << 60,
-            message("A few half-empty files are what merging always leaves."),
-        ),
     ),
 )
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
     live, on_disk = sample.live_segment_bytes, sample.segmented.bytes
     excess = on_disk - live
-    if (
-        not live
-        or on_disk / live < limits[f"{RULE}.ratio"]
-        or excess < limits[f"{RULE}.minimum_excess_bytes"]
-    ):
+    if not live or on_disk / live < limits[RATIO] or excess < EXCESS_BYTES:
         return
-    ratio, at_ms = on_disk / live, sample.audited_at_ms
-    key, severe, least = f"{RULE}.ratio", f"{RULE}.severe_ratio", f"{RULE}.minimum_excess_bytes"
-    severity: Severity = "warning" if ratio >= limits[severe] else "info"
+    ratio = on_disk / live
     yield stored_job_finding(
         sample,
         RULE,
-        severity,
+        "warning" if ratio >= SEVERE_RATIO else "info",
         title=message(
             "Merged files hold {on_disk:bytes} for {live:bytes} of live state (× {ratio:decimal1})",
             on_disk=on_disk,
@@ -94,18 +74,14 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
             keys3=KEYS,
         ),
         evidence=(
-            limits.compared(message("amplification"), ratio, "times", ">=", key, at_ms),
-            limits.compared(
-                message("unused bytes in merged files"), excess, "bytes", ">=", least, at_ms
-            ),
+            limits.compared(message("amplification"), ratio, RATIO),
+            Evidence(message("unused bytes in merged files"), excess, "bytes", EXCESS_BYTES, ">="),
             Evidence(
                 message("merged files on disk"),
                 on_disk,
                 "bytes",
-                at_ms=at_ms,
-                note=plural(sample.segmented.files, "{count:count} file", "{count:count} files"),
+                note=sample.segmented.files_text,
             ),
-            Evidence(message("live segments"), live, "bytes", at_ms=at_ms),
+            Evidence(message("live segments"), live, "bytes"),
         ),
-        data={"ratio": ratio, "on_disk_bytes": on_disk, "live_bytes": live},
     )

@@ -1,18 +1,17 @@
-"""Checkpoints of a job need files in the directories of other jobs, as CLAIM and LEGACY restores
-leave it.
-
-Incremental checkpoints work so by design. It is why an old job's directory must not be deleted by
-hand or by age: it may hold the only copy of files that a running job restores from.
+"""CLAIM and LEGACY restores leave such references: the directory of another job may hold the only
+copy of files that a running job restores from.
 """
 
 from collections.abc import Iterator
 
 from ingest.messages import brief, list_text, message, plural
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Severity, Threshold
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related
 from spark_jobs.diagnosis.rule import rule, stored_job_finding
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, Dependence, StorageJobSample
 
 RULE = "storage.cross_job"
+LONG_CHAIN = 3
+"""With so many other jobs behind it, nobody remembers which directories a job needs."""
 MOST_SHOWN = 10
 
 
@@ -23,40 +22,17 @@ MOST_SHOWN = 10
     fed_by="audits/1.20.5-H",
     hold_s=TWO_DAYS_S,
     judges=StorageJobSample,
-    thresholds=(
-        Threshold(
-            f"{RULE}.files",
-            1,
-            "files",
-            1,
-            1_000_000,
-            message("One file that is missing is enough to make a restore fail."),
-        ),
-        Threshold(
-            f"{RULE}.chain",
-            3,
-            "jobs",
-            1,
-            1_000,
-            message(
-                "With three other jobs behind it, nobody remembers which directories a job needs."
-            ),
-        ),
-    ),
 )
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
-    files = sum(dependence.files for dependence in sample.depends_on)
-    if files >= limits[f"{RULE}.files"]:
-        yield _finding(sample, limits, files)
+    if files := sum(dependence.files for dependence in sample.depends_on):
+        yield _finding(sample, files)
 
 
-def _finding(sample: StorageJobSample, limits: Limits, files: int) -> Finding:
-    at_ms, least, long = sample.audited_at_ms, f"{RULE}.files", f"{RULE}.chain"
+def _finding(sample: StorageJobSample, files: int) -> Finding:
     others = sorted(
         sample.depends_on, key=lambda dependence: (-dependence.bytes, dependence.job_id)
     )
     size = sum(dependence.bytes for dependence in others)
-    severity: Severity = "warning" if sample.chain >= limits[long] and not sample.ended else "info"
     names = list_text(brief(dependence.job_name or dependence.job_id) for dependence in others)
     snapshots = message(
         "{dependent:number} of its {retained:message}",
@@ -68,7 +44,7 @@ def _finding(sample: StorageJobSample, limits: Limits, files: int) -> Finding:
     return stored_job_finding(
         sample,
         RULE,
-        severity,
+        "warning" if sample.chain >= LONG_CHAIN and not sample.ended else "info",
         title=message(
             "Checkpoints need {files:message} ({size:bytes}) of {others:message}",
             files=plural(files, "{count:count} file", "{count:count} files"),
@@ -88,23 +64,12 @@ def _finding(sample: StorageJobSample, limits: Limits, files: int) -> Finding:
             independence=_independence(sample.ended),
         ),
         evidence=(
-            limits.compared(message("files of other jobs"), files, "count", ">=", least, at_ms),
+            Evidence(message("files of other jobs"), files, "count", 1, ">="),
             Evidence(
-                message("snapshots that need them"),
-                sample.dependent,
-                "count",
-                at_ms=at_ms,
-                note=message("of {retained:number} retained", retained=sample.retained),
-            ),
-            Evidence(message("bytes of other jobs"), size, "bytes", at_ms=at_ms),
-            limits.compared(
                 message("jobs behind this one"),
                 sample.chain,
                 "count",
-                ">=",
-                long,
-                at_ms,
-                message("each needed by the one before it"),
+                note=message("each needed by the one before it"),
             ),
         ),
         related=tuple(
@@ -113,10 +78,9 @@ def _finding(sample: StorageJobSample, limits: Limits, files: int) -> Finding:
         ),
         data={
             "jobs": [
-                {"job_id": dependence.job_id, "files": dependence.files, "bytes": dependence.bytes}
+                {"job_id": dependence.job_id, "files": dependence.files}
                 for dependence in others[:MOST_SHOWN]
-            ],
-            "chain": sample.chain,
+            ]
         },
     )
 

@@ -1,13 +1,11 @@
-"""Old savepoints and checkpoints of ended jobs, from which no job that may run was restored. Flink
-deletes neither: a savepoint belongs to the user, and a job that failed, or was cancelled with
-RETAIN_ON_CANCELLATION, leaves its checkpoints. Weir cannot know whether somebody wants them back,
-so it only names them.
+"""Flink deletes neither savepoints nor the checkpoints of a job that failed, or was cancelled with
+RETAIN_ON_CANCELLATION. Weir cannot know whether somebody wants them back, so it only names them.
 """
 
 from collections.abc import Iterator
 
 from ingest.messages import join_messages, message, plural
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
+from spark_jobs.diagnosis.findings import Finding, Limits, Related, Threshold
 from spark_jobs.diagnosis.rule import root_finding, rule
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, IdleSnapshots, Share, StorageRootSample
 from spark_jobs.diagnosis.storage_space import severity_of_space, space_evidence, space_thresholds
@@ -91,13 +89,7 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
         ),
         evidence=(
             *space_evidence(sample, together, limits, RULE, message("forgotten")),
-            limits.compared(
-                message("oldest"), oldest / DAY_MS, "days", ">=", DAYS, sample.audited_at_ms
-            ),
-            Evidence(message("savepoints"), savepoints, "count", at_ms=sample.audited_at_ms),
-            Evidence(
-                message("ended jobs"), len(old) - savepoints, "count", at_ms=sample.audited_at_ms
-            ),
+            limits.compared(message("oldest"), oldest / DAY_MS, DAYS),
         ),
         related=tuple(
             Related(
@@ -105,37 +97,18 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
             )
             for snapshots in old[:MOST_SHOWN]
         ),
-        data={
-            "savepoints": savepoints,
-            "ended_jobs": len(old) - savepoints,
-            "files": together.files,
-            "bytes": together.bytes,
-        },
+        data={"savepoints": savepoints},
     )
 
 
 def _counts(savepoints: int, jobs: int) -> str:
-    parts = (
-        [plural(savepoints, "{count:count} savepoint", "{count:count} savepoints")]
-        if savepoints
-        else []
-    )
-    return join_messages(
-        [
-            *parts,
-            *(
-                [
-                    message(
-                        "checkpoints of {jobs:message}",
-                        jobs=plural(jobs, "{count:count} ended job", "{count:count} ended jobs"),
-                    )
-                ]
-                if jobs
-                else []
-            ),
-        ],
-        " and ",
-    )
+    parts = []
+    if savepoints:
+        parts.append(plural(savepoints, "{count:count} savepoint", "{count:count} savepoints"))
+    if jobs:
+        ended = plural(jobs, "{count:count} ended job", "{count:count} ended jobs")
+        parts.append(message("checkpoints of {jobs:message}", jobs=ended))
+    return join_messages(parts, " and ")
 
 
 def _note(snapshots: IdleSnapshots) -> str:

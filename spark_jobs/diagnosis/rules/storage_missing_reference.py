@@ -1,11 +1,9 @@
-"""A retained checkpoint or savepoint refers to files that are gone: it cannot be restored. Only
-information if a later checkpoint of the chain is complete, as after CLAIM.
-"""
+"""The finding is only information if a later checkpoint of the chain is whole, as after CLAIM."""
 
 from collections.abc import Iterator
 
 from ingest.messages import message, plural
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Severity, Threshold
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Severity
 from spark_jobs.diagnosis.rule import rule, stored_job_finding
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, IncompleteSnapshot, StorageJobSample
 
@@ -20,44 +18,28 @@ MOST_SHOWN = 10
     fed_by="audits/1.20.5-H",
     hold_s=TWO_DAYS_S,
     judges=StorageJobSample,
-    thresholds=(
-        Threshold(
-            f"{RULE}.files",
-            1,
-            "files",
-            1,
-            1_000_000,
-            message("Flink restores a checkpoint only when every file of it can be read."),
-        ),
-    ),
 )
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
-    incomplete = [
-        snapshot
-        for snapshot in sample.incomplete
-        if snapshot.missing.files >= limits[f"{RULE}.files"]
-    ]
+    incomplete = sorted(
+        (snapshot for snapshot in sample.incomplete if snapshot.missing.files),
+        key=lambda snapshot: (
+            snapshot.superseded,
+            not snapshot.is_newest,
+            -(snapshot.checkpoint_id or 0),
+            snapshot.path,
+        ),
+    )
     if incomplete:
-        worst = sorted(
-            incomplete,
-            key=lambda snapshot: (
-                snapshot.superseded,
-                not snapshot.is_newest,
-                -(snapshot.checkpoint_id or 0),
-                snapshot.path,
-            ),
-        )
-        yield _finding(sample, limits, worst)
+        yield _finding(sample, incomplete)
 
 
-def _finding(
-    sample: StorageJobSample, limits: Limits, incomplete: list[IncompleteSnapshot]
-) -> Finding:
-    first, at_ms, key = incomplete[0], sample.audited_at_ms, f"{RULE}.files"
+def _finding(sample: StorageJobSample, incomplete: list[IncompleteSnapshot]) -> Finding:
+    """``incomplete``: the most important one first."""
+    first = incomplete[0]
     name = _name(first)
     lacks = message(
         "{files:message} ({bytes:bytes})",
-        files=plural(first.missing.files, "{count:count} file", "{count:count} files"),
+        files=first.missing.files_text,
         bytes=first.missing.bytes,
     )
     more = (
@@ -71,22 +53,11 @@ def _finding(
         else ""
     )
     evidence = [
-        limits.compared(
-            message("missing files"), first.missing.files, "count", ">=", key, at_ms, name
-        ),
-        Evidence(
-            message("missing bytes"), first.missing.bytes, "bytes", at_ms=at_ms, note=first.path
-        ),
-        Evidence(
-            message("snapshots that lack files"),
-            len(incomplete),
-            "count",
-            at_ms=at_ms,
-            note=message("of {checkpoints:number} retained", checkpoints=sample.checkpoints),
-        ),
+        Evidence(message("missing files"), first.missing.files, "count", 1, ">=", note=name),
+        Evidence(message("missing bytes"), first.missing.bytes, "bytes", note=first.path),
     ]
     if first.examples:
-        evidence.append(Evidence(message("for example"), first.examples[0], at_ms=at_ms))
+        evidence.append(Evidence(message("for example"), first.examples[0]))
     return stored_job_finding(
         sample,
         RULE,
@@ -107,9 +78,7 @@ def _finding(
                     _name(snapshot),
                     message(
                         "{files:message} missing; {path:name}",
-                        files=plural(
-                            snapshot.missing.files, "{count:count} file", "{count:count} files"
-                        ),
+                        files=snapshot.missing.files_text,
                         path=snapshot.path,
                     ),
                 )
@@ -120,17 +89,6 @@ def _finding(
                 for path in first.examples
             ),
         ),
-        data={
-            "snapshots": [
-                {
-                    "path": snapshot.path,
-                    "missing_files": snapshot.missing.files,
-                    "missing_bytes": snapshot.missing.bytes,
-                    "superseded": snapshot.superseded,
-                }
-                for snapshot in incomplete[:MOST_SHOWN]
-            ]
-        },
     )
 
 
@@ -142,13 +100,9 @@ def _severity(sample: StorageJobSample, worst: IncompleteSnapshot) -> Severity:
 
 def _name(snapshot: IncompleteSnapshot) -> str:
     kind = message("savepoint") if snapshot.is_savepoint else message("checkpoint")
-    return (
-        message("{kind:message} {rsplit:name}", kind=kind, rsplit=snapshot.path.rsplit("/", 1)[-1])
-        if snapshot.checkpoint_id is None
-        else message(
-            "{kind:message} {checkpoint_id:number}", kind=kind, checkpoint_id=snapshot.checkpoint_id
-        )
-    )
+    number = snapshot.checkpoint_id
+    name = snapshot.path.rsplit("/", 1)[-1] if number is None else str(number)
+    return message("{kind:message} {rsplit:name}", kind=kind, rsplit=name)
 
 
 def _cause(worst: IncompleteSnapshot) -> str:

@@ -1,11 +1,9 @@
-"""Files that Flink wrote below a root and that nothing refers to any more, as the audit proves."""
-
 from collections.abc import Iterator
 
-from ingest.messages import list_text, message, plural
+from ingest.messages import list_text, message
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Severity
 from spark_jobs.diagnosis.rule import root_finding, rule
-from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageRootSample
+from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, Share, StorageRootSample
 from spark_jobs.diagnosis.storage_space import (
     clean_up_step,
     severity_of_space,
@@ -53,13 +51,13 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
 
 
 def _finding(sample: StorageRootSample, limits: Limits, severity: Severity) -> Finding:
-    of = sample.orphans
+    orphans = sample.orphans
     kinds = sorted(sample.orphan_kinds, key=lambda pair: -pair[1].bytes)
     left_by = list_text(
         message(
-            "{kind_words:message} ({bytes:bytes})", kind_words=KIND_WORDS[kind], bytes=some.bytes
+            "{kind_words:message} ({bytes:bytes})", kind_words=KIND_WORDS[kind], bytes=part.bytes
         )
-        for kind, some in kinds
+        for kind, part in kinds
         if kind in KIND_WORDS
     )
     return root_finding(
@@ -68,40 +66,35 @@ def _finding(sample: StorageRootSample, limits: Limits, severity: Severity) -> F
         severity,
         title=message(
             "{bytes:bytes} in {files:message} that nothing refers to",
-            bytes=of.bytes,
-            files=plural(of.files, "{count:count} file", "{count:count} files"),
+            bytes=orphans.bytes,
+            files=orphans.files_text,
         ),
         cause=message("Left by {left_by:name}.", left_by=left_by)
         if left_by
         else message("Their origin is no longer known."),
         next_step=clean_up_step(sample, message("the orphans")),
-        evidence=_evidence(sample, limits),
+        evidence=_evidence(sample, kinds, limits),
         related=tuple(
             Related("job", name, message("orphans in its directory"))
             for name in sample.jobs_with_most_orphans
         ),
-        data={
-            "files": of.files,
-            "bytes": of.bytes,
-            "kinds": {kind: some.bytes for kind, some in kinds},
-        },
     )
 
 
-def _evidence(sample: StorageRootSample, limits: Limits) -> Iterator[Evidence]:
-    at_ms = sample.audited_at_ms
+def _evidence(
+    sample: StorageRootSample, kinds: list[tuple[str, Share]], limits: Limits
+) -> Iterator[Evidence]:
     yield from space_evidence(sample, sample.orphans, limits, RULE, message("orphaned"))
-    for kind, some in sorted(sample.orphan_kinds, key=lambda pair: -pair[1].bytes):
-        of_all = some.bytes / sample.orphans.bytes if sample.orphans.bytes else 0.0
+    for kind, part in kinds:
+        share = part.bytes / sample.orphans.bytes if sample.orphans.bytes else 0.0
         yield Evidence(
             message("of kind {kind:name}", kind=kind),
-            some.bytes,
+            part.bytes,
             "bytes",
-            at_ms=at_ms,
             note=message(
                 "{files:message}, {of_all:share}",
-                files=plural(some.files, "{count:count} file", "{count:count} files"),
-                of_all=of_all,
+                files=part.files_text,
+                of_all=share,
             ),
         )
     if sample.kept.files:
@@ -109,4 +102,4 @@ def _evidence(sample: StorageRootSample, limits: Limits) -> Iterator[Evidence]:
             "{bytes:bytes} that may be needed, or about which nothing is known",
             bytes=sample.kept.bytes,
         )
-        yield Evidence(message("kept in doubt"), sample.kept.files, "count", at_ms=at_ms, note=note)
+        yield Evidence(message("kept in doubt"), sample.kept.files, "count", note=note)

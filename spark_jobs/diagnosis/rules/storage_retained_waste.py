@@ -1,6 +1,4 @@
-"""Retained checkpoints of ended jobs whose successor has a complete checkpoint of its own. Flink
-deletes a retained checkpoint only if a job has claimed it.
-"""
+"""Flink deletes a retained checkpoint only if a job has claimed it."""
 
 from collections.abc import Iterator
 
@@ -62,5 +60,4 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
             Related("job", name, message("superseded checkpoints in its directory"))
             for name in sample.jobs_with_most_waste
         ),
-        data={"files": waste.files, "bytes": waste.bytes},
     )

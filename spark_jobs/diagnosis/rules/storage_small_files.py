@@ -1,17 +1,20 @@
-"""A job writes its checkpoints as very many small files, or so often that they cost many calls:
-HDFS keeps each file in the NameNode's memory, object stores charge by request and throttle by
+"""HDFS keeps each file in the NameNode's memory; object stores charge by request and throttle by
 prefix.
 """
 
 from collections.abc import Iterator
 
 from ingest.messages import message, plural
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Severity, Threshold
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Threshold
 from spark_jobs.diagnosis.rule import rule, stored_job_finding
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageJobSample
 
 RULE = "storage.small_files"
-CALLS_PER_S = f"{RULE}.calls_per_s"
+FILES, CALLS_PER_S = f"{RULE}.files", f"{RULE}.calls_per_s"
+VERY_MANY = 100_000
+"""So many files of one job affect everybody who uses the same name service."""
+SHARE = 0.5
+"""Where most files are large, the small ones are not what costs."""
 SMALL = "1 MiB"
 
 
@@ -27,31 +30,12 @@ SMALL = "1 MiB"
     judges=StorageJobSample,
     thresholds=(
         Threshold(
-            f"{RULE}.files",
+            FILES,
             1_000,
             "files",
             1,
             1_000_000_000,
             message("Some hundred small files are usual: one for each operator state and subtask."),
-        ),
-        Threshold(
-            f"{RULE}.share",
-            0.5,
-            "ratio",
-            0,
-            1,
-            message("Where most files are large, the small ones are not what costs."),
-        ),
-        Threshold(
-            f"{RULE}.very_many_files",
-            100_000,
-            "files",
-            1,
-            1_000_000_000,
-            message(
-                "A hundred thousand files of one job affect everybody who uses the same name "
-                "service."
-            ),
         ),
         Threshold(
             CALLS_PER_S,
@@ -68,23 +52,14 @@ SMALL = "1 MiB"
 )
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
     share = sample.small_files / sample.all.files if sample.all.files else 0.0
-    per_s, rate = (0.0 if sample.ended else sample.calls_per_s) or 0.0, CALLS_PER_S
-    if share < limits[f"{RULE}.share"] or (
-        sample.small_files < limits[f"{RULE}.files"] and per_s < limits[rate]
-    ):
+    calls_per_s = (0.0 if sample.ended else sample.calls_per_s) or 0.0
+    makes_many_calls = calls_per_s >= limits[CALLS_PER_S]
+    if share < SHARE or (sample.small_files < limits[FILES] and not makes_many_calls):
         return
-    at_ms = sample.audited_at_ms
-    key = f"{RULE}.files"
-    part = f"{RULE}.share"
-    many = f"{RULE}.very_many_files"
-    severity: Severity = (
-        "warning" if sample.small_files >= limits[many] or per_s >= limits[rate] else "info"
-    )
-    each = sample.all.bytes / sample.all.files
     yield stored_job_finding(
         sample,
         RULE,
-        severity,
+        "warning" if makes_many_calls or sample.small_files >= VERY_MANY else "info",
         title=message(
             "{small_files:message} of at most {small:name}, {share:share} of its files",
             small_files=plural(sample.small_files, "{count:count} file", "{count:count} files"),
@@ -104,30 +79,20 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
         )
         + _pace(sample),
         evidence=(
-            limits.compared(message("small files"), sample.small_files, "count", ">=", key, at_ms),
-            limits.compared(
+            limits.compared(message("small files"), sample.small_files, FILES),
+            Evidence(
                 message("share of its files"),
                 share,
                 "ratio",
+                SHARE,
                 ">=",
-                part,
-                at_ms,
-                message(
+                note=message(
                     "of {files:message}",
-                    files=plural(sample.all.files, "{count:count} file", "{count:count} files"),
+                    files=sample.all.files_text,
                 ),
             ),
             *_calls(sample, limits),
-            Evidence(
-                message("mean file size"),
-                each,
-                "bytes",
-                at_ms=at_ms,
-                note=message("of {bytes:bytes}", bytes=sample.all.bytes),
-            ),
-            Evidence(message("retained checkpoints"), sample.checkpoints, "count", at_ms=at_ms),
         ),
-        data={"small_files": sample.small_files, "files": sample.all.files},
     )
 
 
@@ -138,15 +103,7 @@ def _calls(sample: StorageJobSample, limits: Limits) -> Iterator[Evidence]:
             calls=sample.calls or 0,
             interval_ms=sample.interval_ms or 0,
         )
-        yield limits.compared(
-            message("name service"),
-            sample.calls_per_s,
-            "calls/s",
-            ">=",
-            CALLS_PER_S,
-            sample.audited_at_ms,
-            note,
-        )
+        yield limits.compared(message("name service"), sample.calls_per_s, CALLS_PER_S, note)
 
 
 def _pace(sample: StorageJobSample) -> str:

@@ -1,6 +1,4 @@
-"""An object store throttles, refuses or does not answer the requests of a job. Clients retry by
-themselves, so a log line alone may have had no effect.
-"""
+"""Clients retry by themselves, so a log line alone may have had no effect."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -26,7 +24,9 @@ from spark_jobs.diagnosis.store_faults import (
 )
 
 RULE = "store.faults"
-WINDOW, LOGGED_LINES = f"{RULE}.window_s", f"{RULE}.logged"
+LOGGED_LINES = f"{RULE}.logged"
+LOOK_BACK_MS = 600_000
+"""Ten minutes hold several checkpoints at the usual intervals."""
 MOST_PREFIXES = 10
 ASSUMED = message(
     "No text names the bucket. It is taken to be that of the job's checkpoints, because these "
@@ -47,14 +47,6 @@ ASSUMED = message(
     needs=("checkpoints", "failures", "events"),
     thresholds=(
         Threshold(
-            WINDOW,
-            600,
-            "s",
-            60,
-            86_400,
-            message("Ten minutes hold several checkpoints at the usual intervals."),
-        ),
-        Threshold(
             LOGGED_LINES,
             3,
             "count",
@@ -68,20 +60,19 @@ ASSUMED = message(
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    faults, unplaced = store_faults(window, window.at_ms - int(limits[WINDOW] * 1000))
-    of_store: dict[tuple[str, str], list[StoreFault]] = {}
-    for fault in faults:
+    by_store: dict[tuple[str, str], list[StoreFault]] = {}
+    for fault in store_faults(window, window.at_ms - LOOK_BACK_MS):
         # A policy refuses a prefix; what limits requests limits the bucket.
         store = fault.place.path if fault.code == REFUSED else fault.place.uri
-        of_store.setdefault((fault.code, store), []).append(fault)
-    costs = {key: sum(map(_costs, alike)) for key, alike in of_store.items()}
-    for (code, store), alike in of_store.items():
-        of_code_ = {key: cost for key, cost in costs.items() if key[0] == code}
-        is_worst = (code, store) == max(of_code_, key=lambda key: (of_code_[key], key[1]))
-        yield _finding(window, limits, code, store, alike, unplaced, explains=is_worst)
+        by_store.setdefault((fault.code, store), []).append(fault)
+    costs = {key: sum(map(_cost, faults)) for key, faults in by_store.items()}
+    for (code, store), faults in by_store.items():
+        alike = {key: cost for key, cost in costs.items() if key[0] == code}
+        is_worst = (code, store) == max(alike, key=lambda key: (alike[key], key[1]))
+        yield _finding(window, limits, code, store, faults, explains=is_worst)
 
 
-def _costs(fault: StoreFault) -> int:
+def _cost(fault: StoreFault) -> int:
     return 1_000 if fault.came_of in (CHECKPOINT, TASK) else 1
 
 
@@ -91,32 +82,29 @@ def _finding(
     code: str,
     store: str,
     faults: Sequence[StoreFault],
-    unplaced: int,
     *,
     explains: bool,
 ) -> Finding:
     came_of = Counter(fault.came_of for fault in faults)
     failed = came_of[CHECKPOINT] + came_of[TASK]
-    assumed = [fault for fault in faults if fault.is_assumed]
     prefixes = list(counts_of(fault.place.prefix for fault in faults if fault.place.prefix))
-    known = of_code(code)
-    is_all_assumed = len(assumed) == len(faults)
+    is_assumed = all(fault.is_assumed for fault in faults)
     return store_finding(
         window,
         f"{store} {code}",
         store,
         RULE,
         "warning" if failed or came_of[LOGGED] >= limits[LOGGED_LINES] else "info",
-        "medium" if is_all_assumed else "high",
-        title=_titled(code, store),
-        cause=join_messages((*_words(came_of), *([ASSUMED] if is_all_assumed else ())), " "),
+        "medium" if is_assumed else "high",
+        title=_title(code, store),
+        cause=join_messages((*_effects(came_of), *([ASSUMED] if is_assumed else ())), " "),
         next_step=message(
             "{advice:message} The page Object stores says which other jobs meet it.",
-            advice=known.next_step,
+            advice=of_code(code).next_step,
         ),
         seen_at_ms=faults[-1].at_ms,
         began_at_ms=faults[0].at_ms,
-        evidence=_evidence(limits, faults, came_of, prefixes, len(assumed), unplaced),
+        evidence=_evidence(limits, faults, came_of, prefixes),
         related=(Related("store", store),),
         data={
             "fault": code,
@@ -126,12 +114,12 @@ def _finding(
             "cause": code if explains else None,
             "prefixes": prefixes[:MOST_PREFIXES],
             "counts": dict(came_of),
-            "is_assumed": is_all_assumed,
+            "is_assumed": is_assumed,
         },
     )
 
 
-def _titled(code: str, store: str) -> str:
+def _title(code: str, store: str) -> str:
     if code == THROTTLED:
         return message("{store:name} throttles requests (503 or 429)", store=store)
     if code == EXHAUSTED:
@@ -141,7 +129,7 @@ def _titled(code: str, store: str) -> str:
     return message("Requests to {store:name} time out", store=store)
 
 
-def _words(came_of: Counter[str]) -> Iterator[str]:
+def _effects(came_of: Counter[str]) -> Iterator[str]:
     if number := came_of[CHECKPOINT]:
         yield plural(
             number,
@@ -165,27 +153,16 @@ def _evidence(
     faults: Sequence[StoreFault],
     came_of: Counter[str],
     prefixes: Sequence[str],
-    assumed: int,
-    unplaced: int,
 ) -> Iterator[Evidence]:
-    at_ms = faults[-1].at_ms
-    yield Evidence(message("faults"), len(faults), "count", at_ms=at_ms)
+    yield Evidence(message("faults"), len(faults), "count")
     for name, kind in (
         (message("checkpoints lost"), CHECKPOINT),
         (message("failures of tasks"), TASK),
         (message("retries"), RETRIED),
     ):
         if came_of[kind]:
-            yield Evidence(name, came_of[kind], "count", at_ms=at_ms)
+            yield Evidence(name, came_of[kind], "count")
     if came_of[LOGGED]:
-        yield limits.compared(
-            message("lines in logs"), came_of[LOGGED], "count", ">=", LOGGED_LINES, at_ms
-        )
+        yield limits.compared(message("lines in logs"), came_of[LOGGED], LOGGED_LINES)
     if prefixes:
-        yield Evidence(message("prefixes"), list_text(prefixes, MOST_PREFIXES), at_ms=at_ms)
-    if assumed:
-        yield Evidence(
-            message("bucket taken from the job's checkpoint directory"), assumed, "count"
-        )
-    if unplaced:
-        yield Evidence(message("other faults whose bucket nothing names"), unplaced, "count")
+        yield Evidence(message("prefixes"), list_text(prefixes, MOST_PREFIXES))

@@ -1,13 +1,8 @@
-"""Weir itself collects nothing, or does not process what it collects: then no other rule finds
-anything.
-"""
-
 from collections.abc import Iterator
 
 from ingest.messages import message, ms_text
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Threshold
-from spark_jobs.diagnosis.rule import rule
-from spark_jobs.diagnosis.stack_traces import without_middle
+from spark_jobs.diagnosis.findings import Finding, Limits, Threshold
+from spark_jobs.diagnosis.rule import last_error, rule
 from spark_jobs.diagnosis.weir_samples import StageProgress
 
 RULE = "weir.behind"
@@ -39,18 +34,7 @@ def judge(sample: StageProgress, limits: Limits) -> Iterator[Finding]:
     behind_ms = sample.at_ms - sample.since_ms
     if behind_ms < limits[AFTER] * 1000:
         return
-    evidence = [
-        limits.compared(message("behind for"), behind_ms / 1000, "s", ">=", AFTER, sample.at_ms)
-    ]
-    error = ""
-    if sample.error:
-        evidence.append(
-            Evidence(message("last error"), without_middle(sample.error, 500), at_ms=sample.at_ms)
-        )
-        error = message(
-            " The error of the last attempt: {without_middle:text}",
-            without_middle=without_middle(sample.error, 200),
-        )
+    evidence, error = last_error(sample.error)
     behind = ms_text(behind_ms)
     if sample.stage.startswith("spark/"):
         title = message("Weir has interpreted nothing for {behind:name}", behind=behind)
@@ -85,6 +69,5 @@ def judge(sample: StageProgress, limits: Limits) -> Iterator[Finding]:
             "Spark. Weir catches up by itself, the oldest first."
         ),
         seen_at_ms=sample.at_ms,
-        evidence=tuple(evidence),
-        data={"stage": sample.stage, "since_ms": sample.since_ms},
+        evidence=(limits.compared(message("behind for"), behind_ms / 1000, AFTER), *evidence),
     )

@@ -8,6 +8,7 @@ from typing import Any
 
 from spark_jobs.diagnosis.known_bugs.bug import Seen
 from spark_jobs.diagnosis.known_bugs.conditions import JobFacts
+from spark_jobs.diagnosis.known_bugs.tasks import TICKERS
 
 
 def job(
@@ -38,6 +39,7 @@ def job(
 class Case:
     """``affected``, ``free``: releases that have it, and that have not. ``hit``: a job that it can
     hit with these; None where something is never known. ``spared``: jobs that it cannot hit.
+    ``doubtful``: jobs that nearly have its configuration, and may have the rest in their code.
     ``open_question``: a job of which something is not known. ``finding``: explained by it, with
     what it then is.
     """
@@ -48,6 +50,7 @@ class Case:
     spared: tuple[JobFacts, ...] = ()
     open_question: JobFacts | None = None
     finding: tuple[Seen, str] | None = None
+    doubtful: tuple[JobFacts, ...] = ()
 
 
 INCREMENTAL = {"state.backend.incremental": "true"}
@@ -72,6 +75,13 @@ AGGREGATION = ("Source: orders", "GroupAggregate[3] -> Sink: out")
 TWO_PHASES = ("LocalGroupAggregate[3]", "GlobalGroupAggregate[5] -> Sink: out")
 ICEBERG = ("Source: orders -> IcebergStreamWriter", "IcebergFilesCommitter -> Sink: dummy")
 IGNORED = {**ZOOKEEPER, "execution.savepoint.ignore-unclaimed-state": "true"}
+
+
+NOT_WATERMARK_ALIGNMENT = (
+    UNALIGNED,
+    job(configuration={"table.exec.source.idle-timeout": "10 s"}),
+    job(configuration={"pipeline.auto-watermark-interval": "200 ms"}),
+)
 
 
 def _trace(text: str) -> tuple[str, ...]:
@@ -298,7 +308,7 @@ CASES = {
         ("2.0.0", "2.2.1", "2.3.0"),
         ("1.20.5",),
         job(configuration=ADAPTIVE),
-        (ALIGNED,),
+        (ALIGNED, job(configuration=ADAPTIVE, interval_ms=0)),
         NOT_REPORTED,
     ),
     "FLINK-32414": Case(
@@ -308,6 +318,7 @@ CASES = {
         (),
         ALIGNED,
         (Seen("watermark.stalled"), "may_explain"),
+        NOT_WATERMARK_ALIGNMENT,
     ),
     "FLINK-32496": Case(
         ("1.16.0", "1.16.2", "1.17.1"),
@@ -316,6 +327,7 @@ CASES = {
         (),
         ALIGNED,
         (Seen("watermark.stalled"), "may_explain"),
+        NOT_WATERMARK_ALIGNMENT,
     ),
     "FLINK-35157": Case(
         ("1.18.0", "1.18.1", "1.19.1"),
@@ -324,6 +336,7 @@ CASES = {
         (),
         ALIGNED,
         (Seen("watermark.stalled"), "may_explain"),
+        NOT_WATERMARK_ALIGNMENT,
     ),
     "FLINK-37670": Case(
         ("1.19.2", "1.19.3", "1.20.0", "1.20.1", "2.0.0"),
@@ -332,6 +345,7 @@ CASES = {
         (),
         ALIGNED,
         (Seen("watermark.stalled"), "may_explain"),
+        NOT_WATERMARK_ALIGNMENT,
     ),
     "FLINK-28975": Case(
         ("1.15.0", "1.15.2"),
@@ -339,6 +353,10 @@ CASES = {
         job(configuration={"table.exec.source.idle-timeout": "10 s"}),
         (),
         job(configuration={"table.exec.source.idle-timeout": "0 ms"}),
+        doubtful=(
+            job(configuration={"table.exec.source.idle-timeout": "0 s"}),
+            job(configuration={"pipeline.auto-watermark-interval": "200 ms"}),
+        ),
     ),
     "FLINK-29298": Case(("1.16.0",), ("1.16.1", "1.17.0"), ALIGNED),
     "FLINK-31293": Case(
@@ -382,7 +400,15 @@ CASES = {
             configuration={"state.backend.rocksdb.metrics.bytes-read": "true"},
             state_backend=ROCKSDB,
         ),
-        (job(configuration={"state.backend.rocksdb.metrics.bytes-read": "true"}),),
+        (
+            job(configuration={"state.backend.rocksdb.metrics.bytes-read": "true"}),
+            job(
+                configuration={
+                    f"state.backend.rocksdb.metrics.{ticker}": "false" for ticker in TICKERS
+                },
+                state_backend=ROCKSDB,
+            ),
+        ),
         IN_CODE,
         (Seen("memory.step_after_restart"), "may_explain"),
     ),
@@ -392,6 +418,10 @@ CASES = {
         job(vertices=("Source: Kafka orders -> map", "Sink: out")),
         (),
         job(vertices=("Source: orders -> map", "Sink: kafka")),
+        doubtful=(
+            job(vertices=("Source: orders -> kafka lookup", "Sink: out")),
+            job(vertices=("Source: pulsar", "Sink: Kafka orders")),
+        ),
     ),
     "FLINK-35661": Case(
         ("1.12.0", "1.20.5", "2.0.2", "2.1.2", "2.2.1"),

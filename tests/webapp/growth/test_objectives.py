@@ -82,7 +82,7 @@ def burn(counts: dict[int, Counts], target: float = 0.999) -> list[tuple[str, st
         "c", "j", "orders", "o", "recovery_point", target, 0, counts, Counts(0, 0), 4320
     )
     found = registry.diagnose(sample, Settings(()).limits("c", "j", "orders")).findings
-    return [(one.severity, one.data["window"]) for one in found]
+    return [(one.severity, one.evidence[0].threshold_key.rpartition(".")[2]) for one in found]
 
 
 GOOD = {60: Counts(0, 60), 5: Counts(0, 5), 360: Counts(0, 360), 30: Counts(0, 30)}

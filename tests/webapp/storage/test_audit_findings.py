@@ -131,7 +131,7 @@ def test_a_chain_of_jobs_names_those_whose_files_are_needed(judge):
     [finding] = found("storage.cross_job")
     assert (finding.cluster, finding.job_id, finding.severity) == ("prod-eu", JOB, "info")
     assert "clickstream-old" in finding.next_step
-    assert finding.data["chain"] == 2
+    assert {one["name"]: one["value"] for one in finding.evidence}["jobs behind this one"] == 2
 
 
 def test_missing_files_of_the_newest_checkpoint_of_a_running_job_are_critical(judge):

@@ -65,12 +65,17 @@ def test_a_rule_fires_on_the_audit_that_it_says_has_fed_it(found, rule, name):
     assert of_rule(found(name), rule)
 
 
+def figures(finding, *names):
+    values = {one["name"]: one["value"] for one in finding.evidence}
+    return tuple(values[name] for name in names)
+
+
 def test_killed_taskmanagers_leave_orphans_that_are_counted_and_explained(found):
     [orphans] = of_rule(found("I"), "storage.orphans")
     assert orphans.subject_kind == "root"
-    assert (orphans.data["files"], orphans.data["bytes"]) == (14, 17_566_752)
-    assert orphans.evidence[0]["value"] == 17_566_752
-    assert sum(orphans.data["kinds"].values()) == orphans.data["bytes"]
+    assert figures(orphans, "orphaned bytes", "orphaned files") == (17_566_752, 14)
+    kinds = [one["value"] for one in orphans.evidence if one["name"].startswith("of kind ")]
+    assert sum(kinds) == orphans.evidence[0]["value"]
 
 
 def test_the_restore_chain_names_the_jobs_that_need_files_of_others(found):
@@ -138,7 +143,8 @@ def test_what_a_claim_took_away_is_information_only(found):
 
 def test_superseded_checkpoints_of_the_chain_are_told(found):
     [waste] = of_rule(found("H"), "storage.retained_waste")
-    assert (waste.data["files"], waste.data["bytes"], waste.severity) == (39, 12_944_392, "info")
+    assert figures(waste, "superseded bytes", "superseded files") == (12_944_392, 39)
+    assert waste.severity == "info"
 
 
 def test_merged_files_of_the_job_whose_segments_died_are_told_and_of_the_other_are_not(found):

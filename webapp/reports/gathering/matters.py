@@ -111,10 +111,9 @@ def _blocks(presented: PresentedFinding) -> Iterator[Block]:
                 Column("value", message("Value")),
                 Column("compared", message("Compared with")),
                 Column("note", message("Note")),
-                Column("at", message("At"), "instant"),
             ),
             tuple(
-                (figure.name, figure.value, figure.compared, figure.note, figure.at)
+                (figure.name, figure.value, figure.compared, figure.note)
                 for figure in presented.figures[:MOST_FIGURES]
             ),
         )

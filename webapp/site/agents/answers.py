@@ -76,7 +76,7 @@ def _about(job: JobCurrent) -> dict[str, Any]:
 
 
 def _figures(evidence: Any) -> list[dict[str, Any]]:
-    wanted = ("name", "value", "unit", "threshold", "comparison", "at")
+    wanted = ("name", "value", "unit", "threshold", "comparison")
     figures = [
         {name: row[name] for name in wanted if row.get(name) is not None}
         for row in evidence or ()

@@ -106,9 +106,9 @@ def test_after_forty_days_they_are_found_and_after_five_they_are_not(aged):
     found = root_retention(RootFigures.objects.get())
     idle = [one.bytes for one in found.savepoints if one.standing in ("superseded", "last")]
     left = [one.bytes for one in found.ended if one.standing != "needed"]
-    assert (finding.data["savepoints"], finding.data["ended_jobs"]) == (len(idle), len(left))
-    assert finding.data["savepoints"] > 0
-    assert finding.data["bytes"] == sum(idle) + sum(left)
+    assert f"{len(idle)} savepoint" in finding.title and f"{len(left)} ended job" in finding.title
+    assert idle
+    assert finding.evidence[0].value == sum(idle) + sum(left)
 
 
 def test_after_five_days_nobody_is_told(aged):
