@@ -1,6 +1,4 @@
-"""Pieces of regular expressions that Flink's log messages are made of, and sample values for
-examples.
-"""
+"""Pieces of regular expressions that Flink's log messages are made of."""
 
 
 class Piece(str):
@@ -69,17 +67,3 @@ ANY_FORM: tuple[tuple[str, str], ...] = (
     (f" {HEX_BARE}{{32}}(?:", f" {_ID}(?:"),
 )
 """Pieces of expressions, and their replacement if ids and locations may have any form."""
-
-SAMPLE_JOB = "26eb676de8b3e133f9078fabe3704eb6"
-SAMPLE_VERTEX = "9c32e3838cee893dbb2fc90ccad79598"
-SAMPLE_EXECUTION = f"a932b3badd0047fc56bb20dcdd6164f3_{SAMPLE_VERTEX}_1_0"
-SAMPLE_AT = "at tm-1:4-d1 @ host-1 (dataPort=44467)"
-SAMPLE_LOCATION = (
-    "FsCheckpointStorageLocation "
-    "{fileSystem=org.apache.flink.core.fs.SafetyNetWrapperFileSystem@7c751ed0, "
-    f"checkpointDirectory=file:/data/ckpt/{SAMPLE_JOB}/chk-7, "
-    f"sharedStateDirectory=file:/data/ckpt/{SAMPLE_JOB}/shared, "
-    f"taskOwnedStateDirectory=file:/data/ckpt/{SAMPLE_JOB}/taskowned, "
-    f"metadataFilePath=file:/data/ckpt/{SAMPLE_JOB}/chk-7/_metadata, "
-    "reference=(default), fileStateSizeThreshold=20480, writeBufferSize=4096}"
-)
