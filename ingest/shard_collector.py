@@ -108,7 +108,7 @@ async def _read_endpoints(run: ClusterRun, stall: Stall) -> None:
                 run.error = run.error or error_text
                 run.skip(
                     "rest",
-                    Skip(message("cluster {name:name}", name=run.cluster.name), reason, error_text),
+                    Skip(f"cluster {run.cluster.name}", reason, error_text),
                 )
     run.took_s = time.monotonic() - began
     run.stalled_s = stall.total_s_since(began)
@@ -149,7 +149,7 @@ def _with_files(run: ClusterRun, within_s: float) -> ClusterRun:
     )
     run.error = run.error or late
     run.files_late = True
-    run.skip("log", Skip(message("cluster {name:name}", name=name), "timeout", late))
+    run.skip("log", Skip(f"cluster {name}", "timeout", late))
     return run
 
 
@@ -165,11 +165,7 @@ def _read_files(run: ClusterRun) -> None:
                 run.skip(
                     source.name,
                     Skip(
-                        message(
-                            "source {name:name} of {name2:name}",
-                            name=source.name,
-                            name2=run.cluster.name,
-                        ),
+                        f"source {source.name} of {run.cluster.name}",
                         "unreadable_file",
                         reason,
                     ),

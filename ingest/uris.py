@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.errors import IngestError
-from ingest.messages import message
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _ONE_STORAGE = {
@@ -88,10 +87,9 @@ class Spellings:
             at = step
         raise BadUri(
             old,
-            message(
-                "is an alias of {new:text}, which leads back to it; remove one of the aliases that "
-                "form the circle.",
-                new=f"{new!r}",
+            (
+                f"is an alias of {new!r}, which leads back to it; remove one of the "
+                "aliases that form the circle."
             ),
         )
 
@@ -111,9 +109,7 @@ def canonical(uri: str, spellings: Spellings = PLAIN) -> str:
 def refuse_undecodable(uri: str) -> None:
     """Raises ``BadUri`` for a name that no text can hold: it could be neither stored nor compared."""
     if _UNDECODABLE.search(uri):
-        raise BadUri(
-            uri, message("is not UTF-8; rename the directory, or read it by another mount.")
-        )
+        raise BadUri(uri, "is not UTF-8; rename the directory, or read it by another mount.")
 
 
 def is_below(path: str, root: str) -> bool:
@@ -215,9 +211,9 @@ def _normalise(uri: str) -> str:
     if "\x00" in uri:
         raise BadUri(
             uri,
-            message(
-                "contains a null character, which is not allowed in a path; check "
-                "where it was read from."
+            (
+                "contains a null character, which is not allowed in a path; check where "
+                "it was read from."
             ),
         )
     scheme, authority, path = _split(_UNDECODABLE.sub("\ufffd", uri))
@@ -234,9 +230,7 @@ def _split(uri: str) -> tuple[str, str, str]:
     match = _SCHEME.match(uri)
     scheme, rest = (match[1].lower(), uri[match.end() :]) if match else ("file", uri)
     if not rest.startswith("/"):
-        raise BadUri(
-            uri, message("is not absolute; write /directory, or scheme://authority/directory.")
-        )
+        raise BadUri(uri, "is not absolute; write /directory, or scheme://authority/directory.")
     if match is None or not rest.startswith("//"):
         return _ONE_STORAGE.get(scheme, scheme), "", rest
     scheme = _ONE_STORAGE.get(scheme, scheme)
@@ -247,7 +241,7 @@ def _split(uri: str) -> tuple[str, str, str]:
 def _authority(scheme: str, authority: str, uri: str) -> str:
     if scheme == "file":
         if authority.lower() not in ("", "localhost"):
-            raise BadUri(uri, message("names a host for a local file; write file:/directory."))
+            raise BadUri(uri, "names a host for a local file; write file:/directory.")
         return ""
     user, at, host = authority.rpartition("@")
     if scheme == "s3":
@@ -269,17 +263,16 @@ def _decode(path: str, uri: str) -> str:
         if "\x00" in path:
             raise BadUri(
                 uri,
-                message(
+                (
                     "contains an encoded null character, which is not allowed in a path; "
                     "check where it was read from."
                 ),
             )
     raise BadUri(
         uri,
-        message(
-            "is percent-encoded more than {most_encodings:number} times over; give the name as the "
-            "storage has it.",
-            most_encodings=_MOST_ENCODINGS,
+        (
+            f"is percent-encoded more than {_MOST_ENCODINGS} times over; give the name as "
+            "the storage has it."
         ),
     )
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from ingest.discovery.operator_report import OperatorReport
 from ingest.errors import Skipped
-from ingest.messages import message
 from ingest.redaction.texts import redact
 
 MAX_TARGETS = 10_000
@@ -35,48 +34,27 @@ class Target:
 def targets_of(document: Any) -> list[Target]:
     """The targets of one file or answer. Raises ``Skipped``, which names the place of the error."""
     if not isinstance(document, list):
-        raise Skipped(
-            message("it must be a list of target groups, and is {kind:text}", kind=_kind(document))
-        )
+        raise Skipped(f"it must be a list of target groups, and is {_kind(document)}")
     by_labels: dict[tuple[str, tuple[tuple[str, str], ...]], Target] = {}
     listed = 0
     for number, group in enumerate(document):
-        where = message("group {number:number}", number=number + 1)
+        where = f"group {number + 1}"
         if not isinstance(group, dict):
-            raise Skipped(
-                message(
-                    "{where:message} must have targets and labels, and is {kind:text}",
-                    where=where,
-                    kind=_kind(group),
-                )
-            )
+            raise Skipped(f"{where} must have targets and labels, and is {_kind(group)}")
         labels = dict(_labels(group.get("labels"), where))
         targets = group.get("targets")
         if not isinstance(targets, list):
-            raise Skipped(
-                message(
-                    "{where:message}: targets must be a list of addresses, and are {kind:text}",
-                    where=where,
-                    kind=_kind(targets),
-                )
-            )
+            raise Skipped(f"{where}: targets must be a list of addresses, and are {_kind(targets)}")
         listed += len(targets)
         if listed > MAX_TARGETS:
             raise Skipped(
-                message(
-                    "it lists more than {max_targets:count} targets; split it into several sources",
-                    max_targets=MAX_TARGETS,
-                )
+                f"it lists more than {MAX_TARGETS:,} targets; split it into several sources"
             )
         for address in targets:
             if not isinstance(address, str):
                 raise Skipped(
-                    message(
-                        "{where:message}: a target must be a text such as jobmanager:8081, and is "
-                        "{kind:text}",
-                        where=where,
-                        kind=_kind(address),
-                    )
+                    f"{where}: a target must be a text such as jobmanager:8081, and "
+                    f"is {_kind(address)}"
                 )
             by_labels.setdefault((address, tuple(sorted(labels.items()))), Target(address, labels))
     return list(by_labels.values())
@@ -87,45 +65,24 @@ def _labels(given: Any, where: str) -> Iterator[tuple[str, str]]:
         return
     if not isinstance(given, dict) or len(given) > MAX_LABELS:
         raise Skipped(
-            message(
-                "{where:text}: labels must be at most {max_labels:number} names with texts, and "
-                "are {kind:text}",
-                where=where,
-                max_labels=MAX_LABELS,
-                kind=_kind(given),
-            )
+            f"{where}: labels must be at most {MAX_LABELS} names with texts, and are {_kind(given)}"
         )
     for name, value in given.items():
         if not isinstance(name, str) or not _LABEL.fullmatch(name):
             raise Skipped(
-                message(
-                    "{where:text}: {name:text} is not a valid label name: letters, digits and "
-                    "underscores, 64 at most",
-                    where=where,
-                    name=f"{str(name)[:64]!r}",
-                )
+                f"{where}: {str(name)[:64]!r} is not a valid label name: letters, "
+                "digits and underscores, 64 at most"
             )
         if not isinstance(value, str) or len(value) > MAX_VALUE or _UNSEEN.search(value):
             raise Skipped(
-                message(
-                    "{where:text}: the label {name:name} must be a text of at most "
-                    "{max_value:number} characters on one line, and is {kind:text}",
-                    where=where,
-                    name=name,
-                    max_value=MAX_VALUE,
-                    kind=_kind(value),
-                )
+                f"{where}: the label {name} must be a text of at most {MAX_VALUE} "
+                f"characters on one line, and is {_kind(value)}"
             )
         yield name, redact(value)
 
 
 def _kind(value: Any) -> str:
-    if isinstance(value, list | dict | str):
-        return message(
-            "{value:message} of {value2:count}",
-            value={list: message("a list"), dict: message("a mapping"), str: message("a text")}[
-                type(value)
-            ],
-            value2=len(value),
-        )
+    kind = {list: "a list", dict: "a mapping", str: "a text"}.get(type(value))
+    if kind:
+        return f"{kind} of {len(value):,}"
     return "nothing" if value is None else f"{type(value).__name__} {str(value)[:40]!r}"

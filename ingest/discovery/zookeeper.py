@@ -17,7 +17,6 @@ from kazoo.handlers.threading import KazooTimeoutError
 from ingest.discovery.sources import RefusedTarget
 from ingest.discovery.target_groups import Target
 from ingest.errors import Skipped
-from ingest.messages import message
 from ingest.network.clusters import RefusedAddress, check_host
 
 CONNECT_WITHIN_S = 3.0
@@ -51,15 +50,10 @@ def leaders(hosts: tuple[str, ...], root: str) -> tuple[list[Target], list[Refus
         return _read(client, "/" + root.strip("/"))
     except NoNodeError as error:
         raise Skipped(
-            message(
-                "there is no {root:name} in it; give Flink's high-availability.zookeeper.path.root",
-                root=root,
-            )
+            f"there is no {root} in it; give Flink's high-availability.zookeeper.path.root"
         ) from error
     except (KazooException, KazooTimeoutError, OSError) as error:
-        raise Skipped(
-            message("it did not answer in time ({name:name})", name=type(error).__name__)
-        ) from error
+        raise Skipped(f"it did not answer in time ({type(error).__name__})") from error
     finally:
         client.stop()
         client.close()
@@ -76,7 +70,7 @@ def _read(client: KazooClient, root: str) -> tuple[list[Target], list[RefusedTar
             if address:
                 targets.append(_target(address, cluster_id))
                 continue
-            why: str = message("it has no leader now; it stays unchanged")
+            why: str = "it has no leader now; it stays unchanged"
         except ValueError as error:
             why = str(error)
         unled.append(RefusedTarget(f"{path}", why, cluster_id.replace("/", "-")))
@@ -92,13 +86,7 @@ def _clusters(client: KazooClient, root: str) -> Iterator[str]:
             children = sorted(_answer(client.get_children_async(path)))
             nodes += len(children)
             if nodes > MAX_NODES:
-                raise Skipped(
-                    message(
-                        "more than {max_nodes:count} nodes are below {root:name}",
-                        max_nodes=MAX_NODES,
-                        root=root,
-                    )
-                )
+                raise Skipped(f"more than {MAX_NODES:,} nodes are below {root}")
             if "leader" in children and path != root:
                 yield path
             else:

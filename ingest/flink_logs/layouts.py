@@ -104,7 +104,7 @@ logback.
 """
 
 DATED = Layout(
-    message("date first"),
+    "date first",
     "",
     r"^\[?([0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,:]([0-9]{1,9}))?"
     rf"(?: ?(Z|UTC|[+-][0-9]{{2}}:?[0-9]{{2}}))?\]?:? ++{_BEFORE_MESSAGE}",
@@ -113,7 +113,7 @@ DATED = Layout(
     "yMdHms",
 )
 LEVELLED = Layout(
-    message("level first"),
+    "level first",
     "",
     rf"^\[?{_LEVEL}(?: *+\])? ++"
     r"\[?([0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,:]([0-9]{1,9}))?"
@@ -123,7 +123,7 @@ LEVELLED = Layout(
     DATED.second_parts,
 )
 BEHIND = Layout(
-    message("date first, logger last"),
+    "date first, logger last",
     "",
     r"^\[?([0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,:]([0-9]{1,9}))?"
     rf"(?: ?(Z|UTC|[+-][0-9]{{2}}:?[0-9]{{2}}))?\]?:? ++\[?{_LEVEL}\]? ++"
@@ -136,7 +136,7 @@ BEHIND = Layout(
 logger in brackets (:func:`ingest.flink_logs.event_parser.without_logger`).
 """
 SHORT = Layout(
-    message("log4j 1, short"),
+    "log4j 1, short",
     "",
     (
         rf"^([0-9]{{2}}/[0-9]{{2}}/[0-9]{{2}} "

@@ -9,7 +9,6 @@ from ingest.cluster_run import ClusterRun, Shard
 from ingest.flink_logs import endpoint, tail
 from ingest.flink_logs.endpoint import Transfer
 from ingest.flink_rest.faults import BadAnswer, Unanswered
-from ingest.messages import message
 from ingest.records import Observed, Skip
 from ingest.source_read import SourceRead
 
@@ -61,10 +60,9 @@ async def read_endpoint(run: ClusterRun) -> SourceRead | None:
                 (skip,) if error.reason != "not_found" else (),
             )
         except TimeoutError:
-            detail = message(
-                "Its log files were not delivered within {log_endpoint_timeout_s:number} s; "
-                "reading continues from the last position.",
-                log_endpoint_timeout_s=LOG_ENDPOINT_TIMEOUT_S,
+            detail = (
+                f"Its log files were not delivered within {LOG_ENDPOINT_TIMEOUT_S:g} s; "
+                "reading continues from the last position."
             )
             return SourceRead((), again, (Skip("/jobmanager/logs", "timeout", detail),))
 

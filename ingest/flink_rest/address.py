@@ -13,9 +13,7 @@ _TOKENS = {"bearer": "Bearer", "api_key": "ApiKey"}
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """``base`` is ``scheme://host[:port][/prefix]`` without user, query and trailing slash; safe to
-    show.
-    """
+    """``base`` is ``scheme://host[:port][/prefix]`` without user and query; safe to show."""
 
     base: str
     origin: str

@@ -1,6 +1,4 @@
-"""Answers → records: calls the payload parsers, and turns every bad part into a Skip while the rest
-goes on.
-"""
+"""Answers → records. A bad part becomes a Skip while the rest goes on."""
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -23,7 +21,6 @@ from ingest.flink_rest.payloads import (
     taskmanagers,
     vertices,
 )
-from ingest.messages import message
 from ingest.records import (
     Checkpoint,
     Job,
@@ -58,7 +55,7 @@ class ParseResults:
         body: Any = _WHOLE,
         place: str = "",
     ) -> _Parsed | None:
-        """The records of the answer, by default of all of it; ``None`` without an answer, or if it
+        """Records of the answer, by default of all of it; ``None`` without an answer, or if it
         cannot be read, which is noted as a skip.
         """
         if answer is None:
@@ -78,11 +75,9 @@ class ParseResults:
                 self.skip(
                     answer,
                     "",
-                    message(
-                        "{max_bad_entries:number} of its entries could not be read; the others, "
-                        "from {place:name} on, are not tried.",
-                        max_bad_entries=MAX_BAD_ENTRIES,
-                        place=place,
+                    (
+                        f"{MAX_BAD_ENTRIES} of its entries could not be read; the others, "
+                        f"from {place} on, are not tried."
                     ),
                 )
                 return
@@ -118,7 +113,7 @@ def add_vertex_samples(reading: JobAnswers, results: ParseResults) -> None:
 
 
 def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
-    """Add when each subtask was started, once all requested subtasks run or have run."""
+    """When each subtask was started, once all requested subtasks run or have run."""
     if reading.starts_known:
         return
     starts = {
@@ -165,7 +160,7 @@ def add_vertex_gauges(reading: JobAnswers, results: ParseResults) -> None:
 
 
 def attempts_checksum(reading: JobAnswers) -> int | None:
-    """A checksum of the attempts that run or finished; None while some do neither."""
+    """Of the attempts that run or finished; None while some do neither."""
     bodies = {vertex_id: answer.body for vertex_id, answer in reading.vertices.items()}
     subtasks = {
         vertex_id: body.get("subtasks")
@@ -245,7 +240,7 @@ def _measure(
 
 
 def by_index(values: Mapping[int, Any], length: int) -> tuple[Any, ...] | None:
-    """One element per subtask; the whole is ``None`` if no subtask has a value."""
+    """One element per subtask; ``None`` if no subtask has a value."""
     if all(value is None for value in values.values()):
         return None
     return tuple(values.get(index) for index in range(length))
@@ -254,9 +249,7 @@ def by_index(values: Mapping[int, Any], length: int) -> tuple[Any, ...] | None:
 def listed_checkpoints(
     answer: Answer, job_id: str, flink_version: str | None
 ) -> tuple[Record, ...]:
-    """Rows of ``/jobs/:id/checkpoints``, newest first as Flink lists them; entries that cannot be
-    read are skips among them.
-    """
+    """Rows of ``/jobs/:id/checkpoints``, newest first, and skips."""
     results = ParseResults()
     for place, entry in results.each(results.parse(checkpoints.entries, answer), answer):
         results.add(
@@ -365,9 +358,7 @@ def _add_subtasks(
 
 
 def add_job(reading: JobAnswers, results: ParseResults) -> None:
-    """Add one record if ``/jobs/:id`` or at least the overview answered; a bad part leaves its
-    columns unknown.
-    """
+    """One record if ``/jobs/:id`` or at least the overview answered."""
     state_and_graph = _state(reading, results)
     if state_and_graph is None:
         return
@@ -402,7 +393,7 @@ def add_job(reading: JobAnswers, results: ParseResults) -> None:
 
 
 def _state(reading: JobAnswers, results: ParseResults) -> tuple[Answer, jobs.JobState] | None:
-    """The job's state; a job that is listed but does not answer still exists."""
+    """A job that is listed but does not answer still exists."""
     answered = results.parse(jobs.job_state, reading.job)
     listed = results.parse(jobs.job_state, reading.overview)
     if (
@@ -418,7 +409,7 @@ def _state(reading: JobAnswers, results: ParseResults) -> tuple[Answer, jobs.Job
 
 
 def plan_answer(reading: JobAnswers) -> Answer | None:
-    """``/jobs/:id`` holds the plan too, so ``/jobs/:id/plan`` is seldom needed."""
+    """``/jobs/:id`` mostly holds the plan, too."""
     return reading.job if reading.job and plan.is_in(reading.job.body) else reading.plan
 
 
@@ -446,7 +437,7 @@ def _restarts(reading: JobAnswers, results: ParseResults) -> int | None:
 
 
 def observe_job(reading: JobAnswers, cluster: str, source: str) -> tuple[Observed, ...]:
-    """All records of the answers, each observed when its answer came; skips are among them."""
+    """All records of the answers, each observed when its answer came, and skips."""
     results = ParseResults()
     add_job(reading, results)
     add_checkpoints(reading, results)
@@ -473,7 +464,7 @@ def observe_job(reading: JobAnswers, cluster: str, source: str) -> tuple[Observe
 
 
 def observe_cluster(reading: ClusterAnswers, cluster: str, source: str) -> tuple[Observed, ...]:
-    """TaskManager samples: from the detail answer if there is one, else from the list entry."""
+    """TaskManager samples: of the detail answer, else of the list entry."""
     results = ParseResults()
     for taskmanager_id, answer in reading.taskmanager_details.items():
         values: dict[str, Any] = {}

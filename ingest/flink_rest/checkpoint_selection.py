@@ -1,6 +1,4 @@
-"""Selects checkpoints of ``/jobs/:id/checkpoints``: which are new, and for which to request details
-and subtasks.
-"""
+"""Which checkpoints of ``/jobs/:id/checkpoints`` are new, and which get details and subtasks."""
 
 import statistics
 from collections.abc import Collection, Iterable, Sequence
@@ -12,7 +10,7 @@ from ingest.flink_rest.limits import RequestLimits
 from ingest.records import Checkpoint
 
 LONG_RUNNING_S = 10
-"""Details of an unfinished checkpoint are requested from this age on, for its missing subtasks."""
+"""Details of an unfinished checkpoint are requested from this age on."""
 
 MIN_SIBLINGS = 5
 SLOW_AGAINST_MEDIAN = 2
@@ -20,18 +18,14 @@ NEVER_SLOW_BELOW_MS = 5_000
 
 
 def key_of(checkpoint: Checkpoint) -> tuple[int, int]:
-    """Identity within a job, with the trigger time in epoch ms: ids repeat where a fixed job id
-    restarts.
-    """
+    """Identity within a job (id, trigger ms): ids repeat where a fixed job id restarts."""
     return checkpoint.checkpoint_id, round(checkpoint.trigger_time.timestamp() * 1000)
 
 
 def is_of_another_job(
     details: Any, listed: Collection[tuple[int, int]], checkpoint_id: int
 ) -> bool:
-    """Whether the body of ``/checkpoints/details/:id`` has a trigger time under which that id
-    is not among the keys ``listed``.
-    """
+    """Whether the details have a trigger time that is not listed for that id."""
     triggered_ms = details.get("trigger_timestamp") if isinstance(details, dict) else None
     times = {at_ms for number, at_ms in listed if number == checkpoint_id}
     return isinstance(triggered_ms, int) and bool(times) and triggered_ms not in times
@@ -43,9 +37,7 @@ def is_final(checkpoint: Checkpoint) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSelection:
-    """``listed``: all checkpoints of one answer; ``lean``: the fleet is large, so only a sample of
-    its completed ones gets details.
-    """
+    """``lean``: the fleet is large, so only a sample of completed checkpoints gets details."""
 
     listed: Sequence[Checkpoint]
     cursor: JobCursor
@@ -70,8 +62,8 @@ class CheckpointSelection:
         )
 
     def wants_subtasks(self, checkpoint: Checkpoint) -> bool:
-        """Whether to request subtasks: for failed, slow, unfinished and sampled checkpoints and for
-        savepoints; for all of small jobs, unless the fleet is large.
+        """For failed, slow, unfinished and sampled ones and savepoints; for all of small jobs,
+        unless the fleet is large.
         """
         if checkpoint.status != "COMPLETED" or checkpoint.is_savepoint or self._is_slow(checkpoint):
             return True

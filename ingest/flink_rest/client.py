@@ -1,8 +1,7 @@
-"""Requests to one JobManager (or History Server) over HTTP: bounded in number, time and size.
+"""Requests to one JobManager or History Server: bounded in number, time and size.
 
-Only GET, only the registered address: no proxy of the environment is used, and no redirect leaves
-the address. No message, log line or ``repr`` carries a secret, not even one that the server sends
-back.
+Only GET, only the registered address: no proxy of the environment, no redirect to elsewhere. No
+message, log line or ``repr`` carries a secret, not even one that the server sends back.
 """
 
 import asyncio
@@ -43,7 +42,7 @@ SAME_PATH_PAUSE_S = 3.0
 
 
 class Gate:
-    """Lets two requests through at once, and the same path at most every three seconds."""
+    """Lets two requests through at once, and the same path every three seconds."""
 
     def __init__(self, same_path_pause_s: float = SAME_PATH_PAUSE_S) -> None:
         self.same_path_pause_s = same_path_pause_s
@@ -77,7 +76,7 @@ class Gate:
 
 
 class Gates:
-    """The gates of a collecting process, one for each scheme, host and port."""
+    """One for each scheme, host and port."""
 
     def __init__(self, same_path_pause_s: float = SAME_PATH_PAUSE_S) -> None:
         self._pause_s = same_path_pause_s
@@ -88,9 +87,7 @@ class Gates:
 
 
 def tls_context(tls: Tls) -> ssl.SSLContext:
-    """Raises ``Refused`` naming the file that cannot be used; file contents never appear in
-    messages.
-    """
+    """Raises ``Refused`` naming the file that cannot be used."""
     try:
         context = ssl.create_default_context(cafile=tls.ca_file or None)
     except (OSError, ssl.SSLError) as error:
@@ -124,9 +121,7 @@ GZIP_OR_ZLIB = 47
 async def read_body(
     chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str
 ) -> bytes:
-    """All bytes, unpacked; raises ``BadAnswer`` as soon as they exceed the limit or do not
-    unpack.
-    """
+    """All bytes, unpacked. Raises ``BadAnswer``."""
     kept: list[bytes] = []
     size = 0
     async for chunk in unpacked(chunks, encoding, limit_bytes, path):
@@ -154,7 +149,7 @@ async def beginning(
 async def unpacked(
     chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str
 ) -> AsyncIterable[bytes]:
-    """The chunks as sent; those of gzip or deflate unpacked, at most ``limit_bytes`` in all."""
+    """The chunks, unpacked where they are gzip or deflate: ``limit_bytes`` at most."""
     if encoding in ("", "identity"):
         async for chunk in chunks:
             yield chunk
@@ -217,10 +212,9 @@ OnAnswer = Callable[[str, int, Any], None]
 
 
 class RestClient:
-    """One address. ``request_timeout_s`` bounds one request from connecting to its last byte; with
-    all retries it takes at most three of them and the pauses of the gate. ``held_bytes``: decoded
-    so far; beyond ``json_bounds.MAX_HELD_BYTES`` one client asks for no more. ``lenient`` answers
-    may hold bytes that are no UTF-8.
+    """``request_timeout_s`` bounds one request from connecting to its last byte. ``held_bytes``:
+    decoded so far; beyond ``MAX_HELD_BYTES`` nothing more is asked. ``lenient``: answers may hold
+    bytes that are no UTF-8.
     """
 
     def __init__(
@@ -288,9 +282,7 @@ class RestClient:
             await self._session.close()
 
     async def get(self, path: str) -> Any:
-        """The decoded JSON of ``path``; raises ``Unanswered`` (ask later) or ``BadAnswer`` (skip
-        it).
-        """
+        """The decoded JSON. Raises ``Unanswered`` or ``BadAnswer``."""
         try:
             if self.held_bytes > MAX_HELD_BYTES:
                 raise BadAnswer(
@@ -338,9 +330,7 @@ class RestClient:
         return decoded
 
     async def stream(self, path: str) -> AsyncIterator[bytes]:
-        """The body of ``path`` in pieces as they come, not retried; for files, whose size only the
-        reader can judge.
-        """
+        """The body in pieces as they come, not retried; the reader bounds its size."""
         async with self._gate.turn(path):
             try:
                 async with await self._send(path) as response:
@@ -392,7 +382,7 @@ class RestClient:
             raise self._transport_fault(error, path) from error
 
     async def _send(self, path: str) -> aiohttp.ClientResponse:
-        """The response, its body unread; redirects are followed within the same address only."""
+        """The response, its body unread."""
         if self._session is None:
             raise RuntimeError("RestClient is used outside of its 'async with'")
         url = self.address.base + path
@@ -425,9 +415,7 @@ class RestClient:
         )
 
     async def _ticket(self, path: str) -> dict[str, str]:
-        """A Kerberos ticket, if the address signs in so: a new one for each request, since a server
-        may refuse a ticket that it has seen.
-        """
+        """A new Kerberos ticket for each request: a server may refuse one that it has seen."""
         if not self._negotiates:
             return {}
         try:

@@ -88,14 +88,10 @@ async def _read_one(session: RestSession, name: str, reading: ClusterAnswers) ->
 log = logging.getLogger(__name__)
 
 JOBS_AT_ONCE = 2
-"""Each has several concurrent requests, so two keep both request slots busy; more would only finish
-later.
-"""
+"""Each has several concurrent requests: two keep both request slots busy."""
 
 NO_NEW_JOB_AFTER = 0.8
-"""As a share of the cycle's time: a job that is begun should be finished, since half a reading is
-discarded.
-"""
+"""As a share of the cycle's time: half a reading is discarded."""
 
 VERTICES_OF_AN_UNREAD_JOB = 4
 NEW_JOBS_READ_TWICE = 10
@@ -105,10 +101,7 @@ Cursor = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """One cycle over one cluster.
-
-    ``observed`` includes skips; save ``cursor`` after ``observed`` is in the lake.
-    """
+    """``observed`` includes skips; save ``cursor`` after it is in the lake."""
 
     observed: tuple[Observed, ...]
     cursor: dict[str, Any]
@@ -133,11 +126,9 @@ async def collect_cluster(
     cycle_s: float = 30,
     on_answer: OnAnswer | None = None,
 ) -> Collected:
-    """Never raises for anything a server may answer; an address that cannot be used at all raises
-    ``Refused``.
+    """Raises ``Refused`` for an address that cannot be used, and nothing for any answer.
 
-    ``cycle_s`` is how often this is called; ``gate`` is shared by all who ask the same address;
-    ``on_answer`` sees every raw answer.
+    ``cycle_s`` is how often this is called; ``gate`` is shared by all who ask the same address.
     """
     limits = limits or RequestLimits()
     client = client_of(source, source.url, gate, on_answer)
@@ -168,9 +159,7 @@ class _Cycle:
     ) -> None:
         self.source, self.cursor, self.session, self.limits = source, cursor, session, limits
         self.cycle_s = cycle_s
-        self.sampling_rate = SamplingRate(
-            source.metrics_interval_s, lean=False, reason=message("as set")
-        )
+        self.sampling_rate = SamplingRate(source.metrics_interval_s, lean=False, reason="as set")
         self.observed: list[Observed] = []
         self.unread: dict[str, ListedJob] = {}
         self.jobs_seen = 0
@@ -210,12 +199,9 @@ class _Cycle:
     def cut_off(self) -> None:
         self.timed_out = True
         read, seen, limit_s = self.jobs_read, self.jobs_seen, self.limits.cycle_timeout_s
-        detail = message(
-            "The cycle's limit of {limit_s:number} s was reached after {read:number} of "
-            "{seen:number} jobs; the next cycle reads the others.",
-            limit_s=limit_s,
-            read=read,
-            seen=seen,
+        detail = (
+            f"The cycle's limit of {limit_s:g} s was reached after {read} of {seen} jobs; "
+            "the next cycle reads the others."
         )
         self.session.skip(self.session.client.address.base, "timeout", detail)
 
@@ -223,11 +209,9 @@ class _Cycle:
         session = self.session
         if session.budget.left_out:
             left_out, budget = session.budget.left_out, self.limits.requests
-            detail = message(
-                "{left_out:number} due requests did not fit into the cycle's budget of "
-                "{budget:number}; the next cycle sends them.",
-                left_out=left_out,
-                budget=budget,
+            detail = (
+                f"{left_out} due requests did not fit into the cycle's budget of "
+                f"{budget}; the next cycle sends them."
             )
             session.skip(session.client.address.base, "over_budget", detail)
         error = None if self.listed else self._why_not()
@@ -290,10 +274,9 @@ class _Cycle:
             self.cursor.forget_settings()
         self.cursor.flink_version = version
         if not is_known(version):
-            detail = message(
-                "Flink {version:name} is not one of the known releases 1.12 to 2.3; Weir "
-                "reads what it understands.",
-                version=version,
+            detail = (
+                f"Flink {version} is not one of the known releases 1.12 to 2.3; Weir "
+                "reads what it understands."
             )
             self.session.skip("/overview", "unknown_version", detail)
 
@@ -355,12 +338,9 @@ class _Cycle:
         if self.out_of_time:
             self.cut_off()
         if self.session.down:
-            detail = message(
-                "{down:name} {jobs_read:number} of {jobs_seen:number} jobs were read in this "
-                "cycle.",
-                down=self.session.down,
-                jobs_read=self.jobs_read,
-                jobs_seen=self.jobs_seen,
+            detail = (
+                f"{self.session.down} {self.jobs_read} of {self.jobs_seen} jobs were read "
+                "in this cycle."
             )
             self.session.skip(self.session.client.address.base, "unreachable", detail)
 
@@ -374,10 +354,7 @@ class _Cycle:
             self.session.skip(
                 f"/jobs/{job.job_id}",
                 "error",
-                message(
-                    "Reading this job failed with {name:name}; the others are read.",
-                    name=type(error).__name__,
-                ),
+                (f"Reading this job failed with {type(error).__name__}; the others are read."),
             )
             return
         self.observed.extend(parts)

@@ -1,12 +1,10 @@
-"""Faults of answers, in words and as the reason code of a skip."""
-
 from ingest.errors import Retryable, Skipped
 from ingest.messages import message
 
 
 class Unanswered(Retryable):
-    """``reason`` is unreachable, timeout or http_error. ``connected`` is false if no connection was
-    made; ``refused`` is true if no process listens at this port.
+    """``reason`` is unreachable, timeout or http_error; ``connected``: a connection was made;
+    ``refused``: no process listens at this port.
     """
 
     def __init__(
@@ -37,23 +35,20 @@ Fault = Unanswered | BadAnswer
 
 NOT_MEASURED = "not_measured"
 """Back-pressure of a vertex without metrics of any subtask: since 1.18, for some ten seconds after
-a start, ``JobVertexBackPressureHandler`` computes the maximum of no subtasks and throws.
+a start, ``JobVertexBackPressureHandler`` computes the maximum of nothing and throws.
 """
 INITIALIZING = "initializing"
-"""From 1.18 on, checkpoints of a job whose master does not exist yet. Flink also caches that answer
-for ``web.refresh-interval`` (3 s). Up to 1.12 they are not found then.
+"""From 1.18 on, checkpoints of a job whose master does not exist yet. Flink caches that answer for
+``web.refresh-interval`` (3 s). Up to 1.12 they are not found then.
 """
 NO_CHECKPOINTS = "no_checkpoints"
-"""Flink's 404 for the checkpoint settings of a job that takes none, also in archives:
-``CheckpointConfigHandler``, in all releases.
+"""Flink's 404 for the checkpoint settings of a job that takes none: ``CheckpointConfigHandler``, in
+all releases and archives.
 """
 SAYS_NO_CHECKPOINTS = "Checkpointing is not enabled for this job"
 NOT_YET = frozenset({NOT_MEASURED, INITIALIZING})
-"""Normal at the start of a job, unless they last."""
+"""Normal at the start of a job."""
 KNOWN_WITHIN_S = 120
-"""After its start a job is initialized and measured within this time, unless its JobManager waits
-for something.
-"""
 
 _SAYING = (
     (
@@ -73,7 +68,7 @@ RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 
 
 def not_yet(status: int, body: str) -> str | None:
-    """Which of ``NOT_YET`` an error of Flink is, by the beginning of its body (``said``)."""
+    """Which of ``NOT_YET`` an error of Flink is, by the beginning of its body."""
     return next(
         (
             reason
@@ -85,28 +80,22 @@ def not_yet(status: int, body: str) -> str | None:
 
 
 def lasting(path: str, reason: str) -> str:
-    """A sentence for an answer that stayed ``NOT_YET`` for ``KNOWN_WITHIN_S``, with what to do."""
+    """A sentence for an answer that stayed ``NOT_YET``, with what to do."""
     if reason == INITIALIZING:
-        return message(
-            "{path:name} has answered HTTP 500 for {known_within_s:number} minutes or "
-            "more: the JobManager is still initializing this job. Its log says what that "
-            "waits for, such as the storage of the checkpoint that the job starts from.",
-            path=path,
-            known_within_s=KNOWN_WITHIN_S // 60,
+        return (
+            f"{path} has answered HTTP 500 for {KNOWN_WITHIN_S // 60} minutes or more: "
+            "the JobManager is still initializing this job. Its log says what that waits "
+            "for, such as the storage of the checkpoint that the job starts from."
         )
-    return message(
-        "{path:name} has answered HTTP 500 for {known_within_s:number} minutes or "
-        "more: the JobManager has metrics of none of its subtasks. Check that they "
-        "run, and that it reaches metrics.internal.query-service.port of TaskManagers.",
-        path=path,
-        known_within_s=KNOWN_WITHIN_S // 60,
+    return (
+        f"{path} has answered HTTP 500 for {KNOWN_WITHIN_S // 60} minutes or more: the "
+        "JobManager has metrics of none of its subtasks. Check that they run, and that "
+        "it reaches metrics.internal.query-service.port of TaskManagers."
     )
 
 
 def fault_of_status(status: int, path: str, body: str = "") -> Fault:
-    """``said`` is the beginning of the body. The message does not repeat it: the address may lead
-    to an internal server.
-    """
+    """The message does not repeat the body: the address may lead to an internal server."""
     answered = message("{path:name} answered HTTP {status:number}", path=path, status=status)
     if status in RETRIED_STATUSES:
         return Unanswered(

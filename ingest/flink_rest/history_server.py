@@ -1,4 +1,4 @@
-"""Reads a History Server over REST: jobs that ended, each once, observed at their end."""
+"""Reads jobs that ended from a History Server, each once, observed at its end."""
 
 import asyncio
 import time
@@ -13,27 +13,23 @@ from ingest.flink_rest.cursor import JobCursor
 from ingest.flink_rest.job_reader import JobReader, ListedJob, listed_jobs
 from ingest.flink_rest.limits import Budget, RequestLimits, SamplingRate
 from ingest.flink_rest.session import RestSession
-from ingest.messages import message
 from ingest.records import Observed, Skip
 from ingest.source_read import SourceRead
 
 INTERVAL_S = 60
-"""A History Server itself looks for new archives every ten seconds at most."""
 
 JOBS_PER_CYCLE = 25
 SECONDS_A_JOB, SECONDS_A_CYCLE = 20.0, 40.0
-"""A History Server that answers slowly must not keep the other clusters of its shard waiting."""
+"""A slow History Server must not keep the other clusters of its shard waiting."""
 MAX_KNOWN = 20_000
 LIMITS = RequestLimits()
-WHOLE = SamplingRate(0, lean=False, reason=message("read once"))
+WHOLE = SamplingRate(0, lean=False, reason="read once")
 
 
 async def read_history(
     client: RestClient, cluster: str, cursor: Mapping[str, Any], at: Callable[[], datetime]
 ) -> SourceRead:
-    """Jobs that are not in the cursor yet, newest end first; the cursor is to be saved after the
-    records are safe.
-    """
+    """Jobs that are not in the cursor yet, newest end first."""
     known, due_at = _known_jobs(cursor), cursor.get("due_at")
     now = at()
     if isinstance(due_at, int | float) and still_waits(now.timestamp(), due_at, INTERVAL_S):
@@ -65,10 +61,9 @@ async def read_history(
         except TimeoutError:
             if left_s < SECONDS_A_JOB:
                 break
-            detail = message(
-                "Its documents were not delivered within {seconds_a_job:number} s; Weir does "
-                "not request it again until it changes.",
-                seconds_a_job=SECONDS_A_JOB,
+            detail = (
+                f"Its documents were not delivered within {SECONDS_A_JOB:g} s; Weir does "
+                "not request it again until it changes."
             )
             session.skip(f"/jobs/{job.job_id}", "timeout", detail)
             part = []

@@ -1,4 +1,4 @@
-"""Reads what is due of one job, the most important first, within the cycle's budget."""
+"""Reads what is due of one job within the cycle's budget, the most important first."""
 
 import asyncio
 import json
@@ -31,8 +31,8 @@ from ingest.records import Checkpoint, Skip
 
 @dataclass(frozen=True, slots=True)
 class ListedJob:
-    """One entry of ``/jobs/overview``, which is the body of ``answer``; times are epoch ms, 0 or
-    less if unknown.
+    """One entry of ``/jobs/overview``, the body of ``answer``; times are epoch ms, 0 or less if
+    unknown.
     """
 
     job_id: str
@@ -47,7 +47,7 @@ class ListedJob:
 
 
 def listed_jobs(overview: Answer) -> tuple[list[ListedJob], tuple[Skip, ...]]:
-    """Each job of ``/jobs/overview`` once, and the entries that were skipped."""
+    """Each job once, and the entries that were skipped."""
     results = ParseResults()
     by_id = {}
     for place, entry in results.each(results.parse(jobs.overview_entries, overview), overview):
@@ -83,9 +83,7 @@ def in_trouble(job: ListedJob, cursor: JobCursor) -> bool:
 
 @dataclass(slots=True)
 class JobReader:
-    """One cycle's reader of the jobs of one cluster; ``jobmanager_config`` is shared by all of
-    them.
-    """
+    """``jobmanager_config`` is shared by all jobs of a cluster."""
 
     session: RestSession
     limits: RequestLimits
@@ -260,9 +258,7 @@ class JobReader:
 
 
 def _is_initialized(body: Any) -> bool:
-    """Whether Flink knows the job's settings: before, its state backend is "Unknown", and 1.12 has
-    no checkpoint settings at all.
-    """
+    """Before, its state backend is "Unknown", and 1.12 has no checkpoint settings at all."""
     return not (isinstance(body, dict) and body.get("state") == "INITIALIZING")
 
 

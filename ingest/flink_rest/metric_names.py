@@ -1,10 +1,8 @@
 """Which metrics Weir wants, under every id that Flink 1.12 to 2.3 gives them.
 
-Each table maps our column to its known ids, best first; the first id that has a value wins. A
-request may name all of them: Flink leaves unknown ids out of its answer.
-
-``ingest/prometheus/names.py`` derives the reporter's names, ``ingest/pushed/otlp_metrics.py`` those
-of OTLP; only ``ingest/prometheus/rows.py`` turns series into rows.
+Each table maps our column to its known ids; the first that has a value wins. Flink leaves unknown
+ids out of its answer. ``ingest/prometheus/names.py`` derives the reporter's names,
+``ingest/pushed/otlp_metrics.py`` those of OTLP.
 """
 
 import math
@@ -48,10 +46,9 @@ SOURCE_METRICS: Names = {
     "watermark_lag_ms": ("watermarkLag",),
     "source_idle_ms": ("sourceIdleTime",),
 }
-"""Of the operator of a source, as far as its connector reports them: an id is the operator's name,
-a point and one of these. They are -1 or lower if nothing is known yet: ``currentEmitEventTimeLag``
-before the first record with a timestamp. Source: FLIP-33, ``MetricNames`` and
-``InternalSourceReaderMetricGroup`` of Flink 1.14 to 2.3, ``KafkaSourceReaderMetrics``.
+"""Of the operator of a source: an id is the operator's name, a point and one of these. -1 or lower
+is unknown. Source: FLIP-33, ``MetricNames`` and ``InternalSourceReaderMetricGroup`` of Flink 1.14
+to 2.3, ``KafkaSourceReaderMetrics``.
 """
 _SOURCE_COLUMNS = {
     spelling: column for column, spellings in SOURCE_METRICS.items() for spelling in spellings
@@ -90,11 +87,8 @@ def ids(names: Names) -> tuple[str, ...]:
 
 
 def names_for(flink_version: str | None) -> tuple[str, ...]:
-    """Metric ids that this release has, one per metric: the shortest complete set, so that few
-    requests do.
-
-    Up to 1.20 the flat group ``buffers`` is there; 2.x has the long names only. For an unknown
-    release all are requested.
+    """Metric ids that this release has: the shortest complete set, so that few requests do. Up to
+    1.20 the flat group ``buffers`` is there, 2.x has the long names only.
     """
     return tuple(
         name
@@ -116,7 +110,7 @@ def _release_spellings(spellings: tuple[str, ...], release: int | None) -> Itera
 def subtask_paths(
     vertex_path: str, subtasks: Iterable[int], names: Sequence[str], prefix_bytes: int = 0
 ) -> list[str]:
-    """``<vertex>/metrics?get=0.a,0.b,1.a…`` for these subtasks, each path below Flink's limit."""
+    """``<vertex>/metrics?get=0.a,0.b,1.a…``, each path below Flink's limit."""
     head = f"{vertex_path}/metrics?get="
     room = MAX_PATH_BYTES - prefix_bytes
     paths: list[str] = []
@@ -136,7 +130,7 @@ def subtasks_per_request(names: Sequence[str], parallelism: int, path_bytes: int
 
 
 def chosen_subtasks(parallelism: int, at_most: int, hottest: Sequence[int], turn: int) -> list[int]:
-    """All subtasks if they fit; else the hottest in half of the room, and the others in rotation by
+    """All if they fit; else the hottest in half of the room, and the others in rotation by
     ``turn``.
     """
     if parallelism <= at_most:

@@ -20,7 +20,7 @@ from ingest.source_read import ProbeNotes
 from ingest.sources import LogSource
 
 GATHERING_PAUSE_S = 2
-"""Flink gathers metrics only after a first request for them."""
+"""Flink gathers metrics after a first request for them."""
 
 
 async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:

@@ -1,5 +1,3 @@
-"""What one cycle asks a cluster's JobManager and its History Server."""
-
 from dataclasses import replace
 
 from ingest.cluster_run import ClusterRun

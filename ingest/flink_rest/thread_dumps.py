@@ -1,4 +1,4 @@
-"""Requests thread dumps that users want to see: a few in a cycle, through the JobManager's gate."""
+"""Requests the thread dumps that users want to see, through the JobManager's gate."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,15 +13,13 @@ from ingest.flink_rest.versions import release
 from ingest.messages import message
 
 DUMPS_PER_CYCLE = 4
-"""Each stops all threads of one TaskManager for an instant (``dumpAllThreads`` needs a
-safepoint).
-"""
+"""Each stops all threads of a TaskManager for an instant (``dumpAllThreads`` needs a safepoint)."""
 SINCE = (1, 11)
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadDumpAnswer:
-    """One request and its answer; if ``threads`` is None, ``error`` says why in a sentence."""
+    """``error`` says why ``threads`` is None."""
 
     taskmanager_id: str
     at: datetime
@@ -32,7 +30,7 @@ class ThreadDumpAnswer:
 async def request(
     client: RestClient, wanted: Sequence[str], version: str | None, at: Callable[[], datetime]
 ) -> tuple[ThreadDumpAnswer, ...]:
-    """Request dumps of the first TaskManagers, one after the other."""
+    """Of the first TaskManagers, one after the other."""
     return tuple(
         [
             await _request_one(client, taskmanager_id, version, at)

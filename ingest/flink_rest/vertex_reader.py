@@ -22,14 +22,11 @@ from ingest.flink_rest.payloads.event_time import feeders, is_of_event_time, nam
 from ingest.flink_rest.payloads.gauges import listed, wanted
 from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.versions import has_time_metrics
-from ingest.messages import message
 
 LISTED = "listed"
 MOST_OF_SOURCES = 12
 TIMES_LISTED, TIMES_LISTED_LEAN = 3, 1
-"""After each change of the job: metrics that operators register when they open appear some seconds
-late.
-"""
+"""After each change of the job: operators register metrics some seconds after they open."""
 
 
 async def read_gauges(
@@ -40,8 +37,8 @@ async def read_gauges(
     prefix_bytes: int,
     lean: bool,
 ) -> None:
-    """``prefix_bytes``: of a reverse proxy's path. ``lean``: names are listed once. If another
-    source measures the vertices, only event time between them is requested.
+    """``prefix_bytes``: of a reverse proxy's path. Where another source measures the vertices, only
+    event time between them is requested.
     """
     paths = {
         vertex_id: f"/jobs/{reading.job_id}/vertices/{vertex_id}/subtasks/metrics"
@@ -115,7 +112,7 @@ SAMPLING_PAUSE_S = 6.5
 """Up to 1.12 Flink samples stack traces for five seconds before it reports back-pressure."""
 
 LARGE_VERTEX = 500
-"""With more subtasks, placement (600 bytes each) is only read when the job changed."""
+"""With more subtasks, placement (600 bytes each) is read only when the job changed."""
 
 
 class VertexReader:
@@ -200,7 +197,7 @@ class VertexReader:
     async def _read_backpressure(
         self, paths: dict[str, str], reading: JobAnswers, cursor: JobCursor
     ) -> None:
-        """The only figure before 1.13; of large vertices the only one for all subtasks at once."""
+        """The only figure before 1.13, and the only one for all subtasks of large vertices at once."""
         needed = {
             vertex_id: f"{path}/backpressure"
             for vertex_id, path in paths.items()
@@ -223,12 +220,10 @@ class VertexReader:
                 self._session.skip(
                     f"{path}/metrics",
                     "sampled",
-                    message(
-                        "{at_most:number} of {parallelism:number} subtasks are asked for buffer "
-                        "metrics in each sample, the hottest and a rotating share; the others are "
-                        "unknown in it. Back-pressure is read for all.",
-                        at_most=at_most,
-                        parallelism=parallelism,
+                    (
+                        f"{at_most} of {parallelism} subtasks are asked for buffer "
+                        "metrics in each sample, the hottest and a rotating share; the "
+                        "others are unknown in it. Back-pressure is read for all."
                     ),
                 )
             subtasks = chosen_subtasks(
@@ -277,7 +272,6 @@ class VertexReader:
 
     @property
     def _prefix_bytes(self) -> int:
-        """A reverse proxy's path in front of Flink's counts too."""
         address = self._session.client.address
         return len(address.base) - len(address.origin)
 

@@ -260,11 +260,7 @@ class _Reading:
         if self._skipped > MAX_SKIPS:
             self._skip(
                 "more",
-                message(
-                    "{skipped:count} more records of {name:name} were skipped.",
-                    skipped=self._skipped - MAX_SKIPS,
-                    name=self._store.name,
-                ),
+                (f"{self._skipped - MAX_SKIPS:,} more records of {self._store.name} were skipped."),
             )
 
     def _is_used_up(self) -> bool:
@@ -295,14 +291,12 @@ class _Reading:
             self._limit = larger
         else:
             await self._take(lines)
-            when = message("{instant:name} UTC", instant=f"{_instant(begin):%F %T}")
+            when = f"{_instant(begin):%F %T} UTC"
             self._skip(
                 "over_budget",
-                message(
-                    "At {when:name} {limit:count} lines have the same instant; any further "
-                    "lines of it are skipped.",
-                    when=when,
-                    limit=limit,
+                (
+                    f"At {when} {limit:,} lines have the same instant; any further lines "
+                    "of it are skipped."
                 ),
             )
             self._go_on(begin + self._store.resolution_ns)
@@ -337,11 +331,9 @@ class _Reading:
             when = f"{_instant(behind_ns):%F %T.%f}"[:-3]
             self._skip(
                 error.reason,
-                message(
-                    "The line of {when:name} UTC cannot be read; it is skipped, with others "
-                    "of this millisecond. {error:text}",
-                    when=when,
-                    error=str(error),
+                (
+                    f"The line of {when} UTC cannot be read; it is skipped, with others "
+                    f"of this millisecond. {error}"
                 ),
             )
             self._go_on(behind_ns)
@@ -375,7 +367,7 @@ class _Reading:
         outside = Skip(
             self._client.address.base,
             "bad_payload",
-            message("A line is not in the requested time."),
+            "A line is not in the requested time.",
         )
         for at, content in page.lines:
             if not begin <= at < end:

@@ -100,16 +100,16 @@ class Elasticsearch:
                 Skip(
                     shown(hit),
                     "bad_payload",
-                    message("It is not a hit with an id that is sorted by {time:text}.", time=TIME),
+                    f"It is not a hit with an id that is sorted by {TIME}.",
                 ),
             )
         source = hit.get("_source")
         document: dict[str, Any] = source if isinstance(source, dict) else {}
         entry = entry_of({**document, "stamp": f"{at} {hit['_id']}"})
         lacking = Skip(
-            message("document {hit:text}", hit=f"{hit['_id'][:80]!a}"),
+            f"document {hit['_id'][:80]!a}",
             "no_text",
-            message("It has no field with the text of a log line."),
+            "It has no field with the text of a log line.",
         )
         return at, _position(document), entry or lacking
 

@@ -72,7 +72,7 @@ def _lines(stream: Any) -> Iterator[tuple[int, Entry | Skip]]:
             for value in values:
                 yield _line(labels, value)
         case _:
-            yield NOWHEN, Skip("stream", "bad_payload", message("It has no labels or no values."))
+            yield NOWHEN, Skip("stream", "bad_payload", "It has no labels or no values.")
 
 
 def _line(labels: dict[str, Any], value: Any) -> tuple[int, Entry | Skip]:
@@ -82,11 +82,11 @@ def _line(labels: dict[str, Any], value: Any) -> tuple[int, Entry | Skip]:
         ):
             about = {**labels, **_structured_metadata(more)}
             return int(at), entry_of({"line": line, "stamp": at}, about) or Skip(
-                message("line of {at:name}", at=at), "no_text", message("The line is empty.")
+                f"line of {at}", "no_text", "The line is empty."
             )
         case _:
             return NOWHEN, Skip(
-                shown(value), "bad_payload", message("It is not a pair of nanoseconds and line.")
+                shown(value), "bad_payload", "It is not a pair of nanoseconds and line."
             )
 
 

@@ -4,7 +4,6 @@ from ingest.cluster_run import ClusterRun
 from ingest.errors import Skipped
 from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.faults import BadAnswer, Unanswered
-from ingest.messages import message
 from ingest.namenode_jmx.beans import QUERIES, sample
 from ingest.records import Observed, Skip
 from ingest.source_read import SourceRead
@@ -38,7 +37,7 @@ async def read_namenode(run: ClusterRun) -> SourceRead | None:
         try:
             node_sample = sample([await client.get(query) for query in QUERIES], now)
         except (BadAnswer, Unanswered, Skipped) as error:
-            subject = message("JMX of the NameNode of {name:name}", name=cluster.name)
+            subject = f"JMX of the NameNode of {cluster.name}"
             return SourceRead(
                 (), again, (Skip(subject, getattr(error, "reason", "bad_payload"), str(error)),)
             )

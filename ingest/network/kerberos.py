@@ -45,7 +45,7 @@ def _negotiate(host: str) -> str:
                 why=_why(error),
             )
         ) from error
-    return message("Negotiate {decode:name}", decode=base64.b64encode(token or b"").decode())
+    return f"Negotiate {base64.b64encode(token or b'').decode()}"
 
 
 def _why(error: Exception) -> str:

@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 
 from ingest.errors import IngestError
 from ingest.flink_rest.client import Gate, OnAnswer, RestClient
-from ingest.messages import message
 from ingest.prometheus import rows
 from ingest.prometheus.gauges import gauge_rows, gauges_query
 from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, selector
@@ -148,11 +147,7 @@ class _Reading:
                 Skip(
                     self._client.address.base,
                     "over_budget",
-                    message(
-                        "{newest:count} jobs found, and at most {max_jobs:count} are read.",
-                        newest=len(newest),
-                        max_jobs=MAX_JOBS,
-                    ),
+                    f"{len(newest):,} jobs found, and at most {MAX_JOBS:,} are read.",
                 )
             )
         for job_id in self.jobs:
@@ -181,7 +176,7 @@ class _Reading:
     def _skip_job(self, job: Job, error: IngestError) -> None:
         self.skips.append(
             Skip(
-                message("job {job_id:name}", job_id=job.job_id),
+                f"job {job.job_id}",
                 getattr(error, "reason", "error"),
                 str(error),
             )

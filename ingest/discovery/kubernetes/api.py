@@ -15,7 +15,6 @@ from yarl import URL
 from ingest import json_bounds
 from ingest.discovery.kubernetes.access import ApiServer
 from ingest.errors import Skipped
-from ingest.messages import message
 from ingest.network.clusters import RefusedAddress, checked_socket
 
 PAGE_BYTES = 32 * 1024 * 1024
@@ -77,11 +76,7 @@ class Api:
                     content += piece
                     if len(content) > PAGE_BYTES:
                         raise ApiFault(
-                            message(
-                                "{path:name} answers more than {page_bytes:number} MiB",
-                                path=path,
-                                page_bytes=PAGE_BYTES >> 20,
-                            ),
+                            f"{path} answers more than {PAGE_BYTES >> 20} MiB",
                             response.status,
                         )
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -91,7 +86,7 @@ class Api:
             document.get("metadata"), dict
         ):
             raise ApiFault(
-                message("{path:name} answers something that is not a Kubernetes list", path=path),
+                f"{path} answers something that is not a Kubernetes list",
                 200,
             )
         return document
@@ -111,23 +106,16 @@ class Api:
             return response
         status = response.status
         response.close()
-        meaning = _MEANING.get(status) or message("HTTP {status:number}", status=status)
+        meaning = _MEANING.get(status) or f"HTTP {status}"
         raise ApiFault(
-            message("{path:name} is answered by {meaning:text}", path=path, meaning=meaning),
+            f"{path} is answered by {meaning}",
             status,
         )
 
     def _fault(self, error: Exception, path: str) -> ApiFault:
         host = self._server.url
         if isinstance(error, TimeoutError):
-            return ApiFault(
-                message(
-                    "{path:name} is not answered within {page_timeout_s:number} s by {host:name}",
-                    path=path,
-                    page_timeout_s=PAGE_TIMEOUT_S,
-                    host=host,
-                )
-            )
+            return ApiFault(f"{path} is not answered within {PAGE_TIMEOUT_S:g} s by {host}")
         if isinstance(
             error,
             aiohttp.ClientConnectorCertificateError
@@ -135,37 +123,24 @@ class Api:
             | aiohttp.ClientSSLError,
         ):
             return ApiFault(
-                message(
-                    "no trusted TLS connection to {host:name} could be made; check "
-                    "certificate authority, client certificate and name",
-                    host=host,
-                )
+                f"no trusted TLS connection to {host} could be made; check "
+                "certificate authority, client certificate and name"
             )
         if isinstance(error, aiohttp.ClientConnectorError) and isinstance(
             error.os_error, RefusedAddress
         ):
-            return ApiFault(
-                message(
-                    "{host:name} is not asked: {strerror:name}",
-                    host=host,
-                    strerror=str(error.os_error.strerror),
-                )
-            )
+            return ApiFault(f"{host} is not asked: {error.os_error.strerror}")
         if isinstance(error, aiohttp.ClientConnectorError):
-            return ApiFault(message("{host:name} cannot be reached", host=host))
-        return ApiFault(
-            message("{host:name} does not answer {path:name} completely", host=host, path=path)
-        )
+            return ApiFault(f"{host} cannot be reached")
+        return ApiFault(f"{host} does not answer {path} completely")
 
 
 _MEANING = {
-    401: message(
-        "HTTP 401: the token or certificate is not known to the API server, or has expired"
-    ),
-    403: message("HTTP 403: RBAC does not allow 'list' of it"),
-    404: message("HTTP 404: there is no such resource; is its CustomResourceDefinition installed?"),
-    410: message("HTTP 410: that version is no longer available"),
-    429: message("HTTP 429: the API server is overloaded"),
+    401: ("HTTP 401: the token or certificate is not known to the API server, or has expired"),
+    403: "HTTP 403: RBAC does not allow 'list' of it",
+    404: "HTTP 404: there is no such resource; is its CustomResourceDefinition installed?",
+    410: "HTTP 410: that version is no longer available",
+    429: "HTTP 429: the API server is overloaded",
 }
 
 
@@ -173,15 +148,9 @@ def _decode(content: bytes, path: str) -> dict[str, Any]:
     try:
         document = json_bounds.decoded(content, PAGE_VALUES)[0]
     except json_bounds.TooManyValues as error:
-        raise ApiFault(
-            message("{path:name} was not read: {error:text}", path=path, error=str(error)), 200
-        ) from error
+        raise ApiFault(f"{path} was not read: {error}", 200) from error
     except (json.JSONDecodeError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise ApiFault(
-            message("{path:name} does not answer with a complete JSON document", path=path), 200
-        ) from error
+        raise ApiFault(f"{path} does not answer with a complete JSON document", 200) from error
     if not isinstance(document, dict):
-        raise ApiFault(
-            message("{path:name} answers something that is not a Kubernetes object", path=path), 200
-        )
+        raise ApiFault(f"{path} answers something that is not a Kubernetes object", 200)
     return document

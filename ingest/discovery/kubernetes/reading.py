@@ -12,7 +12,6 @@ from ingest.discovery.kubernetes.clusters import ListedObjects, targets
 from ingest.discovery.sources import OWN_NAMESPACE, KubernetesSource, RefusedTarget
 from ingest.discovery.target_groups import MAX_TARGETS, Target
 from ingest.errors import Skipped
-from ingest.messages import message
 
 PAGE = 250
 MAX_OBJECTS = 20_000
@@ -62,11 +61,7 @@ RESOURCES = {
         (
             (
                 _LABELS,
-                message(
-                    "type in ({native:name},{standalone:name})",
-                    native=objects.NATIVE,
-                    standalone=objects.STANDALONE,
-                ),
+                f"type in ({objects.NATIVE},{objects.STANDALONE})",
             ),
         ),
     ),
@@ -138,11 +133,7 @@ async def _read(
     made, unled = targets(source, listing)
     if len(made) > MAX_TARGETS:
         raise Skipped(
-            message(
-                "it lists more than {max_targets:count} clusters; narrow it by 'namespaces' or "
-                "'selector'",
-                max_targets=MAX_TARGETS,
-            )
+            f"it lists more than {MAX_TARGETS:,} clusters; narrow it by 'namespaces' or 'selector'"
         )
     return made, [*notes, *unled]
 
@@ -166,28 +157,22 @@ def _notes_on_fault(
     if not is_not_installed and not (resource.optional and fault.status in (403, 404)):
         if fault.status != 403:
             raise fault
-        raise Skipped(
-            message(
-                "{result:name}; or leave {part:name} out of its 'read'",
-                result=str(fault),
-                part=resource.part,
-            )
-        )
+        raise Skipped(f"{fault}; or leave {resource.part} out of its 'read'")
     if fault.status == 404:
         return []
     return [
         RefusedTarget(
             _path(resource, namespace),
-            message("{result:name}; {without:message}", result=str(fault), without=_WITHOUT[into]),
+            f"{fault}; {_WITHOUT[into]}",
         )
     ]
 
 
 _WITHOUT = {
-    "session_jobs": message("jobs of session clusters are known from REST only"),
-    "snapshots": message("savepoints of the operator are known from its other resources only"),
-    "events": message("when the operator upgraded a job is known from its status only"),
-    "deployments": message("Weir assumes that there are none"),
+    "session_jobs": "jobs of session clusters are known from REST only",
+    "snapshots": "savepoints of the operator are known from its other resources only",
+    "events": "when the operator upgraded a job is known from its status only",
+    "deployments": "Weir assumes that there are none",
 }
 
 
@@ -219,11 +204,9 @@ async def _pages(api: Api, path: str, read: Reader, parameters: dict[str, str]) 
         seen += len(page["items"])
         if seen > MAX_OBJECTS:
             raise ApiFault(
-                message(
-                    "{path:name} lists more than {max_objects:count} objects; narrow it by "
-                    "'namespaces' or 'selector'",
-                    path=path,
-                    max_objects=MAX_OBJECTS,
+                (
+                    f"{path} lists more than {MAX_OBJECTS:,} objects; narrow it by "
+                    "'namespaces' or 'selector'"
                 ),
                 200,
             )
@@ -232,7 +215,7 @@ async def _pages(api: Api, path: str, read: Reader, parameters: dict[str, str]) 
         if not more:
             return resources
         if not isinstance(more, str) or more == asked.get("continue") or not page["items"]:
-            raise ApiFault(message("{path:name} returns the same page repeatedly", path=path), 200)
+            raise ApiFault(f"{path} returns the same page repeatedly", 200)
         asked["continue"] = more
 
 
@@ -257,11 +240,8 @@ def _namespaces(source: KubernetesSource, server: ApiServer) -> list[str]:
     for namespace in source.namespaces:
         if namespace == OWN_NAMESPACE and not server.namespace:
             raise Skipped(
-                message(
-                    "{own_namespace:name} is given as namespace, and neither the service account "
-                    "nor the context has one",
-                    own_namespace=OWN_NAMESPACE,
-                )
+                f"{OWN_NAMESPACE} is given as namespace, and neither the service "
+                "account nor the context has one"
             )
         wanted.append(server.namespace if namespace == OWN_NAMESPACE else namespace)
     return list(dict.fromkeys(wanted)) or [""]

@@ -14,13 +14,12 @@ COUNTERS = {
 
 
 def counts(body: Any) -> dict[str, int | None]:
-    """The REST counters since the JobManager leads this job, as columns of ``Job``."""
     fields = Fields(body).object("counts")
     return {column: fields.whole(name) for column, name in COUNTERS.items()} if fields else {}
 
 
 def restore(body: Any) -> dict[str, Any]:
-    """The latest restore as columns of ``Job``; empty if the job never restored."""
+    """The latest restore as columns of ``Job``; empty without one."""
     latest = Fields(body).object("latest")
     restored = latest.object("restored") if latest else None
     if restored is None:
@@ -34,9 +33,7 @@ def restore(body: Any) -> dict[str, Any]:
 
 
 def entries(body: Any) -> list[tuple[str, Any]]:
-    """Checkpoint objects with their places: the history (a ring of ten), and latest ones that
-    left it.
-    """
+    """Checkpoint objects with their places: the history (ten), and latest ones that left it."""
     payload = Fields(body)
     items = payload.items("history")
     known = {_key_of(entry) for _, entry in items}
@@ -65,7 +62,6 @@ def summed(fields: Fields) -> dict[str, Any]:
 def checkpoint(
     entry: Any, job_id: str, flink_version: str | None = None, place: str = ""
 ) -> Checkpoint:
-    """Of the history, of ``latest`` or of ``/checkpoints/details/:id``."""
     fields = Fields(entry, place)
     return Checkpoint(
         job_id=job_id,
@@ -85,14 +81,11 @@ def checkpoint(
 
 
 def external_path(fields: Fields) -> str | None:
-    """``None`` if Flink writes ``<checkpoint-not-externally-addressable>``."""
     path = fields.text("external_path")
     return path if path and not path.startswith("<") else None
 
 
 def _key_of(entry: Any) -> tuple[Any, ...]:
-    """Id and trigger time, since ids repeat if a fixed job id restarts; empty for objects that the
-    parser will refuse.
-    """
+    """Ids repeat if a fixed job id restarts; empty for objects that the parser will refuse."""
     key = (entry.get("id"), entry.get("trigger_timestamp")) if isinstance(entry, dict) else ()
     return key if all(isinstance(part, int) for part in key) else ()

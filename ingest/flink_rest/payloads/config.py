@@ -71,16 +71,13 @@ def checkpoint_settings(body: Any) -> dict[str, Any]:
 
 
 def no_checkpoints(body: Any) -> dict[str, int]:
-    """The counters of ``Job`` if the answer says that the job takes no checkpoints, so it was
-    restored from none; else empty.
-    """
+    """Zero counters if the answer says that the job takes no checkpoints, else empty."""
     errors = body.get("errors") if isinstance(body, dict) else None
     says = isinstance(errors, list) and any(SAYS_NO_CHECKPOINTS in str(text) for text in errors)
     return dict.fromkeys(COUNTERS, 0) if says else {}
 
 
 def cluster_settings(body: Any) -> tuple[Setting, ...]:
-    """Sorted by key, secrets masked."""
     settings = {}
     for place, item in elements(body):
         entry = Fields(item, place)
@@ -91,10 +88,7 @@ def cluster_settings(body: Any) -> tuple[Setting, ...]:
 
 
 def job_settings(body: Any) -> tuple[Setting, ...]:
-    """``/jobs/:id/config``: how this very job restarts.
-
-    User parameters are not kept: they may hold anything.
-    """
+    """How this job restarts. User parameters are not kept: they may hold anything."""
     execution = Fields(body).object("execution-config")
     strategy = execution.text("restart-strategy") if execution else None
     return (Setting("job.restart-strategy", strategy),) if strategy else ()

@@ -33,7 +33,6 @@ def overview_entries(body: Any) -> list[tuple[str, Any]]:
 
 
 def job_state(body: Any, place: str = "") -> JobState:
-    """Out of an entry of ``/jobs/overview`` or of ``/jobs/:id``."""
     fields = Fields(body, place)
     return JobState(
         job_id=fields.the_flink_id("jid"),

@@ -1,6 +1,4 @@
-"""The job graph: vertices out of ``/jobs/:id``, edges out of its ``plan`` or of
-``/jobs/:id/plan``.
-"""
+"""The job graph: vertices of ``/jobs/:id``, edges of its ``plan`` or of ``/jobs/:id/plan``."""
 
 import html
 import re
@@ -36,7 +34,7 @@ def slot_sharing(job: Any) -> tuple[SlotSharing, ...] | None:
 
 
 def planned_vertices(plan: Any) -> tuple[Vertex, ...]:
-    """The vertices as far as a plan alone describes them."""
+    """As far as a plan alone describes them."""
     return tuple(
         Vertex(
             vertex_id=node.the_flink_id("id"),
@@ -65,7 +63,6 @@ def is_in(payload: Any) -> bool:
 
 
 def _plan(payload: Any) -> Fields:
-    """``/jobs/:id/plan`` and ``/jobs/:id`` both hold the plan under ``plan``."""
     return Fields(payload).the_object("plan")
 
 

@@ -46,7 +46,6 @@ def entries(body: Any) -> list[tuple[str, Any]]:
 def taskmanager(
     entry: Any, ts: datetime, metric_values: Mapping[str, Any] | None = None, place: str = ""
 ) -> TaskManager:
-    """Out of a list entry or a detail answer, and its requested metrics."""
     fields = Fields(entry, place)
     hardware = fields.object("hardware") or Fields({})
     configured = fields.object("memoryConfiguration") or Fields({})
@@ -91,7 +90,7 @@ def _allocated_slots(fields: Fields) -> tuple[AllocatedSlot, ...] | None:
 
 
 def _collected_metrics(detail: Fields | None) -> Fields:
-    """Whether metrics were collected: until the first fetch Flink answers zeros, even for the heap."""
+    """Empty until the first fetch: Flink answers zeros, even for the heap."""
     return detail if detail and detail.whole("heapCommitted") else Fields({})
 
 
@@ -108,9 +107,7 @@ def _bytes(value: float | int | None) -> int | None:
 def _garbage_collection(
     detail: Fields, metric_values: Mapping[str, Any]
 ) -> tuple[int | None, int | None]:
-    """(collections, ms) over all collectors; ``All`` (1.20+) is their sum already and is left
-    out.
-    """
+    """(collections, ms) over all collectors; ``All`` (1.20+) is their sum already."""
     collectors = [
         (gc.whole("count"), gc.whole("time"))
         for gc in detail.objects("garbageCollectors")
