@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass
 class Shard:
-    """``at`` is the clock, ``limits`` are those of one cluster."""
+    """``limits`` are those of one cluster."""
 
     at: Callable[[], datetime]
     cycle_s: float

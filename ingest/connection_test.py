@@ -1,7 +1,4 @@
-"""Tests a connection: what Weir would read of a cluster, and what it would miss.
-
-Nothing is stored.
-"""
+"""What Weir would read of a cluster, and what it would miss. Nothing is stored."""
 
 import asyncio
 import pkgutil
@@ -21,10 +18,7 @@ from ingest.sources import ClusterSource
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """``sees`` and ``misses`` are short sentences.
-
-    ``reachable``: at least one source could be read.
-    """
+    """``reachable``: at least one source could be read."""
 
     reachable: bool
     sees: tuple[str, ...]
@@ -35,9 +29,7 @@ class Probe:
 
 
 def probe(source: ClusterSource, timeout_s: float = 30) -> Probe:
-    """Send each declared source a few requests. Ends within ``timeout_s``; no answer of a source
-    makes it raise.
-    """
+    """Ends within ``timeout_s``; no answer makes it raise."""
     return asyncio.run(_probe(source, timeout_s))
 
 

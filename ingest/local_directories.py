@@ -1,9 +1,10 @@
-"""Which local files Weir reads for a cluster: logs. Weir's own folders hold secrets, the database
-and the lake: they are not read, except the demo's logs and lines that Weir itself stored for this
-cluster (``LogSource.own_globs``). Where ``WEIR_READ_DIRS`` lists directories, nothing outside of
+"""Which local files Weir reads for a cluster. Its own folders hold secrets, the database and the
+lake: of them only the demo's logs and lines that it stored for this cluster
+(``LogSource.own_globs``) are read. Where ``WEIR_READ_DIRS`` lists directories, nothing outside of
 them is read.
 
 :func:`refusal_of_entry` helps people who enter a path; :func:`refusal_of_file` enforces it.
+Refusals are sentences, "" if nothing is refused.
 """
 
 import os
@@ -57,13 +58,11 @@ NO_STORES = frozenset(
         "wandb",
     }
 )
-"""Schemes of fsspec that are no storage of Flink: wrappers and archives of other files, and
-services without checkpoints or logs.
-"""
+"""Schemes of fsspec that are no storage of Flink."""
 
 
 class NotAllowed(OSError):
-    """``strerror`` is a sentence that says what to do."""
+    """``strerror`` says what to do."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -71,17 +70,13 @@ class NotAllowed(OSError):
 
 
 def read_directories(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """Resolved directories that ``WEIR_READ_DIRS`` lists, separated by commas; none means
-    everywhere.
-    """
+    """Resolved; none means everywhere."""
     given = (text.strip() for text in environment.get(VARIABLE, "").split(","))
     return tuple(os.path.realpath(text) for text in given if text)
 
 
 def local_path(uri: str) -> str | None:
-    """The absolute path of a local file, folder or glob as fsspec reads it; None for a URI of a
-    store elsewhere.
-    """
+    """The absolute path as fsspec reads it; None for a URI of a store elsewhere."""
     if "://" in uri and not schemes_of(uri) <= _LOCAL:
         return None
     # as fsspec does, globs included
@@ -89,7 +84,7 @@ def local_path(uri: str) -> str | None:
 
 
 def refusal_of_chain(uri: str) -> str:
-    """The refusal of a chained URI, which may lead to local files; "" if it may be opened."""
+    """A chained URI may lead to local files."""
     if "::" in _IPV6.sub("", uri):
         return message("Give one path or URI, not a chain of them.")
     if refused := sorted(schemes_of(uri) & NO_STORES):
@@ -102,7 +97,6 @@ def refusal_of_chain(uri: str) -> str:
 
 
 def refusal_of_entry(pattern: str, environment: Mapping[str, str] = os.environ) -> str:
-    """The refusal as a sentence; "" if the path may be entered."""
     if refused := refusal_of_chain(pattern):
         return refused
     path = local_path(pattern)
@@ -110,7 +104,7 @@ def refusal_of_entry(pattern: str, environment: Mapping[str, str] = os.environ) 
 
 
 def refusal_of_file(path: str, environment: Mapping[str, str] = os.environ) -> str:
-    """The refusal as a sentence, with links resolved; "" if the file is read."""
+    """With links resolved."""
     resolved = os.path.realpath(path)
     if refused := refusal_of_own(resolved, environment):
         return refused
@@ -143,7 +137,7 @@ def listed_directory(path: str, environment: Mapping[str, str] = os.environ) -> 
 
 
 def refusal_of_tree(uri: str, environment: Mapping[str, str] = os.environ) -> str:
-    """The refusal as a sentence: the tree is one of Weir's own folders, or holds one."""
+    """The tree is one of Weir's own folders, or holds one."""
     if refused := refusal_of_chain(uri):
         return refused
     if unread := sorted(schemes_of(uri) - {*fsspec.available_protocols(), *fsspec.registry}):
@@ -163,7 +157,6 @@ def refusal_of_tree(uri: str, environment: Mapping[str, str] = os.environ) -> st
 
 
 def refusal_of_own(path: str, environment: Mapping[str, str] = os.environ) -> str:
-    """The refusal as a sentence; "" if the path is in none of Weir's folders."""
     resolved = os.path.realpath(path)
     if not _is_within(resolved, f"{_home(environment)}/{_PLAYED}") and any(
         _is_within(resolved, own) for own in _own(environment)
@@ -176,7 +169,7 @@ def refusal_of_own(path: str, environment: Mapping[str, str] = os.environ) -> st
 
 
 def check_file(path: str | Path) -> None:
-    """For :func:`ingest.regular_files.open_regular`. Raises :class:`NotAllowed`."""
+    """Raises :class:`NotAllowed`."""
     if refused := refusal_of_file(str(path)):
         raise NotAllowed(refused)
 

@@ -29,7 +29,7 @@ def read_events(run: ClusterRun) -> SourceRead:
 def new_records(
     events: Sequence[OperatorEvent], cursor: Mapping[str, Any], at: datetime
 ) -> tuple[tuple[LogRecord, ...], dict[str, Any]]:
-    """New events as records, and the next cursor. Events without a job are left out."""
+    """New events, and the next cursor. Events without a job are left out."""
     taken = cursor.get("taken")
     known = [text for text in taken if isinstance(text, str)] if isinstance(taken, list) else []
     latest_ms = at.timestamp() * 1000 + AHEAD_MS

@@ -1,6 +1,4 @@
-"""Opens files that others wrote: only regular ones, since a FIFO or a device never ends, and only
-where they should lie.
-"""
+"""Opens files that others wrote: only regular ones, since a FIFO or a device never ends."""
 
 import os
 import stat
@@ -19,9 +17,7 @@ _KINDS = (
 
 
 class NotRegular(OSError):
-    """What lies there is no file that can be read to its end, or leads elsewhere; the message says
-    which.
-    """
+    """The message says what lies there."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)

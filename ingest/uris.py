@@ -1,8 +1,8 @@
 """One spelling for each place in storage, so that references and listings can be compared as text.
 Where two spellings *might* mean one file they become the same text: two files under one name cost a
 deletion that could have been; one file under two names would look like an orphan. So percent
-encoding is decoded although Flink itself takes it literally, slashes are folded although object
-stores distinguish them. A file is opened by the spelling that its listing gave it.
+encoding is decoded although Flink takes it literally, and slashes are folded although object stores
+distinguish them. A file is opened by the spelling of its listing.
 """
 
 import re
@@ -21,21 +21,21 @@ _ONE_STORAGE = {
     **dict.fromkeys(("abfss", "wasb", "wasbs"), "abfs"),
     "swebhdfs": "webhdfs",
 }
-"""Schemes that are only other clients, or the same with TLS. Flink's Presto client is ``s3p``."""
+"""Other clients, or the same with TLS. Flink's Presto client is ``s3p``."""
 _DEFAULT_PORTS = {"hdfs": "8020", "viewfs": "", "abfs": "443"}
 _USER_IS_A_NAME = {"abfs"}
 """Here ``container@account``; elsewhere the part before ``@`` is a user or a secret."""
 _BLOB_HOST = re.compile(r"^([a-z0-9]+(?:\.z[0-9]+)?)\.blob\.")
-"""Of an account of Azure: its Blob and its Data Lake endpoint (``.dfs.``) lead to the same files."""
+"""An account's Blob and Data Lake endpoints (``.dfs.``) lead to the same files."""
 _ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
 _MOST_ENCODINGS = 8
 _MOST_STEPS = 1000
 _UNDECODABLE = re.compile("[\ud800-\udfff]")
-"""How Python marks bytes of a file name that are no UTF-8; Java puts U+FFFD in their place."""
+"""Bytes of a file name that are no UTF-8; Java puts U+FFFD in their place."""
 
 
 class BadUri(IngestError, ValueError):
-    """This names no place in storage: which text, what is wrong with it and what was expected."""
+    """This names no place in storage."""
 
     def __init__(self, uri: str, why: str) -> None:
         super().__init__(f"{uri[:200]!r} {why}")
@@ -44,9 +44,8 @@ class BadUri(IngestError, ValueError):
 @dataclass(frozen=True)
 class Spellings:
     """Prefixes that mean other ones: name services, other authorities of one storage, mount points.
-
-    ``aliases`` are pairs (from, to), in any spelling; the longest ``from`` wins, and what it leads
-    to is looked up again. Raises ``BadUri`` if one is no URI or if they go round in a circle.
+    ``aliases`` are pairs (from, to); the longest ``from`` wins, and what it leads to is looked up
+    again. Raises ``BadUri`` if they go round in a circle.
     """
 
     aliases: tuple[tuple[str, str], ...] = ()
@@ -99,15 +98,13 @@ PLAIN = Spellings()
 
 def canonical(uri: str, spellings: Spellings = PLAIN) -> str:
     """``file:/a/b``, ``s3://bucket/key``, ``hdfs://host/path``: no trailing slash, nothing encoded,
-    no credentials.
-
-    A plain absolute path is local. Raises ``BadUri``. Idempotent.
+    no credentials. A plain absolute path is local. Raises ``BadUri``. Idempotent.
     """
     return spellings.apply(_normalise(uri))
 
 
 def refuse_undecodable(uri: str) -> None:
-    """Raises ``BadUri`` for a name that no text can hold: it could be neither stored nor compared."""
+    """Raises ``BadUri`` for a name that no text can hold."""
     if _UNDECODABLE.search(uri):
         raise BadUri(uri, "is not UTF-8; rename the directory, or read it by another mount.")
 
@@ -127,8 +124,8 @@ def are_nested(uri: str, other: str) -> bool:
 def canonical_column(
     uris: pa.Array | pa.ChunkedArray, spellings: Spellings = PLAIN
 ) -> pa.Array | pa.ChunkedArray:
-    """``canonical`` of a string column, null if there is none; the usual spellings cost well under
-    a microsecond each.
+    """``canonical`` of a string column, null if there is none; usual spellings cost below 1 µs
+    each.
     """
     if isinstance(uris, pa.ChunkedArray):
         return pa.chunked_array(
@@ -161,12 +158,11 @@ def canonical_column(
 
 
 def _plain(written: pa.Array) -> pa.Array:
-    """Which are canonical but for aliases, or null."""
     return pc.fill_null(pc.match_substring_regex(written, _SURELY_CANONICAL), True)
 
 
 def _respell(written: pa.Array, plain: pa.Array, aliases: Sequence[tuple[str, str]]) -> pa.Array:
-    """What ``Spellings.apply`` does, for the rows that are ``plain``."""
+    """``Spellings.apply`` for the rows that are ``plain``."""
     left = plain
     while aliases and pc.any(left).as_py():
         moved = pa.repeat(pa.scalar(False), len(written))
@@ -224,9 +220,7 @@ def _normalise(uri: str) -> str:
 
 
 def _split(uri: str) -> tuple[str, str, str]:
-    """Scheme, authority and path; unlike in web addresses ``?`` and ``#`` are ordinary
-    characters.
-    """
+    """Unlike in web addresses ``?`` and ``#`` are ordinary characters."""
     match = _SCHEME.match(uri)
     scheme, rest = (match[1].lower(), uri[match.end() :]) if match else ("file", uri)
     if not rest.startswith("/"):
@@ -278,7 +272,7 @@ def _decode(path: str, uri: str) -> str:
 
 
 def _path(path: str) -> str:
-    """Without empty components, ``.`` and ``..``; as everywhere, nothing is above the top."""
+    """Nothing is above the top."""
     parts: list[str] = []
     for part in path.split("/"):
         if part == "..":
@@ -289,7 +283,6 @@ def _path(path: str) -> str:
 
 
 def _join(prefix: str, rest: str) -> str:
-    """``rest`` is empty, or what follows a prefix with or without the slash between."""
     if not rest:
         return prefix
     return f"{prefix.rstrip('/')}/{rest.lstrip('/')}"

@@ -1,4 +1,4 @@
-"""How far each log file has been read: the state of :mod:`ingest.flink_logs.tail` between cycles."""
+"""How far each log file has been read."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -16,11 +16,10 @@ FORGET_GONE_AFTER_CYCLES = 10
 @dataclass(slots=True)
 class FileCursor:
     """Reading begins again at ``offset``; bytes up to ``read_to`` were read (both in the unpacked
-    file). ``pending``: bytes behind ``offset`` belong to an unfinished record. ``more``: the
-    cycle's budget ended before the file. ``seen``: the newest records' counts, see
-    :class:`record_splitter.RecordCounts`. ``streams``: if one file has several, the offset from
-    which each stream with an unfinished record must be read again; of the others everything before
-    ``settled`` was returned. ``prefixes``: those of records before ``offset``.
+    file). ``pending``: an unfinished record begins at ``offset``. ``more``: the cycle's budget
+    ended before the file. ``seen``: see :class:`record_splitter.RecordCounts`. ``streams``: of
+    several in one file, those with an unfinished record and where it begins; of the others all
+    before ``settled`` was returned.
     """
 
     path: str
@@ -44,7 +43,7 @@ class FileCursor:
     prefixes: list[str] = field(default_factory=list)
 
     def knows(self, path: str, head: bytes) -> bool:
-        """Whether a file that begins with ``head`` is this one; it may have grown."""
+        """Whether a file that begins with ``head`` is this one, perhaps grown."""
         enough = LEAST_IDENTIFYING_BYTES if path != self.path else 1
         return (
             enough <= self.head_bytes <= len(head)
@@ -77,7 +76,7 @@ class TailCursor:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Only what differs from the defaults, so that thousands of idle files stay small."""
+        """Thousands of idle files stay small: defaults are left out."""
         entries = [_short(file) for file in (*self.files.values(), *self.gone)]
         return {"version": 1, "cycle": self.cycle, "files": entries}
 
@@ -89,9 +88,7 @@ class TailCursor:
 
     @staticmethod
     def best_of(candidates: Iterable[FileCursor], path: str, head: bytes) -> FileCursor | None:
-        """The cursor of the file that begins with ``head``: the one of the same name, else the one
-        that was read farthest.
-        """
+        """The file that begins with ``head``: of the same name, else the one read farthest."""
         known = (file for file in candidates if file.knows(path, head))
         return max(
             known, key=lambda file: (file.path == path, file.head_bytes, file.read_to), default=None
@@ -101,7 +98,7 @@ class TailCursor:
         self.gone.append(replace(file, gone_cycle=self.cycle))
 
     def leave(self, present: Iterable[str]) -> None:
-        """Remember files that are no longer listed for a while: they may return under another name."""
+        """Files that are no longer listed may return under another name."""
         for path in sorted(self.files.keys() - set(present)):
             self.lose(self.files.pop(path))
         self.gone = [

@@ -1,4 +1,4 @@
-"""Follow a JobManager's logs over REST, if its files cannot be reached."""
+"""Follows a JobManager's logs over REST."""
 
 import re
 from collections.abc import AsyncIterator, Callable
@@ -21,9 +21,7 @@ from ingest.sources import LogSource
 SOURCE = "log_endpoint"
 LEAST_INTERVAL_S = 60.0
 BYTES_PER_S = 256 * 1024
-"""The average rate: a log of 16 MiB is fetched about once a minute, one of 64 MiB every four
-minutes.
-"""
+"""The average rate: a log of 16 MiB is fetched about once a minute."""
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_FILES = 50
 QUIET_READINGS = 2
@@ -36,7 +34,7 @@ Fetch = Callable[[str], AsyncIterator[bytes]]
 
 @dataclass(slots=True)
 class Transfer:
-    """Bytes that the shard may still fetch from log endpoints in this cycle."""
+    """Bytes that the shard may still fetch in this cycle."""
 
     left: int
 
@@ -65,9 +63,7 @@ def waiting(at: datetime, wait_s: float) -> dict[str, float]:
 
 
 def listed_logs(body: Any) -> list[ListedLog]:
-    """Log files of the answer, oldest of each process first; output files and state backends' own
-    logs are not Flink logs.
-    """
+    """Oldest of each process first; output files and state backends' own logs are left out."""
     entries = body.get("logs") if isinstance(body, dict) else None
     logs = []
     for entry in entries if isinstance(entries, list) else ():
@@ -94,10 +90,8 @@ async def read_new(
     at: datetime,
     transfer: Transfer,
 ) -> SourceRead:
-    """Records written since ``cursor``. ``listing`` is the body of ``/jobmanager/logs``.
-
-    Raises ``Refused`` for a layout or time zone that makes no sense; an incomplete file becomes a
-    skip.
+    """``listing`` is the body of ``/jobmanager/logs``. Raises ``Refused`` for a layout or time zone
+    that makes no sense.
     """
     files = listed_logs(listing)
     reader = _Reader(log_source, TailCursor.from_json(cursor), fetch)

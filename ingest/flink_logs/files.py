@@ -1,4 +1,4 @@
-"""Finds log files, local or remote, opens them unpacked, and reads whole ones as observed records."""
+"""Finds log files, local or remote, opens them unpacked, and reads whole ones."""
 
 import lzma
 import zlib
@@ -26,14 +26,14 @@ from ingest.regular_files import open_regular
 
 BATCH_RECORDS = 20_000
 UNREADABLE = (OSError, EOFError, aiohttp.ClientError, zlib.error, lzma.LZMAError)
-"""What opening or unpacking a bad file raises; a permission error is an ``OSError`` too."""
+"""What opening or unpacking a bad file raises."""
 
 _UNPACKERS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz"}
 
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """``size`` is in bytes as stored (packed), ``changed`` differs whenever the content may have
+    """``size`` in bytes as stored (packed); ``changed`` differs whenever the content may have
     changed.
     """
 
@@ -41,18 +41,15 @@ class LogFile:
     size: int
     changed: str
     own: bool = False
-    """Whether it is in Weir's own folder, stored for this cluster."""
+    """In Weir's own folder, stored for this cluster."""
 
     def open(self) -> IO[bytes]:
         return open_unpacked(self.path, self.own)
 
 
 def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[LogFile], list[Skip]]:
-    """Files that match any of the globs (local paths or fsspec URIs), each once, oldest of a
-    process first.
-
-    Of Weir's own folder only what those of ``own_globs`` match: see
-    :mod:`ingest.local_directories`.
+    """Files that match any glob (local path or fsspec URI), each once, oldest of a process first.
+    Of Weir's own folder only what ``own_globs`` match: see :mod:`ingest.local_directories`.
     """
     files: dict[str, LogFile] = {}
     skips: list[Skip] = []
@@ -107,10 +104,7 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
 
 
 def open_unpacked(path: str, anywhere: bool = True) -> IO[bytes]:
-    """The bytes of a log, decompressed by its suffix.
-
-    Unless ``anywhere``, raises ``NotAllowed`` for a local file that clusters may not read.
-    """
+    """Unless ``anywhere``, raises ``NotAllowed`` for a local file that clusters may not read."""
     packing = _UNPACKERS.get(path[path.rfind(".") :]) if is_packed(path) else None
     if is_packed(path) and packing is None:
         raise OSError(message("this compression is not supported; use gzip, bzip2 or xz"))
@@ -132,8 +126,8 @@ def read_files(
     source: str = "log",
     at: datetime | None = None,
 ) -> Iterator[Observed]:
-    """All records of whole files, oldest file of each process first, in batches; skips come as
-    records. ``observed_at`` of a batch is its newest record's time unless ``at`` says otherwise.
+    """Oldest file of each process first, in batches; skips come as records. ``observed_at`` is the
+    newest record's time unless ``at`` is given.
     """
     newest = at
     for path in sorted(paths, key=age_order):
@@ -151,7 +145,7 @@ def read_file(
     time_zone: str = "UTC",
     keep: Keep = "events",
 ) -> Iterator[tuple[list[LogRecord], Sequence[Skip]]]:
-    """Records of one whole file in batches, with what was skipped; never raises for a bad file."""
+    """In batches; never raises for a bad file."""
     compiled = layout_of(layout)
     reader = LogReader(
         compiled,
@@ -245,9 +239,7 @@ def _stamp(info: dict[str, Any]) -> str:
 
 
 def why(error: BaseException, *, remote: bool) -> str:
-    """The reason without a remote server's words: the URI may have been entered to probe an
-    internal server.
-    """
+    """Without a remote server's words: the URI may have been entered to probe it."""
     text = getattr(error, "strerror", None) or ("" if remote else str(error))
     status = getattr(error, "status", None)
     return text or (

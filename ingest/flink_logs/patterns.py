@@ -1,16 +1,12 @@
 """The pattern table: every log line that becomes a typed event.
 
-An entry is tried on the first 8,192 characters of the first line of a message (the part behind the
-header) when that line begins with ``starts`` or holds ``contains``; the first entry whose ``regex``
-then matches decides. Rules for the expression of an entry:
-
-* the same meaning in every engine and alphabet: ``[0-9]`` and ``[^ ]`` instead of ``\\d`` and
-  ``\\S``, ``[^\\n]`` instead of ``.``, no ``$``; it is matched from the beginning of the line on;
-* linear: names of jobs and tasks may hold anything, so at most one unbounded group before each
-  literal;
-* ``{piece:field}`` is a group that feeds a field of the event; a field named twice takes whichever
-  group took part;
-* ``subtask_number`` is the 1-based ``i`` of ``(i/p)``; it becomes the 0-based ``subtask``.
+An entry is tried on the first line of a message when that line begins with ``starts`` or holds
+``contains``; the first entry whose ``regex`` matches decides. Rules for an expression: it means the
+same in every engine and alphabet (``[0-9]`` and ``[^ ]`` instead of ``\\d`` and ``\\S``, ``[^\\n]``
+instead of ``.``, no ``$``); it is linear (names of jobs and tasks may hold anything: at most one
+unbounded group before each literal). ``{piece:field}`` is a group that feeds a field; a field named
+twice takes whichever group took part. ``subtask_number`` is the 1-based ``i`` of ``(i/p)``; it
+becomes the 0-based ``subtask``.
 
 To add a pattern: copy the nearest entry, and add a line that it reads to
 ``tests/ingest/flink_logs/example_lines.py``.
@@ -27,11 +23,10 @@ class Pattern:
     """Group *n* of ``regex`` feeds ``fields[n-1]``. Exactly one of ``starts`` and ``contains`` is
     set.
 
-    ``reason`` is a code that the line itself implies. ``below``: a field, and an expression for the
-    lines below the first; its group feeds the field and must match. These lines are not kept.
-    ``in_trace``: the same for lines that are kept; without a match the event lacks the field.
-    ``tolerant`` is tried if no ``regex`` matches: ids and locations may have any form, and unknown
-    forms are not read.
+    ``reason``: a code that the line itself implies. ``below``: a field, and an expression for the
+    lines below the first, which must match; these lines are not kept. ``in_trace``: the same for
+    lines that are kept, where it need not match. ``tolerant`` is tried if no ``regex`` matches: ids
+    and locations may have any form.
     """
 
     kind: str
@@ -49,8 +44,8 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class TracePattern:
-    """An event that only the stack trace of a record shows, where no :class:`Pattern` matches; the
-    leftmost ``piece`` decides.
+    """An event that only the stack trace shows, where no :class:`Pattern` matches; the leftmost
+    ``piece`` decides.
     """
 
     kind: str
@@ -62,7 +57,7 @@ class TracePattern:
 
 
 STORE_RETRIED = "store_retried"
-"""A client tries a request again: nothing has failed yet."""
+"""Nothing has failed yet."""
 
 _LITERAL = re.compile(r"(?:(?:[^][\\^$.|?*+(){}]|\\[^A-Za-z0-9])(?![*+?{]))*")
 
@@ -78,7 +73,7 @@ def _pattern(
     below: tuple[str, str] | None = None,
     in_trace: tuple[str, str] | None = None,
 ) -> Pattern:
-    """``starts`` is what ``line`` literally begins with, unless it or ``contains`` is given."""
+    """``starts`` is what ``line`` literally begins with, unless given."""
     literal = _LITERAL.match(line)
     if literal and not contains:
         starts = starts or re.sub(r"\\(.)", r"\1", literal[0])
@@ -754,8 +749,8 @@ _TASKMANAGER_PATTERNS = (
 )
 
 _JOB_OF_TRACE = ("job_id", rf"(?:for job|job with job id) ({t.HEX})(?: failed|\.)")
-"""Dispatcher.jobMasterFailed, SessionDispatcherLeaderProcess.recoverJob: the process ends, and the
-trace alone names the job.
+"""Dispatcher.jobMasterFailed, SessionDispatcherLeaderProcess.recoverJob: the trace alone names the
+job.
 """
 
 _PROCESS_PATTERNS = (
@@ -999,7 +994,7 @@ PATTERNS: tuple[Pattern, ...] = (
 STORE_KINDS = frozenset(
     {"store_throttled", "store_pool_exhausted", "store_refused", "store_timeout", STORE_RETRIED}
 )
-"""Kinds whose ``path`` is the place in an object store, if the text names a bucket."""
+"""Their ``path`` is the place in an object store, if the text names a bucket."""
 
 TRACE_PATTERNS: tuple[TracePattern, ...] = (
     TracePattern("tolerable_failures_exceeded", "Exceeded checkpoint tolerable failure threshold"),
@@ -1031,8 +1026,7 @@ TRACE_PATTERNS: tuple[TracePattern, ...] = (
 )
 
 UNREAD = "unread_line"
-"""The kind of lines that begin like entries of the table but match none, such as other wordings of
-another Flink release.
+"""Lines that begin like entries of the table but match none, such as other wordings of a release.
 """
 
 KINDS: tuple[str, ...] = tuple(
@@ -1050,13 +1044,13 @@ NOT_LOOKED_FOR: tuple[str, ...] = (
     "Checkpoint storage is set to ",
     "Encountered status code ",
 )
-"""Beginnings of lines that contain a piece of an entry but are known to be something else."""
+"""Lines that hold a piece of an entry but are known to be something else."""
 
 READ_CHARS = 8192
-"""Expressions see at most this much of a line, which bounds the cost of hostile ones."""
+"""Of a line: bounds the cost of hostile ones."""
 
 KEPT_LEVELS: tuple[str, ...] = ("WARN", "ERROR", "FATAL")
-"""Records of these levels are kept whether or not an entry reads them."""
+"""Kept whether or not an entry reads them."""
 
 
 def starts() -> tuple[str, ...]:

@@ -15,9 +15,7 @@ from ingest.sources import LogSource
 
 MAX_FILES_PROBED = 20
 ZONE_TOLERANCE = timedelta(minutes=20)
-"""A busy log's last line is about now; off by more than this, and by about whole half hours, its
-zone is wrong.
-"""
+"""A busy log's last line is about now."""
 
 
 def probe(run: ClusterRun, notes: ProbeNotes) -> None:
@@ -29,9 +27,6 @@ def probe(run: ClusterRun, notes: ProbeNotes) -> None:
 
 
 def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
-    """Reports which files the globs match, and whether the declared layout and time zone can be
-    right.
-    """
     result = ProbeNotes()
     try:
         layout = layout_of(logs.layout)
@@ -91,9 +86,7 @@ def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
 
 
 def zone_is_doubtful(newest: datetime, now: datetime) -> bool:
-    """Whether times are in the future, or off by about whole half hours up to a day: clocks are not
-    that wrong, zones are.
-    """
+    """In the future, or off by whole half hours up to a day: clocks are not that wrong, zones are."""
     off = newest - now
     if off > ZONE_TOLERANCE:
         return True

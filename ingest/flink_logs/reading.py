@@ -1,6 +1,4 @@
-"""One cycle's reading of a cluster's logs: of its files or, if it has none, of its JobManager's
-endpoint.
-"""
+"""One cycle's reading of a cluster's log files, or of its JobManager's log endpoint."""
 
 import asyncio
 from dataclasses import replace
@@ -19,7 +17,7 @@ LEAST_LOG_BYTES = 4 * 1024 * 1024
 SHARD_ENDPOINT_BYTES = 256 * 1024 * 1024
 
 LOG_ENDPOINT_TIMEOUT_S = 45.0
-"""Of one cluster: generous at an average of 256 KiB/s, and the longest that other clusters wait."""
+"""Of one cluster: the longest that others wait."""
 
 NO_ENDPOINT_AGAIN_AFTER_S = 900
 

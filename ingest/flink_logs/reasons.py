@@ -1,6 +1,4 @@
-"""Why a checkpoint failed: Flink's sentences and the ``CheckpointFailureReason`` codes they stand
-for.
-"""
+"""Why a checkpoint failed: Flink's sentences and their ``CheckpointFailureReason`` codes."""
 
 import re
 from collections.abc import Iterable
@@ -9,9 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FailureReason:
-    """``preflight``: refused before any task was triggered.
-
-    ``counts``: uses up a tolerable failure (Flink 2.3).
+    """``preflight``: refused before any task was triggered. ``counts``: uses up a tolerable failure
+    (Flink 2.3).
     """
 
     code: str
@@ -139,9 +136,7 @@ FAILURE_CAUSES: tuple[tuple[str, str], ...] = (
     ("RPC_TIMEOUT", "AskTimeoutException"),
     ("RPC_TIMEOUT", "This is usually caused by: 1) "),
 )
-"""Code and the piece of a stack trace that gives it away, for tasks and jobs that failed; the
-leftmost decides.
-"""
+"""Code and the piece of a stack trace that shows it; the leftmost decides."""
 
 
 def any_of(pieces: Iterable[str]) -> str:
@@ -160,6 +155,6 @@ def reason_of(text: str | None) -> FailureReason | None:
 
 
 def failure_cause_of(trace: str | None) -> str | None:
-    """Code of a well-known cause named in a stack trace, the outermost one."""
+    """The outermost well-known cause."""
     match = _ANY_CAUSE.search(trace or "")
     return CAUSE_OF_PIECE[match[1]] if match else None

@@ -1,4 +1,4 @@
-"""Follow growing log files by byte offset, through rotation, truncation and compression."""
+"""Follows growing log files by byte offset, through rotation, truncation and compression."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -32,11 +32,8 @@ def read_new(
     *,
     final: bool = False,
 ) -> SourceRead:
-    """Read what was written since ``cursor``; ``final`` takes every file as ended (nobody writes to
-    it any more).
-
-    Raises :class:`Refused` for a layout or time zone that makes no sense; a bad file is a
-    :class:`Skip`.
+    """``final``: nobody writes to the files any more. Raises :class:`Refused` for a layout or time
+    zone that makes no sense.
     """
     layout = layout_of(log_source.layout)
     cycle = _Cycle(

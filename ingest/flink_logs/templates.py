@@ -2,7 +2,7 @@
 
 
 class Piece(str):
-    """An expression; in an f-string ``{piece:field}`` is the group that feeds a field."""
+    """In an f-string ``{piece:field}`` is the group that feeds a field."""
 
     __slots__ = ()
 
@@ -13,10 +13,10 @@ class Piece(str):
 HEX_BARE = "[0-9a-f]"
 HEX = Piece(f"{HEX_BARE}{{32}}")
 INT = Piece("[0-9]{1,15}")
-"""Below 2^53: larger ones are no ids, bytes or times, and no sum of them may leave 64 bits."""
+"""Below 2^53: no sum of them may leave 64 bits."""
 MS = Piece("[0-9]{1,12}")
 SIGNED_MS = Piece("-?[0-9]{1,12}")
-"""A duration of 30 years at most, so that an instant stays one when it is added."""
+"""30 years at most, so that an instant stays one when it is added."""
 SIGNED = Piece("-?[0-9]{1,15}")
 STATE = Piece("[A-Z_]+")
 ANY = Piece(r"[^\n]*?")
@@ -27,7 +27,7 @@ SNAPSHOT_NAME = Piece(r"[A-Z][A-Za-z ]*?")
 JOB = f"{HEX:job_id}"
 CHECKPOINT = f"{INT:checkpoint_id}"
 EXECUTION = f"(?P<execution_id>{HEX}(?:_{HEX}_[0-9]{{1,9}}_[0-9]{{1,9}})?)"
-"""Attempt id: 32 hex digits up to 1.15, ``{graph}_{vertex}_{subtask}_{attempt}`` from 1.16 on."""
+"""32 hex digits up to 1.15, ``{graph}_{vertex}_{subtask}_{attempt}`` from 1.16 on."""
 TASK = f"{ANY:task}"
 SUBTASK = "(?P<subtask_number>[0-9]{1,9})/(?P<parallelism>[0-9]{1,9})"
 ATTEMPT = f"{INT:attempt}"
@@ -35,7 +35,7 @@ TASK_ATTEMPT = rf"{TASK} \({SUBTASK}\)(?:#{ATTEMPT})?"
 CONTAINER = r"(?P<container>[^ (\n]+)"
 HOST = r"(?P<host>[^:)\n]+)"
 WORKER = rf"{CONTAINER}(?:\({HOST}(?::[^)\n]*)?\))?"
-"""A process by its resource id, behind which YARN's have a node: ``container_1(node-4:8041)``."""
+"""YARN's resource ids have a node behind them: ``container_1(node-4:8041)``."""
 LOCATION_OR_NONE = (
     rf"(?:{WORD:container} @ {WORD:host} \(dataPort=-?[0-9]+\)|\[?unassigned "
     rf"resource\]?|\(unassigned\)|Unknown location)"
@@ -49,9 +49,7 @@ _LOCATION = (
     rf"|subtaskKey=[^{{}}\n]*? checkpointId={CHECKPOINT}|[^{{}}\n]*)\}}|[^(){{}}\n]*)"
 )
 CHECKPOINT_LOCATION = _LOCATION % ""
-"""Where the state of a checkpoint goes: the directory of one that is written to files, or an id
-(file merging, 1.20+), or neither.
-"""
+"""The directory of a checkpoint in files, or an id (file merging, 1.20+), or neither."""
 JOB_LOCATION = _LOCATION % f"(?:/{JOB})?"
 """The same, with the job of the directory."""
 
@@ -66,4 +64,4 @@ ANY_FORM: tuple[tuple[str, str], ...] = (
     (LOCATION_OR_NONE, rf"(?:{LOCATION_OR_NONE}|{ANY})"),
     (f" {HEX_BARE}{{32}}(?:", f" {_ID}(?:"),
 )
-"""Pieces of expressions, and their replacement if ids and locations may have any form."""
+"""Pieces, and their replacement if ids and locations may have any form."""
