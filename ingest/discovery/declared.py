@@ -1,8 +1,7 @@
-"""The file of ``sources:``, which operators write. It is read each time, and refused as a whole if
-any part of it is invalid. A new way to find clusters is a key here, and a function in ``reading``
-that fetches it within its limits of time and size. ``webapp/fleet/listed_clusters.py`` makes
-clusters of them; a listing with an error removes nothing. Hostile answers go into
-``tests/ingest/discovery/``.
+"""The file of ``sources:``, which operators write: read each time, and refused as a whole if any
+part is invalid. A new way to find clusters is a key here, and a function in ``reading`` that
+fetches it within its limits. ``webapp/fleet/listed_clusters.py`` makes clusters of them; a listing
+with an error removes nothing.
 """
 
 import re

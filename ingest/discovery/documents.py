@@ -1,4 +1,4 @@
-"""Decodes documents of service discovery within bounds: JSON, and YAML without aliases that expand."""
+"""Decodes documents of service discovery within bounds: JSON, and YAML without aliases."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from ingest.errors import Skipped
 from ingest.json_bounds import TooManyValues, decoded
 
 MAX_BYTES = 8 * 1024 * 1024
-"""Of one file or answer: 10,000 clusters with a dozen labels each hold some 5 MB."""
+"""10,000 clusters with a dozen labels each hold some 5 MB."""
 MAX_VALUES = 500_000
 MAX_DEPTH = 16
 """A list of groups is three deep."""
@@ -28,10 +28,7 @@ def from_json(content: bytes) -> Any:
 
 
 def from_yaml(content: bytes) -> Any:
-    """Raises ``Skipped``.
-
-    Counts YAML events before it builds anything: nested aliases turn one line into gigabytes.
-    """
+    """Raises ``Skipped``. Events are counted first: nested aliases turn one line into gigabytes."""
     depth = values = 0
     try:
         for event in yaml.parse(content, Loader=yaml.CSafeLoader):

@@ -17,16 +17,16 @@ _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
 _PATH = re.compile(r"(/[A-Za-z0-9._~%@,:+-]+)*/?")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 METRICS_PATH = "/metrics"
-"""Prometheus's default path: it is a reporter's, and says nothing about a JobManager's REST API."""
+"""Prometheus's default path: it says nothing about a JobManager's REST API."""
 LONGEST_URL = 500
 
 
 class _Refused(ValueError):
-    """The reason, as the end of a sentence."""
+    pass
 
 
 def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = "") -> Listing:
-    """Clusters by name, in their order; the first of two with the same name is kept."""
+    """Clusters by name; the first of two with the same name is kept."""
     clusters: dict[str, FoundCluster] = {}
     refused = []
     for target in targets:
@@ -70,9 +70,7 @@ def filled(template: str, labels: Mapping[str, str]) -> str:
 
 
 def matchers(template: str, cluster: FoundCluster) -> str:
-    """Label matchers of a cluster's series. ``{cluster}`` stands for its name, ``{label}`` for one
-    of its labels, escaped for quotes.
-    """
+    """``{cluster}`` stands for its name, ``{label}`` for one of its labels, escaped for quotes."""
     texts = {
         name: text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
         for name, text in cluster.labels.items()

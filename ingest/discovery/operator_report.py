@@ -12,11 +12,7 @@ State = Literal["", "broken", "suspended"]
 
 @dataclass(frozen=True, slots=True)
 class OperatorEvent:
-    """``reason`` is the operator's word, such as SpecChanged; ``path`` that of a savepoint, else
-    "".
-
-    ``job_id``: of the job it is about.
-    """
+    """``reason`` is the operator's word, such as SpecChanged; ``path`` that of a savepoint."""
 
     at_ms: int
     reason: str
@@ -38,7 +34,7 @@ class ReportedJob:
 
 @dataclass(frozen=True, slots=True)
 class OperatorReport:
-    """Words are those of the operator's status, upper case; "" if it says none."""
+    """Words of the operator's status, upper case; "" if it says none."""
 
     resource: str
     lifecycle: str
@@ -52,7 +48,7 @@ class OperatorReport:
     @property
     def state(self) -> State:
         """``broken`` if no JobManager is up or starting, ``suspended`` if none should be. With a
-        ready JobManager REST decides: the operator reports refused changes as errors, too.
+        ready one REST decides: the operator reports refused changes as errors, too.
         """
         if self.job_manager == _READY:
             return ""
@@ -88,9 +84,7 @@ class OperatorReport:
 
 
 def events_of(plain: Any) -> tuple[OperatorEvent, ...]:
-    """The events in the output of any version of :meth:`OperatorReport.plain`; unreadable ones are
-    left out.
-    """
+    """Of :meth:`OperatorReport.plain`; unreadable ones are left out."""
     listed = plain.get("events") if isinstance(plain, dict) else None
     events = (
         _event(entry)

@@ -1,6 +1,4 @@
-"""Reads all sources concurrently, each within its limits: files by their globs, addresses over
-HTTP.
-"""
+"""Reads all sources concurrently, each within its limits."""
 
 import asyncio
 import glob
@@ -30,9 +28,7 @@ _CHECK = message("Check what answers there, or its entry in the file of sources.
 
 
 def read_sources(sources: Sequence[DiscoverySource]) -> list[Listing]:
-    """Listings in the order of ``sources``. A source that cannot be read gives a listing with an
-    error; nothing is raised.
-    """
+    """In the order of ``sources``. One that cannot be read gives a listing with an error."""
     return asyncio.run(_read_all(sources))
 
 
@@ -104,9 +100,7 @@ def _leaders(source: DiscoverySource) -> tuple[list[Target], list[RefusedTarget]
 
 
 async def _answer(source: DiscoverySource, url: str) -> object:
-    """The answer of the declared address. No redirect leaves it, and forbidden addresses are not
-    connected to.
-    """
+    """No redirect leaves the declared address."""
     parts = urlsplit(url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     origin = f"{parts.scheme}://{parts.netloc}"
@@ -121,7 +115,7 @@ async def _answer(source: DiscoverySource, url: str) -> object:
 
 
 def read_files(source: DiscoverySource) -> Listing:
-    """Listings of the files. A glob without a match is an error, as if its folder were missing."""
+    """A glob without a match is an error, as if its folder were missing."""
     targets: list[Target] = []
     wrong: list[str] = []
     for pattern in source.files:

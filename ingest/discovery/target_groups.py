@@ -1,8 +1,6 @@
-"""Target groups as Prometheus reads them from files and over HTTP: ``[{"targets": ["host:port"],
-"labels": {"team": "a"}}]``.
-
-https://prometheus.io/docs/prometheus/latest/http_sd/ and, in the same form, ``file_sd_config``. As
-in Prometheus, a document with an error is refused as a whole.
+"""Target groups as Prometheus reads them from files and over HTTP
+(https://prometheus.io/docs/prometheus/latest/http_sd/): ``[{"targets": ["host:port"], "labels":
+{"team": "a"}}]``. As in Prometheus, a document with an error is refused as a whole.
 """
 
 import re
@@ -24,7 +22,7 @@ _UNSEEN = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One address with all its labels, including ``__meta_…``; secrets in values are masked."""
+    """With all labels, including ``__meta_…``; secrets in values are masked."""
 
     address: str
     labels: Mapping[str, str]
@@ -32,7 +30,7 @@ class Target:
 
 
 def targets_of(document: Any) -> list[Target]:
-    """The targets of one file or answer. Raises ``Skipped``, which names the place of the error."""
+    """Raises ``Skipped``, which names the place of the error."""
     if not isinstance(document, list):
         raise Skipped(f"it must be a list of target groups, and is {_kind(document)}")
     by_labels: dict[tuple[str, tuple[tuple[str, str], ...]], Target] = {}

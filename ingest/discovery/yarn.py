@@ -1,8 +1,6 @@
-"""Flink on YARN: running applications of its type, as the ResourceManager lists them; each is asked
-through its tracking URL.
+"""Flink on YARN: running applications, each asked through its tracking URL.
 
-``GET /ws/v1/cluster/apps`` of Hadoop's documentation of the ResourceManager REST API; ``{"apps":
-null}`` if none runs.
+``GET /ws/v1/cluster/apps`` of Hadoop's ResourceManager REST API; ``{"apps": null}`` if none runs.
 """
 
 import re
@@ -26,7 +24,7 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def applications(document: Any) -> list[Target]:
-    """Raises ``Skipped`` if the document is none of a ResourceManager."""
+    """Raises ``Skipped``."""
     listed = document.get("apps", document) if isinstance(document, dict) else document
     if listed is None:
         return []

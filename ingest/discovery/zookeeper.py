@@ -1,7 +1,7 @@
 """The leading JobManager, as Flink's high availability records it in ZooKeeper.
 ``<root>/<cluster-id>/leader/rest_server/connection_info`` since Flink 1.15
-(``<root>/<cluster-id>/leader/rest_server_lock`` before) holds the REST address of the leader,
-written by ``java.io.ObjectOutputStream``: ``writeUTF(address)``, then the id of its session
+(``…/leader/rest_server_lock`` before) holds its REST address, written by
+``java.io.ObjectOutputStream``: ``writeUTF(address)``, then the id of its session
 (``ZooKeeperUtils.writeLeaderInformationToZooKeeper``). It is empty or missing while nobody leads.
 """
 
@@ -33,7 +33,7 @@ _SHORT_BLOCK, _LONG_BLOCK = 0x77, 0x7A
 
 
 def leaders(hosts: tuple[str, ...], root: str) -> tuple[list[Target], list[RefusedTarget]]:
-    """The addresses of leaders, and the cluster ids without a leader. Raises ``Skipped``."""
+    """And the cluster ids without a leader. Raises ``Skipped``."""
     for host in hosts:
         try:
             check_host(*_host_and_port(host))
@@ -95,7 +95,7 @@ def _clusters(client: KazooClient, root: str) -> Iterator[str]:
 
 
 def _leader(client: KazooClient, path: str) -> str:
-    """ "" if nobody leads. Raises ``ValueError`` if something else stands there."""
+    """Empty if nobody leads. Raises ``ValueError`` if something else stands there."""
     try:
         content = _answer(client.get_async(path))[0]
     except NoNodeError:

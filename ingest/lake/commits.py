@@ -20,10 +20,10 @@ from ingest.records import Observed, Record
 def append(
     lake: LakeReader, observed: Iterable[Observed], tables: Mapping[str, Table]
 ) -> dict[str, int]:
-    """Write the readings, one commit per table that has rows; returns table name → version.
-    Repeated rows are duplicates by the table's identity, which readers fold. Raises the storage's
-    own error when a commit does not succeed in two minutes, and ``LakeDamaged`` if a table cannot
-    be written, once all others are.
+    """One commit per table that has rows; returns table name → version. Repeated rows are
+    duplicates by the table's identity, which readers fold. Raises the storage's own error when a
+    commit does not succeed in two minutes, and ``LakeDamaged`` if a table cannot be written, once
+    all others are.
     """
     versions: dict[str, int] = {}
     damage: LakeDamaged | None = None
@@ -40,7 +40,7 @@ def append(
 
 @contextlib.contextmanager
 def staged_commit(lake: LakeReader, table: Table) -> Iterator[tuple[DeltaTable, int]]:
-    """Hold the table for a writer that stamps files itself: yields (table, version to stamp)."""
+    """For a writer that stamps files itself: yields (table, version to stamp)."""
     with _writers_turn(lake, table):
         delta = _open(lake, table)
         yield delta, delta.version() + 1

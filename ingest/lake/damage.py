@@ -1,6 +1,4 @@
-"""What is wrong with a table of the lake that cannot be read: which table, which file, and what to
-do.
-"""
+"""What is wrong with a table of the lake that cannot be read, and what to do."""
 
 import contextlib
 import json
@@ -27,8 +25,8 @@ class LakeDamaged(Refused):
 def readable_errors(
     table: Table, uri: str, folder: Path | None, in_files: Callable[[], str] = str
 ) -> Iterator[None]:
-    """Errors of the Delta and Parquet libraries as one sentence. ``folder`` is the table's own,
-    where it lies on this machine; ``in_files`` says what is wrong with its data files.
+    """Errors of the Delta and Parquet libraries as one sentence. ``in_files`` says what is wrong
+    with its data files.
     """
     try:
         yield
@@ -55,7 +53,7 @@ def damaged(table: Table, uri: str, why: str) -> LakeDamaged:
 
 
 def broken_file(table: Table, paths: Iterable[Path]) -> str:
-    """What is wrong with the first of these Parquet files that cannot be read, "" if all can."""
+    """What is wrong with the first of these that cannot be read, "" if all can."""
     for path, _ in zip(paths, range(MAX_FILES_CHECKED), strict=False):
         try:
             names = set(pq.read_schema(path).names)

@@ -1,6 +1,4 @@
-"""Which rows are news (a checkpoint that ended, an exception, a sample), and which only confirm
-what is known.
-"""
+"""Which rows are news, and which only confirm what is known."""
 
 from collections.abc import Iterable
 

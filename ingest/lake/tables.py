@@ -1,7 +1,5 @@
-"""The raw lake tables: rows as in :mod:`ingest.records`, with identity, partition and order.
-
-The fields of a record class define a table's columns; the writer, the Python reader and Spark's
-schemas follow the tables.
+"""The raw lake tables: rows as in :mod:`ingest.records`, with identity, partition and order. The
+writer, the Python reader and Spark's schemas follow them.
 """
 
 from collections.abc import Sequence
@@ -257,7 +255,7 @@ def lacking_columns(delta: DeltaTable, table: Table) -> list[Field]:
 
 
 def with_columns(rows: pa.Table, declared: pa.Schema, wanted: Sequence[str]) -> pa.Table:
-    """The rows with exactly these columns, null if the table they were read from lacks one."""
+    """Null if the table they were read from lacks one."""
     for name in wanted:
         if name not in rows.column_names:
             rows = rows.append_column(

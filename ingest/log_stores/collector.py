@@ -1,6 +1,4 @@
-"""One cycle over one cluster's log store: new lines go into the spool that the collector reads as
-logs.
-"""
+"""One cycle over one cluster's log store: new lines go into the spool that is read as logs."""
 
 import asyncio
 import time
@@ -54,19 +52,15 @@ def client_of(source: LogStoreSource, tls: Tls, gate: Gate | None = None) -> Res
 
 
 LATE_S = 120
-"""Lines that reach the store later than this after their instant are not read: shippers wait for
-seconds, indices refresh within thirty.
-"""
+"""Later lines are not read: shippers wait for seconds, indices refresh within thirty."""
 MOST_AGAIN = 20_000
-"""Lines that are read again to find late ones: fewer than the spool remembers of each process
-(``REMEMBERED_LINES``).
-"""
+"""Lines read again to find late ones: fewer than the spool remembers (``REMEMBERED_LINES``)."""
 
 
 @dataclass(slots=True)
 class ReadTo:
-    """Everything from ``from_ns`` to ``to_ns`` was read. ``recent``: the begin of each of the last
-    cycles, and its number of new lines. ``of``: a digest of the store's settings.
+    """Everything from ``from_ns`` to ``to_ns`` was read. ``recent``: begin and new lines of each of
+    the last cycles. ``of``: a digest of the store's settings.
     """
 
     of: str
@@ -99,9 +93,7 @@ class ReadTo:
         }
 
     def begin_ns(self, now_ns: int) -> int:
-        """Where the next reading begins: some time before ``to_ns``, for late lines, if these are
-        few; never in the future.
-        """
+        """Some time before ``to_ns``, for late lines, if these are few; never in the future."""
         read_to = min(self.to_ns, now_ns)
         begin, again = read_to, 0
         for at, lines in reversed(self.recent):
@@ -145,9 +137,7 @@ _UNREADABLE = frozenset({"too_large", "bad_json"})
 
 @dataclass(frozen=True, slots=True)
 class StoreRead:
-    """Everything before ``read_to`` was read. ``behind``: the cycle ended before it caught up.
-    ``error``: one sentence.
-    """
+    """Everything before ``read_to`` was read. ``behind``: the cycle ended before it caught up."""
 
     cursor: dict[str, Any]
     read_from: datetime
@@ -195,9 +185,7 @@ async def read_lines(
     max_bytes: int = MAX_BYTES,
     max_lines: int = MAX_LINES,
 ) -> StoreRead:
-    """``of_logs`` is the cursor of the cluster's logs. A store that does not answer, or not as a
-    log store, is an error of this source alone.
-    """
+    """``of_logs`` is the cursor of the cluster's logs."""
     now_ns = int(at().timestamp() * NS_PER_S)
     known = ReadTo.from_cursor(cursor, source, now_ns)
     reading = _Reading(

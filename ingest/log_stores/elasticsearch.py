@@ -1,7 +1,7 @@
 """``_search`` of Elasticsearch and OpenSearch: documents of an index pattern by ``@timestamp``. The
-request's body goes into the parameter ``source``, as both document it, so that only GET is sent. A
-page begins with the last instant of the one before: their sort keys differ (``_shard_doc``,
-``_id``). Source: the search APIs of Elasticsearch 7.10 to 9 and of OpenSearch 1 to 3.
+body goes into the parameter ``source``, so that only GET is sent. A page begins with the last
+instant of the one before: their sort keys differ (``_shard_doc``, ``_id``). Source: the search APIs
+of Elasticsearch 7.10 to 9 and of OpenSearch 1 to 3.
 """
 
 import json
@@ -17,7 +17,7 @@ from ingest.records import Skip
 
 TIME = "@timestamp"
 _NANOSECONDS_FROM = 10**15
-"""A sort value as large as this is of a field ``date_nanos``, any other of ``date``."""
+"""Larger sort values are of a field ``date_nanos``, others of ``date``."""
 _POSITION = ("log.offset", "offset", "log_offset")
 
 

@@ -1,7 +1,6 @@
-"""Loki's ``query_range``: streams of a selector, forward. Source: the reference of Loki's HTTP API.
-
-``start`` is inclusive, ``end`` exclusive, both in nanoseconds. Structured metadata comes among the
-labels of the stream, or, where a proxy asks for categories, as the third member of a value.
+"""Loki's ``query_range``: streams of a selector, forward. ``start`` is inclusive, ``end``
+exclusive, in nanoseconds. Structured metadata comes among the labels, or, where a proxy asks for
+categories, as the third member of a value. Source: Loki's HTTP API.
 """
 
 from collections.abc import Iterator

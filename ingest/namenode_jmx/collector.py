@@ -1,4 +1,4 @@
-"""Reads the JMX of a NameNode once per interval of metrics. Its address is checked like any other."""
+"""Reads the JMX of a NameNode once per interval of metrics."""
 
 from ingest.cluster_run import ClusterRun
 from ingest.errors import Skipped
@@ -19,7 +19,6 @@ def base_of(url: str) -> str:
 
 
 async def read_namenode(run: ClusterRun) -> SourceRead | None:
-    """Read one NameNode; one that does not answer is a missing input."""
     cluster, now = run.cluster, run.shard.at()
     due_at, url = run.part(SOURCE).get("due_at"), base_of(cluster.settings[SOURCE + "_url"])
     if isinstance(due_at, int | float) and due_at > now.timestamp():

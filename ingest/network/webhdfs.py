@@ -1,6 +1,6 @@
-"""HDFS over HTTP: fsspec's client of WebHDFS with bounds and checks. fsspec's own treats a failed
-rename as done and an error page as file content, waits without a limit, follows any redirect, and
-puts the delegation token into its errors.
+"""HDFS over HTTP. fsspec's own client of WebHDFS treats a failed rename as done and an error page
+as file content, waits without a limit, follows any redirect, and puts the delegation token into its
+errors.
 """
 
 from collections.abc import Iterator
@@ -18,8 +18,7 @@ from ingest.network.deadlines import Late, TimedAdapter, TooLarge
 TIMEOUT_S = (5, 60)
 WHOLE_S = 180
 MAX_ANSWER_BYTES = 64 * 1024**2
-"""Of one answer. A page of LISTSTATUS_BATCH (``dfs.ls.limit``, 1,000 entries) is about 0.4 MB, a
-LISTSTATUS of 100,000 entries 40.
+"""A page of LISTSTATUS_BATCH (1,000 entries) is about 0.4 MB, a LISTSTATUS of 100,000 entries 40.
 """
 READ_BYTES = 8 * 1024**2
 BATCH = "LISTSTATUS_BATCH"
@@ -30,14 +29,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class WebHdfsError(OSError):
-    """An error of the NameNode or a DataNode. It never contains an address, whose parameters name
-    the user.
-    """
+    """It never contains an address, whose parameters name the user."""
 
 
 class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
-    """``webhdfs://[user@]host[:9870]/path`` and, over TLS, ``swebhdfs://…[:9871]``. Options are
-    fsspec's: ``user``, ``token`` (of delegation), ``session_verify`` (a file of authorities).
+    """``webhdfs://[user@]host[:9870]/path`` and, over TLS, ``swebhdfs://…[:9871]``. Options:
+    ``user``, ``token`` (of delegation), ``session_verify`` (a file of authorities).
     """
 
     protocol = ("webhdfs", "swebhdfs")
@@ -72,8 +69,8 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
         return pages if detail else [info["name"] for info in pages]
 
     def pages(self, path: str) -> Iterator[dict[str, Any]]:
-        """Entries of ``path``, page by page; for a file, one entry of its own name. Hadoop before
-        2.8 sends one page. Raises ``OSError``.
+        """Entries of ``path``; for a file, one of its own name. Hadoop before 2.8 sends one page.
+        Raises ``OSError``.
         """
         path = self._strip_protocol(path).rstrip("/") or "/"
         if path.count("/") > MAX_DEPTH:
@@ -176,9 +173,7 @@ class _File(WebHDFile):  # type: ignore[misc]  # fsspec has no types
 
 
 class _Bounded(TimedAdapter):
-    """Bounds each request and redirect: only to an allowed host, within a time, with the server's
-    text as the error.
-    """
+    """Each request and redirect: only to an allowed host, within a time."""
 
     def __init__(self) -> None:
         super().__init__(WHOLE_S, TIMEOUT_S, MAX_ANSWER_BYTES)
@@ -230,10 +225,7 @@ def _refusal(answer: requests.Response, host: str) -> OSError:
 
 
 def _field(document: Any, op: str, *names: str) -> Any:
-    """The value at this path of the published schema.
-
-    Raises ``WebHdfsError``.
-    """
+    """The value at this path of the published schema. Raises ``WebHdfsError``."""
     for name in names:
         if not isinstance(document, dict) or name not in document:
             raise WebHdfsError(
@@ -257,9 +249,7 @@ def _child(status: Any) -> str:
 
 
 def _entry(status: Any, path: str) -> dict[str, Any]:
-    """As fsspec's ``info``, from a FileStatus: ``length`` in bytes, ``modificationTime`` in
-    milliseconds since 1970.
-    """
+    """As fsspec's ``info``; ``length`` is in bytes, ``modificationTime`` in ms since 1970."""
     kind, length, modified = (
         _field(status, "a listing", name) for name in ("type", "length", "modificationTime")
     )

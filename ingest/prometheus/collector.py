@@ -1,4 +1,4 @@
-"""One cycle over one cluster's metrics in a Prometheus: every complete step since the last cycle."""
+"""One cycle over one cluster's metrics in a Prometheus: every complete step since the last."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +18,7 @@ from ingest.source_read import SourceRead
 from ingest.sources import ClusterSource, PrometheusSource, Tls
 
 TENANT_HEADERS = ("X-Scope-OrgID", "THANOS-TENANT")
-"""Of Mimir and Cortex, and Thanos' default; each ignores the other's."""
+"""Of Mimir and Cortex, and Thanos' default."""
 
 
 def prometheus_client(
@@ -45,7 +45,7 @@ SOURCE = "prometheus"
 MAX_STEPS = 40
 MAX_JOBS = 5_000
 FORGOTTEN_AFTER_S = 3600
-"""After a longer pause (Weir was stopped), the time between is not read."""
+"""After a longer pause the time between is not read."""
 
 
 class SeriesClient(Protocol):
@@ -55,7 +55,7 @@ class SeriesClient(Protocol):
 async def asked_series(
     client: SeriesClient, query: str, span: tuple[int, int, int]
 ) -> list[Series]:
-    """The query's series within ``span``: first and last instant, and the step, in seconds."""
+    """``span``: first and last instant, and the step, in seconds."""
     start_s, end_s, step_s = span
     asked = urlencode({"query": query, "start": start_s, "end": end_s, "step": step_s})
     return list(series(await client.get(f"/api/v1/query_range?{asked}")))
@@ -64,9 +64,7 @@ async def asked_series(
 async def read_metrics(
     client: RestClient, source: ClusterSource, cursor: Mapping[str, Any], at: Callable[[], datetime]
 ) -> SourceRead:
-    """Rows of the steps that are new. Jobs and TaskManagers are reported where the cluster has no
-    REST address.
-    """
+    """Jobs and TaskManagers are reported where the cluster has no REST address."""
     span = _due(cursor, at().timestamp(), max(1, round(source.metrics_interval_s)))
     if span is None:
         return SourceRead((), dict(cursor))

@@ -1,5 +1,3 @@
-"""Tests a Prometheus: whether it has current series of Flink's reporter for this cluster."""
-
 from urllib.parse import urlencode
 
 from ingest.cluster_run import ClusterRun

@@ -1,5 +1,3 @@
-"""One cycle's reading of a cluster's Prometheus."""
-
 from dataclasses import replace
 
 from ingest.cluster_run import ClusterRun

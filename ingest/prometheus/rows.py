@@ -1,4 +1,4 @@
-"""Series of Flink's reporter → the same rows as from the REST API, as far as the series go."""
+"""Series of Flink's reporter → the same rows as from the REST API."""
 
 import math
 from collections import defaultdict
@@ -30,14 +30,14 @@ Labels = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """``samples`` are (epoch s, value) in order of time, without infinite numbers and NaN."""
+    """``samples`` are (epoch s, value) in order of time, finite."""
 
     labels: Labels
     samples: tuple[tuple[float, float], ...]
 
 
 def series(body: Any) -> Iterator[Series]:
-    """Raises :class:`Skipped` if the answer is no matrix; a series of odd form is passed over."""
+    """Raises :class:`Skipped` if the answer is no matrix."""
     match body:
         case {"status": "success", "data": {"resultType": "matrix", "result": list(result)}}:
             pass
@@ -111,7 +111,7 @@ class Subtasks:
         return subtasks_by_vertex
 
     def rows(self, job_id: str, *, placed: bool) -> Iterator[tuple[datetime, VertexMetrics]]:
-        """One sample a vertex and instant; of a subtask that was restarted the newest attempt."""
+        """One sample a vertex and instant; of a restarted subtask the newest attempt."""
         parallelism = self.parallelism()
         for (vertex, at_s), subtasks in sorted(
             self._values.items(), key=lambda item: (item[0][1], item[0][0])
@@ -162,10 +162,7 @@ class Subtasks:
 
 
 def jobs(all_series: Iterable[Series]) -> Iterator[tuple[datetime, Job]]:
-    """One row a job and instant.
-
-    Its state is known where the cluster reports how long a job is in each (1.15 and later).
-    """
+    """Its state is known where the cluster reports how long a job is in each (1.15+)."""
     values: dict[tuple[str, float], dict[str, tuple[int, float]]] = defaultdict(dict)
     names: dict[str, str] = {}
     for series in all_series:
@@ -189,7 +186,7 @@ def jobs(all_series: Iterable[Series]) -> Iterator[tuple[datetime, Job]]:
 
 
 def with_vertices(job: Job, subtasks: Subtasks) -> Job:
-    """The job with the vertices that its tasks name; how they are connected is not reported."""
+    """How the vertices are connected is not reported."""
     parallelism = subtasks.parallelism()
     vertices = tuple(
         Vertex(vertex, clean_text(subtasks.names[vertex]) or vertex, size)

@@ -1,8 +1,4 @@
-"""Loki's push protocol in JSON, as Fluent Bit's ``loki`` output, Vector's ``loki`` sink and many
-clients send it.
-
-Source: the push endpoint in the documentation of Loki's HTTP API.
-"""
+"""Loki's push protocol in JSON, as Fluent Bit's ``loki`` output and Vector's ``loki`` sink send it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -16,10 +12,7 @@ from ingest.records import Skip
 
 
 def entries(body: bytes) -> Iterator[Entry | Skip]:
-    """Lines with the labels of their stream.
-
-    Raises :class:`Refused` if the body is no JSON of this form.
-    """
+    """With the labels of their stream. Raises :class:`Refused`."""
     try:
         document, _ = decoded(
             body, bounds.MAX_VALUES, lenient=True, cut_deep=True, hooks=pushed_hooks

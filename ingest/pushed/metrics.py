@@ -1,6 +1,4 @@
-"""One cycle over a cluster's pushed samples: every complete step, as the same rows as from a
-Prometheus.
-"""
+"""One cycle over a cluster's pushed samples: the same rows as from a Prometheus."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -29,8 +27,8 @@ def read_new(run: ClusterRun) -> SourceRead | None:
 
 
 def read_pushed(source: ClusterSource, cursor: Mapping[str, Any], at: datetime) -> SourceRead:
-    """Rows of the new steps. After a long time without samples the cluster is not seen. Jobs and
-    TaskManagers are reported where the cluster has no REST address.
+    """After a long time without samples the cluster is not seen. Jobs and TaskManagers are reported
+    where the cluster has no REST address.
     """
     spool = MetricsSpool(Path(source.pushed_metrics))
     step_s = max(1, round(source.metrics_interval_s))

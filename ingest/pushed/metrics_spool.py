@@ -1,4 +1,4 @@
-"""Pushed samples on their way to the collector: one file a minute, by the instants of the samples."""
+"""Pushed samples on their way to the collector: one file a minute, by their instants."""
 
 import fcntl
 import json
@@ -24,14 +24,12 @@ BEHIND_S = 3600
 
 @dataclass(frozen=True)
 class MetricsSpool:
-    """The samples of one cluster, below ``folder``; for several processes at once."""
+    """The samples of one cluster; for several processes at once."""
 
     folder: Path
 
     def take(self, samples: Iterable[Sample], now_s: float) -> int:
-        """Store samples of the last hour; returns how many. Raises :class:`Behind` if too much
-        waits; then none is stored.
-        """
+        """Samples of the last hour; returns how many. Raises :class:`Behind`; then none is stored."""
         by_minute: dict[int, list[str]] = defaultdict(list)
         for sample in samples:
             if now_s - BEHIND_S <= sample.at_s <= now_s + AHEAD_S:
@@ -69,9 +67,7 @@ class MetricsSpool:
                     path.unlink()
 
     def read(self, after_s: float, until_s: float, step_s: int) -> list[Series]:
-        """Series with a value at each step: the newest sample since the step before. A damaged line
-        is skipped.
-        """
+        """A value at each step: the newest sample since the step before."""
         newest: dict[tuple[str, tuple[tuple[str, str], ...]], dict[int, tuple[float, float]]] = (
             defaultdict(dict)
         )

@@ -1,5 +1,4 @@
-"""Logs by OTLP over HTTP, in protobuf or JSON, as OpenTelemetry's SDKs and Collector, Grafana
-Alloy, Fluent Bit and Vector send them.
+"""Logs by OTLP over HTTP, in protobuf or JSON.
 
 Source: ``opentelemetry/proto/collector/logs/v1/logs_service.proto`` and the JSON mapping of the
 OTLP specification.
@@ -25,7 +24,7 @@ from ingest.pushed.protobuf_fields import fields, message_of, tag_of
 from ingest.records import Skip
 
 MAX_SCOPE_CHARACTERS = 300
-"""A logger; each record of the scope is written with it."""
+"""A logger, written with each record of the scope."""
 _TAGS = (tag_of(1), tag_of(2))
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -40,7 +39,7 @@ class _Record(NamedTuple):
 
 
 def from_protobuf(body: bytes) -> Iterator[Entry | Skip]:
-    """Raises :class:`Refused` as soon as the body turns out to be no such message."""
+    """Raises :class:`Refused`."""
     try:
         yield from _protobuf_entries(body, bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts())
     except (DecodeError, ValueError) as error:
@@ -48,7 +47,7 @@ def from_protobuf(body: bytes) -> Iterator[Entry | Skip]:
 
 
 def from_json(body: bytes) -> Iterator[Entry | Skip]:
-    """Raises :class:`Refused` if the body is no such message."""
+    """Raises :class:`Refused`."""
     try:
         document, _ = decoded(
             body, bounds.MAX_VALUES, lenient=True, cut_deep=True, hooks=pushed_hooks
@@ -92,7 +91,7 @@ def _protobuf_entries(body: bytes, records: Count, parts: Count) -> Iterator[Ent
 
 
 def _one_and_two(body: bytes, parts: Count) -> tuple[list[bytes], list[bytes]]:
-    """Contents of the fields 1 and 2, the only ones needed of requests, resources and scopes."""
+    """The only fields needed of requests, resources and scopes."""
     messages: tuple[list[bytes], list[bytes]] = ([], [])
     for tag, content in fields(body, parts):
         if tag in _TAGS:
@@ -168,8 +167,8 @@ def _entry(
 
 
 def _appender_record(record: _Record, scope: str) -> dict[str, Any] | None:
-    """A record that a logging library sent directly, as JSON in Elastic's common schema; ``None``
-    for lines of files.
+    """A record that a logging library sent directly, in Elastic's common schema; ``None`` for lines
+    of files.
     """
     about, level, body = record.attributes, record.level, record.body
     logger = about.get("log.logger") or about.get("code.namespace") or scope

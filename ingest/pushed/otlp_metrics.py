@@ -1,9 +1,8 @@
 """Metrics by OTLP over HTTP → samples under the names of Flink's Prometheus reporter. Flink's
-``OpenTelemetryMetricReporter`` (1.20 and later, ``exporter.protocol: http``) joins ``flink``, scope
-and name by dots; the rate of a meter ends in ``.rate``. Its counters come as differences
-(``DELTA``) and are not read. Source: ``OpenTelemetryMetricReporter`` and
-``OpenTelemetryMetricAdapter`` of Flink 1.20 to 2.2,
-``opentelemetry/proto/metrics/v1/metrics.proto``.
+``OpenTelemetryMetricReporter`` (1.20+, ``exporter.protocol: http``) joins ``flink``, scope and name
+by dots; the rate of a meter ends in ``.rate``. Its counters come as differences (``DELTA``) and are
+not read. Source: ``OpenTelemetryMetricReporter`` and ``OpenTelemetryMetricAdapter`` of Flink 1.20
+to 2.2, ``opentelemetry/proto/metrics/v1/metrics.proto``.
 """
 
 import math
@@ -58,13 +57,13 @@ _NO_NUMBER = "no numbers, or of no instant"
 
 @dataclass(slots=True)
 class Pushed:
-    """The metrics of a body that Weir needs; ``unread`` counts unusable ones by reason and name."""
+    """``unread`` counts unusable metrics by reason and name."""
 
     samples: list[Sample] = field(default_factory=list)
     unread: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def take(self, name: str, sample: Sample | None) -> None:
-        """One sample of this name; ``None`` if it is unusable."""
+        """``None`` if it is unusable."""
         if sample is None:
             self.unread[_NO_NUMBER, name] += 1
         else:
@@ -79,7 +78,7 @@ class Pushed:
 
 
 def from_protobuf(body: bytes) -> Pushed:
-    """Raises :class:`Refused` if the body is no such message."""
+    """Raises :class:`Refused`."""
     pushed, samples, parts = Pushed(), bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts()
     try:
         for resource in contents(body, _RESOURCES, parts):
@@ -92,7 +91,7 @@ def from_protobuf(body: bytes) -> Pushed:
 
 
 def from_json(body: bytes) -> Pushed:
-    """Raises :class:`Refused` if the body is no such message."""
+    """Raises :class:`Refused`."""
     try:
         document, _ = decoded(
             body, bounds.MAX_VALUES, lenient=True, cut_deep=True, hooks=pushed_hooks
@@ -112,9 +111,7 @@ def from_json(body: bytes) -> Pushed:
 
 
 def accepted() -> ExportMetricsServiceResponse:
-    """The protocol's answer. It never reports rejected points: the reporter would stop sending
-    others.
-    """
+    """It never reports rejected points: the reporter would stop sending others."""
     return ExportMetricsServiceResponse()
 
 

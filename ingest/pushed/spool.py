@@ -1,4 +1,4 @@
-"""The spool of pushed lines for the collector: one growing file a process, read like any log."""
+"""Pushed lines on their way to the collector: one growing file a process, read like any log."""
 
 import fcntl
 import os
@@ -21,10 +21,7 @@ ROTATED_AT_BYTES = 64 * 1024 * 1024
 REMEMBERED_LINES = 65_536
 MAX_PROCESSES = 10_000
 MAX_UNREAD_BYTES = 512 * 1024 * 1024
-"""Of one cluster: some minutes of what the collector reads.
-
-More is refused until it has caught up.
-"""
+"""Of one cluster: some minutes of what the collector reads."""
 IDLE_S = 24 * 3600
 LEAST_FREE_SHARE = 0.05
 
@@ -33,7 +30,7 @@ _LENGTH_BYTES = 8
 
 
 class Behind(Retryable):
-    """The collector has to catch up first, or the disk is full; the sender should retry later."""
+    """The sender should retry later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +41,7 @@ class Taken:
 
 @dataclass(frozen=True)
 class Spool:
-    """The lines of one cluster, below ``folder``; for several processes at once."""
+    """The lines of one cluster; for several processes at once."""
 
     folder: Path
 
@@ -53,8 +50,8 @@ class Spool:
         return str(self.folder / f"*{SUFFIX}*")
 
     def take(self, entries: Iterable[Entry], remembered_lines: int = REMEMBERED_LINES) -> Taken:
-        """Store all lines in order, except repeated ones. Repeats are found among the newest
-        ``remembered_lines`` of a process, or twice the number sent here.
+        """Store all lines in order, except repeated ones among the newest ``remembered_lines`` of a
+        process, or twice the number sent here.
         """
         by_process: dict[str, list[Entry]] = {}
         for entry in entries:
@@ -76,9 +73,7 @@ class Spool:
         return Taken(lines, repeated)
 
     def make_room(self, read: Mapping[str, Any] | None, now_s: float) -> None:
-        """Remove files that were read completely. ``read`` is the collector's cursor of these logs,
-        ``now_s`` the current time in file times.
-
+        """Remove files that were read completely. ``read`` is the collector's cursor of these logs.
         Raises :class:`Behind` if too much is left.
         """
         cursor = TailCursor.from_json(dict(read) if read else None)
@@ -180,7 +175,7 @@ def _digest(*texts: str) -> bytes:
 
 
 def _rotate(path: Path) -> None:
-    """``X.log`` becomes ``X.log.1``, which was ``X.log.2`` before, and so on."""
+    """``X.log`` becomes ``X.log.1``, which becomes ``X.log.2``, and so on."""
     last = 1
     while path.with_name(f"{path.name}.{last}").exists():
         last += 1

@@ -1,4 +1,4 @@
-"""A recording (folder with ``rest.jsonl`` and ``logs/``) → the lake, recorded times kept."""
+"""A recording → the lake, recorded times kept."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -18,10 +18,7 @@ MAX_SKIPS_SHOWN = 50
 
 @dataclass(slots=True)
 class ImportSummary:
-    """What an import brought.
-
-    ``skips`` holds the first ones, ``skipped`` counts all of them by reason.
-    """
+    """``skips`` holds the first ones, ``skipped`` counts all by reason."""
 
     cluster: str
     directory: str
@@ -54,9 +51,7 @@ def import_recording(
     log_layout: str = "flink",
     progress: Progress = lambda _: None,
 ) -> ImportSummary:
-    """Read one recording and append it to the lake, in bounded batches. Raises ``Refused`` if the
-    folder is no recording, or the time zone or layout of its logs makes no sense.
-    """
+    """In bounded batches. Raises ``Refused``."""
     recording = Recording(directory, cluster, log_time_zone, log_layout)
     summary = ImportSummary(cluster, str(directory))
     batch: list[Observed] = []

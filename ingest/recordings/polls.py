@@ -47,10 +47,7 @@ _OPENS_A_POLL = ("/overview", "/jobs/overview", "/taskmanagers")
 
 @dataclass(slots=True)
 class Poll:
-    """Answers of one round of requests.
-
-    A job has more than one reading where the same was requested twice.
-    """
+    """A job has more than one reading where the same was requested twice."""
 
     started_at: datetime
     size_bytes: int = 0
@@ -62,7 +59,7 @@ class Poll:
     cluster: list[ClusterAnswers] = field(default_factory=list)
 
     def file(self, answer: Answer) -> None:
-        """Into the first reading that has no answer to this question yet."""
+        """Into the first reading that has no answer to this request yet."""
         job_id = job_of(answer.path)
         if answer.endpoint == "/jobs/overview":
             self.overviews.append(answer)
@@ -79,9 +76,7 @@ class Poll:
 
 
 class Polls:
-    """A poll ends where the cluster's lists are requested again, or at its bounds in time and
-    bytes.
-    """
+    """A poll ends where the cluster's lists are requested again, or at its bounds."""
 
     def __init__(self, cluster: str, version: str | None = None) -> None:
         self._cluster = cluster

@@ -1,5 +1,5 @@
-"""Record a running cluster: what a collector would ask, every few seconds, answers kept as they
-came (secrets masked).
+"""Records a running cluster: what a collector would ask, answers kept as they came (secrets
+masked).
 
 The folder is what ``python -m ingest import`` reads: ``rest.jsonl`` with ``{ts, path, status,
 body}`` a line, ``logs/``, and ``scenario.json`` that says what was recorded and when.
@@ -37,7 +37,7 @@ LONGEST_CONTEXT = 4_096
 
 
 def masked(body: Any, address: Address) -> Any:
-    """The decoded answer, same shape, without secrets."""
+    """The same shape, without secrets."""
     return redact_document(_without(body, address))
 
 
@@ -61,9 +61,7 @@ def _empty(value: Any) -> Any:
 
 
 class MaskedLog:
-    """One log, whole lines at a time: what begins in one piece, such as a key, is hidden in the
-    next too.
-    """
+    """Whole lines of one log at a time: a key that begins in one piece is hidden in the next too."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
@@ -99,10 +97,7 @@ class _Copy:
 
 @dataclass(slots=True)
 class LogCopies:
-    """``left_bytes`` is what may still be written; copying stops there.
-
-    Files are distinguished by their first bytes.
-    """
+    """``left_bytes`` may still be written. Files are distinguished by their first bytes."""
 
     globs: tuple[str, ...]
     folder: Path
@@ -113,9 +108,7 @@ class LogCopies:
     _rolled: int = 0
 
     def copy_new(self) -> None:
-        """What was written since the last call; packed archives are unpacked, so that secrets in
-        them are masked too.
-        """
+        """Packed archives are unpacked, so that secrets in them are masked too."""
         files, skips = find(self.globs)
         self._note(skips)
         for file in files:
@@ -192,7 +185,7 @@ LIMITS = RequestLimits(
     small_job_subtasks=1_000_000,
     cycle_timeout_s=120,
 )
-"""A recording is short and made to find something out: it leaves little out."""
+"""A recording is short and made to find something out."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""``rest.jsonl``: one recorded answer a line, ``{ts, path, status, body}``; others become skips."""
+"""``rest.jsonl``: one recorded answer a line, ``{ts, path, status, body}``."""
 
 import gzip
 import zlib
@@ -29,10 +29,8 @@ class Line:
 
 
 def read_lines(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Line]:
-    """Lines of a plain or ``.gz`` file, empty ones left out.
-
-    Raises ``OSError`` if the file cannot be read or, after the lines before it, if a gzip file is
-    damaged.
+    """Of a plain or ``.gz`` file, without empty ones. Raises ``OSError``, for a damaged gzip file
+    after the lines before.
     """
     with _open(path) as handle:
         number = 0
@@ -68,8 +66,8 @@ MAX_WAITED_FOR = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A line of the file: an answer to read, or what was skipped; neither where Weir does not read
-    it, or Flink could not tell yet.
+    """An answer to read, or what was skipped; neither where Weir does not read it, or Flink could
+    not answer yet.
     """
 
     at: datetime
@@ -79,9 +77,7 @@ class Recorded:
 
 
 def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Recorded]:
-    """Only successful GET answers of paths that Weir reads come out as answers; failed ones as
-    skips with the time of the line before.
-    """
+    """Failed answers are skips with the time of the line before."""
     at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     bad_lines, unknown = 0, _Unknown()
     try:
@@ -117,9 +113,7 @@ def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator
 
 @dataclass(slots=True)
 class _Unknown:
-    """Since when Flink cannot tell what, by endpoint; of more than are remembered the first ones
-    are forgotten.
-    """
+    """Since when Flink cannot answer, by endpoint."""
 
     since: dict[str, datetime] = field(default_factory=dict)
 
@@ -197,7 +191,7 @@ def _answer(answer: Answer, status: int, size_bytes: int, unknown: _Unknown) -> 
 
 
 def _not_yet(status: int, body: Any) -> str | None:
-    """By what Flink said, or by the reason that Weir's own recorder keeps in its place."""
+    """By Flink's text, or by the reason that Weir's own recorder keeps in its place."""
     if not isinstance(body, dict):
         return None
     reason, errors = body.get("reason"), body.get("errors")

@@ -13,9 +13,7 @@ _NAMES = ("key", "name")
 
 
 def redact_document(body: Any, depth: int = 0) -> Any:
-    """For what others wrote: under a name that holds secrets, as Flink sees it, every text and
-    number is hidden.
-    """
+    """For what others wrote: under a name that holds secrets, every text and number is hidden."""
     if isinstance(body, str):
         return redact(body)
     if depth > DEEPEST:
@@ -34,7 +32,7 @@ def redact_document(body: Any, depth: int = 0) -> Any:
 
 
 def redact_texts(body: Any, depth: int = 0) -> Any:
-    """For Weir's own documents, whose numbers and names are its own: texts alone are looked at."""
+    """For Weir's own documents, whose numbers and names are its own."""
     if isinstance(body, str):
         return redact(body)
     if depth > DEEPEST:

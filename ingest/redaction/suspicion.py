@@ -1,5 +1,5 @@
-"""Whether a text has anything in it that is worth a closer look: a search for plain words, a
-hundred times as quick as the patterns.
+"""Whether a text is worth a closer look: a search for plain words, a hundred times as quick as the
+patterns.
 """
 
 import re
@@ -7,7 +7,7 @@ import re
 from ingest.redaction.names import KEY_WORDS
 
 _KEY = re.compile(KEY_WORDS)
-"""Only tried where there is a ``key``, which logs of Flink are full of."""
+"""Only tried where there is a ``key``."""
 _WORDS = (
     "pass",
     "pwd",

@@ -1,5 +1,5 @@
-"""Plays one recording over and over as the cluster it was: its answers and logs at the time of now,
-each turn as new jobs under ids of their own.
+"""Plays one recording over and over as the cluster it was, at the time of now, each turn as new
+jobs under ids of their own.
 """
 
 import json
@@ -36,8 +36,8 @@ class Turn:
 
 class Player:
     """``names``: job names of the recording → names shown; ``rest_ms`` passes between turns;
-    ``past_ms`` ago was a turn whose checkpoints stay. ``folder`` gets ``turns.json``,
-    ``past.json``, ``logs/`` and ``checkpoints/``; a player made again in the same folder goes on.
+    ``past_ms`` ago was a turn whose checkpoints stay. A player made again in the same ``folder``
+    goes on.
     """
 
     def __init__(
@@ -54,10 +54,7 @@ class Player:
         self._past = [self._turn(began_ms) for began_ms in self._noted_ms(PAST)]
 
     def tick(self, now_ms: int, *, awake: bool = True, writes_checkpoints: bool = True) -> None:
-        """Begin the next turn where it is time, and write log lines and checkpoints up to now.
-
-        No turn begins unless ``awake``.
-        """
+        """Begin the next turn where it is time, if ``awake``, and write up to now."""
         if self._past_ms and not self._past:
             self._report_past(now_ms - self._past_ms)
         if not self.turns:

@@ -20,10 +20,7 @@ MAX_FILE_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ApiServer:
-    """``tls`` is None for plain HTTP.
-
-    ``namespace``: of the service account or the context; "" if none is given.
-    """
+    """``tls`` is None for plain HTTP. ``namespace``: of the service account or the context."""
 
     url: str
     tls: ssl.SSLContext | None = field(repr=False)
@@ -34,7 +31,7 @@ class ApiServer:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """The credentials of a pod or of a kubeconfig's user: PEM and token as text."""
+    """PEM and token as text."""
 
     token: str = field(default="", repr=False)
     certificate: str = field(default="", repr=False)
@@ -42,7 +39,7 @@ class Credentials:
 
 
 def in_cluster(folder: str = SERVICE_ACCOUNT) -> ApiServer:
-    """Read each time, since the token of a pod is replaced every hour. Raises ``Skipped``."""
+    """Read each time: the token of a pod is replaced every hour. Raises ``Skipped``."""
     host = os.environ.get("KUBERNETES_SERVICE_HOST", "")
     port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     if not host:
@@ -96,10 +93,7 @@ def checked_url(url: str) -> str:
 
 
 def context(ca: str, credentials: Credentials, *, verify: bool = True) -> ssl.SSLContext:
-    """``ca``: PEM; "" for the authorities of the system.
-
-    Raises ``Skipped``; no content gets into its message.
-    """
+    """``ca``: PEM; "" for the authorities of the system. Raises ``Skipped``, without content."""
     try:
         made = ssl.create_default_context(cadata=ca or None)
     except (ssl.SSLError, ValueError) as error:
@@ -115,9 +109,7 @@ def context(ca: str, credentials: Credentials, *, verify: bool = True) -> ssl.SS
 
 
 def _load(made: ssl.SSLContext, credentials: Credentials) -> None:
-    """OpenSSL takes certificates only from files: they are written to a private file, which is
-    deleted at once.
-    """
+    """OpenSSL takes certificates only from files: a private one, deleted at once."""
     descriptor, path = tempfile.mkstemp(prefix="weir-kubernetes-")
     try:
         with os.fdopen(descriptor, "w") as file:
@@ -138,10 +130,7 @@ MAX_NAMED = 1_000
 
 
 def read_kubeconfig(path: str, named: str = "") -> ApiServer:
-    """``named``: a context, else ``current-context``.
-
-    Raises ``Skipped`` with what is wrong; no secret is part of it.
-    """
+    """``named``: a context, else ``current-context``. Raises ``Skipped``, without secrets."""
     document = from_yaml(read_text(path).encode())
     if not isinstance(document, dict):
         raise Skipped(f"{path} is not a kubeconfig: names with values are expected")
@@ -198,8 +187,8 @@ def _credentials(user: dict[str, Any], folder: Path) -> Credentials:
 
 
 def _content(given: dict[str, Any], key: str, folder: Path) -> str:
-    """The content of ``key-data`` (base64 of PEM), else of the file ``key`` (relative to the
-    kubeconfig): the order of client-go.
+    """``key-data`` (base64 of PEM), else the file ``key`` (relative to the kubeconfig): the order
+    of client-go.
     """
     data = _text(given, f"{key}-data", longest=1024 * 1024)
     if data:

@@ -1,7 +1,6 @@
 """Requests to an API server: one page of a list, bounded in time and size.
 
-Only GET, only the address that was given: no proxy of the environment is used and no redirect is
-followed.
+Only GET, only the given address: no proxy of the environment is used and no redirect is followed.
 """
 
 import asyncio
@@ -32,10 +31,7 @@ class ApiFault(Skipped):
 
 
 class Api:
-    """Use as ``async with Api(server) as api``.
-
-    Errors contain no secret, and nothing of the server's answer but its status.
-    """
+    """Errors contain no secret, and nothing of the server's answer but its status."""
 
     def __init__(self, server: ApiServer) -> None:
         self._server = server

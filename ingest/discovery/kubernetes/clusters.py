@@ -1,6 +1,4 @@
-"""Objects of an API server → clusters: the address of each, its labels, and its status by the
-operator.
-"""
+"""Objects of an API server → clusters: address, labels, and status by the operator."""
 
 import re
 from collections import defaultdict
@@ -18,7 +16,7 @@ from ingest.redaction.texts import redact
 
 META = "__meta_kubernetes_"
 KEPT_LABELS = ("team", "environment", "region")
-"""Labels of objects that clusters always get; others only if the source names them."""
+"""Clusters always get these; others only if the source names them."""
 
 _NOT_IN_LABELS = re.compile(r"[^A-Za-z0-9_]")
 
@@ -27,7 +25,7 @@ Kept = Mapping[str, Any]
 
 @dataclass(slots=True)
 class ListedObjects:
-    """What was listed, by kind. ``events`` is None if they may not be read."""
+    """``events`` is None if they may not be read."""
 
     deployments: list[Kept] = field(default_factory=list)
     session_jobs: list[Kept] = field(default_factory=list)

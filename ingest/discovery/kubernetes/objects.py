@@ -1,6 +1,6 @@
-"""What is kept of objects of an API server. Fields are those of the CustomResourceDefinitions of
-the Flink Kubernetes Operator (``flink.apache.org/v1beta1``) and of core/v1. Each function gives
-plain values, or None for an object that is none of ours. What is missing is "" or None.
+"""What is kept of objects of an API server: plain values, or None for an object that is none of
+ours. Fields are those of the CustomResourceDefinitions of the Flink Kubernetes Operator
+(``flink.apache.org/v1beta1``) and of core/v1. What is missing is "" or None.
 """
 
 import re
@@ -17,9 +17,7 @@ MAX_LABELS = 64
 MESSAGE_CHARS = 1_000
 STANDALONE, NATIVE = "flink-standalone-kubernetes", "flink-native-kubernetes"
 LEADER = "org.apache.flink.k8s.leader.restserver"
-"""Of the ConfigMap ``<cluster id>-cluster-config-map`` since Flink 1.15: ``<session
-id>,<address>``.
-"""
+"""Of the ConfigMap ``<cluster id>-cluster-config-map`` (1.15+): ``<session id>,<address>``."""
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
@@ -27,7 +25,7 @@ _EARLIEST_MS, _LATEST_MS = 1_262_304_000_000, 7_258_118_400_000
 
 
 def deployment(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """A ``FlinkDeployment``: an application, or a session cluster where its ``spec`` has no job."""
+    """A ``FlinkDeployment``; a session cluster's ``spec`` has no job."""
     kept = _resource(resource, "FlinkDeployment")
     if kept is None:
         return None
@@ -42,9 +40,7 @@ def deployment(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def session_job(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """A ``FlinkSessionJob``; ``deployment`` is the FlinkDeployment of its namespace that it runs
-    on.
-    """
+    """A ``FlinkSessionJob``; ``deployment``: what it runs on, in its namespace."""
     kept = _resource(resource, "FlinkSessionJob")
     return kept and kept | {"deployment": _text(_part(resource, "spec").get("deploymentName"))}
 
@@ -90,8 +86,8 @@ def _savepoint(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def snapshot(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """A ``FlinkStateSnapshot`` (1.10 and later) of a savepoint that ended; ``of`` is kind and name
-    of the job's resource.
+    """A ``FlinkStateSnapshot`` (1.10+) of a savepoint that ended; ``of``: kind and name of the
+    job's resource.
     """
     kept, spec, status = (
         _name_and_namespace(resource),
@@ -123,9 +119,7 @@ def snapshot(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def rest_service(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """The REST service of a cluster id: ``<cluster id>-rest``, labelled ``app`` and ``type``, which
-    selects the JobManager.
-    """
+    """``<cluster id>-rest``, labelled ``app`` and ``type``, which selects the JobManager."""
     kept, spec = _name_and_namespace(resource), _part(resource, "spec")
     if kept is None:
         return None
@@ -153,8 +147,8 @@ def rest_service(resource: dict[str, Any]) -> dict[str, Any] | None:
 def leader(resource: dict[str, Any]) -> dict[str, Any] | None:
     """The REST address of the leading JobManager, from a ConfigMap of Flink's high availability; ""
     if none leads. Since 1.15 one ConfigMap holds all leaders of a cluster. Before, and with
-    ``high-availability.use-old-ha-services``, each leader has its own; ``<cluster
-    id>-restserver-leader`` has the keys ``address`` and ``sessionId``.
+    ``high-availability.use-old-ha-services``, ``<cluster id>-restserver-leader`` has the keys
+    ``address`` and ``sessionId``.
     """
     kept = _name_and_namespace(resource)
     data = _part(resource, "data")
@@ -174,9 +168,7 @@ def leader(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def event(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """An event of a resource of the operator. Kubernetes keeps ``count`` equal events as one, and
-    moves its last time.
-    """
+    """Of a resource of the operator. Kubernetes keeps equal events as one, and moves its last time."""
     kept, of = _name_and_namespace(resource), _part(resource, "involvedObject")
     at_ms = instant_ms(
         resource.get("lastTimestamp") or resource.get("eventTime") or resource.get("firstTimestamp")
@@ -195,15 +187,12 @@ def event(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def one_line(text: Any) -> str:
-    """A message of another program: bounded, on one line, without secrets."""
+    """A message of another program: bounded, without secrets."""
     return redact(_UNSEEN.sub("", " ".join(_text(text).split()))[:MESSAGE_CHARS])
 
 
 def instant_ms(value: Any) -> int | None:
-    """Epoch milliseconds, as a number or a text, or RFC 3339.
-
-    None outside 2010 to 2200.
-    """
+    """Epoch milliseconds, as a number or a text, or RFC 3339; None outside 2010 to 2200."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
         value = int(value)
     if isinstance(value, str):
@@ -231,7 +220,7 @@ def _name_and_namespace(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _error(value: Any) -> str:
-    """The error: since 1.2 the exception as JSON, before that its text."""
+    """Since 1.2 the exception as JSON, before that its text."""
     text = _text(value)
     if text.startswith("{"):
         try:

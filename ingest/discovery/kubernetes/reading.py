@@ -1,5 +1,3 @@
-"""One reading of Kubernetes: a list of each needed resource."""
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,9 +24,8 @@ Reader = Callable[[dict[str, Any]], Kept | None]
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """``part`` is what ``read`` of a source names.
-
-    An ``optional`` resource that is forbidden or missing is only reported.
+    """``part``: as in ``read`` of a source. If ``optional``, one that is forbidden or missing is
+    only reported.
     """
 
     part: str
@@ -77,7 +74,7 @@ RESOURCES = {
 """By field of :class:`ListedObjects`."""
 
 _seen: set[tuple[str, KubernetesSource, str, str]] = set()
-"""(source, resource) of which this process has listed any object."""
+"""What this process has listed any object of."""
 
 
 async def read_kubernetes(
@@ -147,9 +144,7 @@ def _notes_on_fault(
     *,
     is_there: bool,
 ) -> list[RefusedTarget]:
-    """The note on a resource that is left out. Raises if the reading is useless without it;
-    ``is_there`` if objects of it are known.
-    """
+    """Raises if the reading is useless without the resource; ``is_there``: objects of it are known."""
     # The CustomResourceDefinition is not installed, or the API server is still starting.
     is_not_installed = (
         fault.status == 404 and resource.group == FLINK and not is_there and not source.read
@@ -182,8 +177,8 @@ def _path(resource: Resource, namespace: str) -> str:
 
 
 async def _list(api: Api, resource: Resource, namespace: str, selector: str) -> list[Kept]:
-    """All pages of one resource version. If the server has dropped that version (410), reading
-    starts over once. Raises ``ApiFault``.
+    """All pages of one resource version; once more if the server has dropped it (410). Raises
+    ``ApiFault``.
     """
     path, parameters = _path(resource, namespace), dict(resource.parameters)
     if selector and resource.name in ("flinkdeployments", "services", "configmaps"):
