@@ -18,6 +18,7 @@ from typing import Annotated, TypeVar
 
 _Value = TypeVar("_Value")
 PerSubtask = tuple[_Value | None, ...] | None
+Id = Annotated[str, "32 hex digits"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,6 @@ class Vertex:
     parallelism: int | None
     max_parallelism: int | None = None
     status: str | None = None
-    running_tasks: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    job_id: Annotated[str, "32 hex digits"]
+    job_id: Id
     name: Annotated[str | None, "job name as submitted"]
     state: Annotated[
         str | None,
@@ -68,7 +68,6 @@ class Job:
         datetime | None, "null while it runs; of NOT_LISTED when it was last listed"
     ] = None
     flink_version: Annotated[str | None, "of the cluster"] = None
-    job_type: Annotated[str | None, "STREAMING or BATCH where the version reports it"] = None
     parallelism: Annotated[int | None, "largest of its vertices", "subtasks"] = None
     vertices: Annotated[tuple[Vertex, ...] | None, "job vertices in plan order"] = None
     edges: Annotated[tuple[Edge, ...] | None, "edges between vertices"] = None
@@ -115,7 +114,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    job_id: Annotated[str, "32 hex digits"]
+    job_id: Id
     checkpoint_id: Annotated[int, "repeats where a fixed job id restarts"]
     trigger_time: Annotated[datetime, "trigger"]
     status: Annotated[str, "IN_PROGRESS, COMPLETED or FAILED"]
@@ -124,7 +123,6 @@ class Checkpoint:
     checkpoint_type: Annotated[
         str | None, "CHECKPOINT, UNALIGNED_CHECKPOINT, SAVEPOINT, SYNC_SAVEPOINT"
     ] = None
-    latest_ack_time: Annotated[datetime | None, "last acknowledgement so far"] = None
     end_to_end_ms: Annotated[
         int | None, "trigger to last acknowledgement (to failure where the version reports it)"
     ] = None
@@ -146,12 +144,11 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class VertexCheckpoint:
-    job_id: Annotated[str, "32 hex digits"]
+    job_id: Id
     checkpoint_id: int
     trigger_time: Annotated[datetime, "of the checkpoint"]
-    vertex_id: Annotated[str, "32 hex digits"]
+    vertex_id: Id
     status: Annotated[str | None, "IN_PROGRESS, COMPLETED or FAILED"] = None
-    latest_ack_time: datetime | None = None
     end_to_end_ms: int | None = None
     state_bytes: Annotated[int | None, "full"] = None
     checkpointed_bytes: Annotated[int | None, "newly persisted; null before 1.15"] = None
@@ -171,8 +168,6 @@ class VertexCheckpoint:
     subtask_async_ms: Annotated[PerSubtask[int], "asynchronous part"] = None
     subtask_state_bytes: Annotated[PerSubtask[int], "full"] = None
     subtask_checkpointed_bytes: Annotated[PerSubtask[int], "newly persisted"] = None
-    subtask_processed_bytes: PerSubtask[int] = None
-    subtask_persisted_bytes: PerSubtask[int] = None
     subtask_unaligned: Annotated[PerSubtask[bool], "took an unaligned snapshot; 1.13 and later"] = (
         None
     )
@@ -181,8 +176,8 @@ class VertexCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class VertexMetrics:
-    job_id: Annotated[str, "32 hex digits"]
-    vertex_id: Annotated[str, "32 hex digits"]
+    job_id: Id
+    vertex_id: Id
     ts: Annotated[datetime, "of the sample"]
     parallelism: Annotated[int | None, "", "subtasks"] = None
     in_pool_usage: Annotated[
@@ -245,8 +240,8 @@ class VertexMetrics:
 class VertexStart:
     """Instants are those of the JobManager's clock."""
 
-    job_id: Annotated[str, "32 hex digits"]
-    vertex_id: Annotated[str, "32 hex digits"]
+    job_id: Id
+    vertex_id: Id
     ts: Annotated[datetime, "of the answer"]
     attempt: Annotated[PerSubtask[int], "execution attempt, from 0"] = None
     host: Annotated[PerSubtask[str], "where it runs"] = None
@@ -277,8 +272,8 @@ class VertexGauges:
     Those of RocksDB are there where ``state.backend.rocksdb.metrics.…`` switched them on.
     """
 
-    job_id: Annotated[str, "32 hex digits"]
-    vertex_id: Annotated[str, "32 hex digits"]
+    job_id: Id
+    vertex_id: Id
     ts: Annotated[datetime, "of the answer"]
     input1_watermark_ms: Annotated[
         int | None, "of the first input, epoch, the least of the subtasks; null = none yet"
@@ -307,8 +302,6 @@ class VertexGauges:
     compactions_pending: Annotated[
         int | None, "with a compaction that waits", "column families"
     ] = None
-    flushes_running: Annotated[int | None, "of one RocksDB, the most", "flushes"] = None
-    compactions_running: Annotated[int | None, "of one RocksDB, the most", "compactions"] = None
     compaction_pending_bytes: Annotated[
         int | None, "that compactions have to rewrite, as RocksDB estimates"
     ] = None
@@ -369,11 +362,9 @@ class TaskManager:
     managed_memory_bytes: Annotated[int | None, "configured"] = None
     managed_memory_used_bytes: int | None = None
     heap_used_bytes: int | None = None
-    heap_committed_bytes: int | None = None
     heap_max_bytes: int | None = None
     non_heap_used_bytes: int | None = None
     direct_used_bytes: int | None = None
-    mapped_used_bytes: int | None = None
     network_memory_total_bytes: int | None = None
     network_memory_used_bytes: int | None = None
     cpu_load: Annotated[float | None, "JVM CPU load, 0..1", "ratio"] = None
@@ -398,7 +389,7 @@ class TaskManager:
 
 @dataclass(frozen=True, slots=True)
 class JobException:
-    job_id: Annotated[str, "32 hex digits"]
+    job_id: Id
     ts: Annotated[datetime, "when the failure happened"]
     task: Annotated[str | None, "'name (i/p) - execution #n', null for a global failure"]
     exception_name: Annotated[str | None, "class"]
@@ -406,7 +397,6 @@ class JobException:
     endpoint: Annotated[str | None, "host:port"] = None
     taskmanager_id: Annotated[str | None, "resource id; 1.17 and later"] = None
     is_root: Annotated[bool, "false for concurrent exceptions"] = True
-    root_ts: Annotated[datetime | None, "ts of the root it is concurrent to"] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,19 @@ class ParseResults:
                 return
             yield place, entry
 
+    def parse_entries(
+        self,
+        parser: Callable[..., _Parsed],
+        entries: Iterable[tuple[str, Any]] | None,
+        answer: Answer,
+        *args: Any,
+    ) -> Iterator[_Parsed]:
+        """What ``parser`` returns for each entry that can be read."""
+        for place, entry in self.each(entries, answer):
+            parsed = self.parse(parser, answer, *args, place, body=entry, place=place)
+            if parsed is not None:
+                yield parsed
+
     def skip(self, answer: Answer, place: str, detail: str) -> None:
         self._bad += 1
         subject = f"{answer.endpoint}#{place}" if place else answer.endpoint
@@ -131,18 +144,8 @@ def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
             reading.job_id,
             vertex_id,
             answer.at,
-            **{
-                name: by_index(
-                    {at: getattr(placement, name) for at, placement in placements.items()}, length
-                )
-                for name in _PLACE
-            },
-            **{
-                name: by_index(
-                    {at: getattr(start, name) for at, start in of_vertex.items()}, length
-                )
-                for name in _ENTERED
-            },
+            **_columns(placements, _PLACE, length),
+            **_columns(of_vertex, _ENTERED, length),
         )
         results.add(answer, row)
 
@@ -202,18 +205,8 @@ def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> N
             parallelism=declared or length,
             backpressured_ratio=by_index(ratios, length),
             counted_at=placed_answer.at if placed_answer and counted else None,
-            records_in=by_index(
-                {index: counters.records_in for index, counters in counted.items()}, length
-            ),
-            records_out=by_index(
-                {index: counters.records_out for index, counters in counted.items()}, length
-            ),
-            attempt=by_index({index: task.attempt for index, task in placements.items()}, length),
-            host=by_index({index: task.host for index, task in placements.items()}, length),
-            taskmanager_id=by_index(
-                {index: task.taskmanager_id for index, task in placements.items()}, length
-            ),
-            task_state=by_index({index: task.state for index, task in placements.items()}, length),
+            **_columns(counted, ("records_in", "records_out"), length),
+            **_columns(placements, (*_PLACE, "task_state"), length),
             **{
                 column: by_index(
                     {index: entry.get(column) for index, entry in measured.items()}, length
@@ -239,6 +232,15 @@ def _measure(
     return measured
 
 
+def _columns(
+    by_subtask: Mapping[int, Any], names: Iterable[str], length: int
+) -> dict[str, tuple[Any, ...] | None]:
+    return {
+        name: by_index({index: getattr(row, name) for index, row in by_subtask.items()}, length)
+        for name in names
+    }
+
+
 def by_index(values: Mapping[int, Any], length: int) -> tuple[Any, ...] | None:
     """One element per subtask; ``None`` if no subtask has a value."""
     if all(value is None for value in values.values()):
@@ -251,19 +253,11 @@ def listed_checkpoints(
 ) -> tuple[Record, ...]:
     """Rows of ``/jobs/:id/checkpoints``, newest first, and skips."""
     results = ParseResults()
-    for place, entry in results.each(results.parse(checkpoints.entries, answer), answer):
-        results.add(
-            answer,
-            results.parse(
-                checkpoints.checkpoint,
-                answer,
-                job_id,
-                flink_version,
-                place,
-                body=entry,
-                place=place,
-            ),
-        )
+    entries = results.parse(checkpoints.entries, answer)
+    for row in results.parse_entries(
+        checkpoints.checkpoint, entries, answer, job_id, flink_version
+    ):
+        results.add(answer, row)
     return results.records()
 
 
@@ -376,7 +370,6 @@ def add_job(reading: JobAnswers, results: ParseResults) -> None:
             start_time=state.start_time,
             end_time=state.end_time,
             flink_version=reading.flink_version,
-            job_type=state.job_type or results.parse(plan.job_type, graph_answer),
             parallelism=max(
                 (vertex.parallelism for vertex in vertices or () if vertex.parallelism),
                 default=None,
@@ -442,21 +435,9 @@ def observe_job(reading: JobAnswers, cluster: str, source: str) -> tuple[Observe
     add_job(reading, results)
     add_checkpoints(reading, results)
     if answer := reading.exceptions:
-        for place, entry in results.each(results.parse(exceptions.entries, answer), answer):
-            results.add(
-                answer,
-                *(
-                    results.parse(
-                        exceptions.exceptions,
-                        answer,
-                        reading.job_id,
-                        place,
-                        body=entry,
-                        place=place,
-                    )
-                    or ()
-                ),
-            )
+        entries = results.parse(exceptions.entries, answer)
+        for rows in results.parse_entries(exceptions.exceptions, entries, answer, reading.job_id):
+            results.add(answer, *rows)
     add_vertex_samples(reading, results)
     add_vertex_starts(reading, results)
     add_vertex_gauges(reading, results)
@@ -472,20 +453,13 @@ def observe_cluster(reading: ClusterAnswers, cluster: str, source: str) -> tuple
             values.update(results.parse(metrics.values, metrics_answer) or {})
         results.add(answer, results.parse(taskmanagers.taskmanager, answer, answer.at, values))
     if listed := reading.taskmanagers:
-        for place, entry in results.each(results.parse(taskmanagers.entries, listed), listed):
-            if not (
-                isinstance(entry, dict) and str(entry.get("id")) in reading.taskmanager_details
-            ):
-                results.add(
-                    listed,
-                    results.parse(
-                        taskmanagers.taskmanager,
-                        listed,
-                        listed.at,
-                        None,
-                        place,
-                        body=entry,
-                        place=place,
-                    ),
-                )
+        entries = [
+            (place, entry)
+            for place, entry in results.parse(taskmanagers.entries, listed) or ()
+            if not (isinstance(entry, dict) and str(entry.get("id")) in reading.taskmanager_details)
+        ]
+        for row in results.parse_entries(
+            taskmanagers.taskmanager, entries, listed, listed.at, None
+        ):
+            results.add(listed, row)
     return results.observed(cluster, source)

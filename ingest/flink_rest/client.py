@@ -162,7 +162,6 @@ async def unpacked(
                 encoding=f"{encoding[:40]!r}",
             ),
             "http_error",
-            path,
         )
     unpacker, left = zlib.decompressobj(GZIP_OR_ZLIB), limit_bytes
     try:
@@ -181,7 +180,6 @@ async def unpacked(
                 encoding=encoding,
             ),
             "http_error",
-            path,
         ) from error
 
 
@@ -195,7 +193,6 @@ def too_large(path: str, limit_bytes: int) -> BadAnswer:
             mebibytes=f"{mebibytes:.4g}",
         ),
         "too_large",
-        path,
     )
 
 
@@ -293,7 +290,6 @@ class RestClient:
                         held_bytes=self.held_bytes,
                     ),
                     "over_budget",
-                    path,
                 )
             body = await self._retrying(path)
         except (BadAnswer, Unanswered) as error:
@@ -312,7 +308,6 @@ class RestClient:
             raise BadAnswer(
                 message("{path:name} was not read: {error:text}.", path=path, error=str(error)),
                 "too_large",
-                path,
                 200,
             ) from error
         except (ValueError, RecursionError) as error:
@@ -323,7 +318,6 @@ class RestClient:
                     what_it_is=_what_it_is(body),
                 ),
                 "bad_json",
-                path,
                 200,
             ) from error
         self.held_bytes += held_bytes
@@ -406,13 +400,10 @@ class RestClient:
                         host=host,
                     ),
                     "redirected",
-                    path,
                     response.status,
                 )
             url = target
-        raise BadAnswer(
-            message("{path:name} is redirected in a loop.", path=path), "redirected", path
-        )
+        raise BadAnswer(message("{path:name} is redirected in a loop.", path=path), "redirected")
 
     async def _ticket(self, path: str) -> dict[str, str]:
         """A new Kerberos ticket for each request: a server may refuse one that it has seen."""
@@ -426,7 +417,7 @@ class RestClient:
                     )
                 }
         except kerberos.NoTicket as error:
-            raise BadAnswer(str(error), "unauthorized", path) from error
+            raise BadAnswer(str(error), "unauthorized") from error
         except TimeoutError as error:
             why = message(
                 "{path:name} was not asked: no KDC of Kerberos answered within {timeout_s:number} "
@@ -434,7 +425,7 @@ class RestClient:
                 path=path,
                 timeout_s=self._timeout_s,
             )
-            raise Unanswered(why, "timeout", path, connected=False) from error
+            raise Unanswered(why, "timeout", connected=False) from error
 
     def _transport_fault(self, error: Exception, path: str) -> Exception:
         base = self.address.base
@@ -447,7 +438,6 @@ class RestClient:
                     base=base,
                 ),
                 "timeout",
-                path,
             )
         if isinstance(
             error,
@@ -463,7 +453,6 @@ class RestClient:
                     tls_reason=_tls_reason(error),
                 ),
                 "tls",
-                path,
             )
         if isinstance(error, aiohttp.ClientConnectorError) and isinstance(
             error.os_error, RefusedAddress
@@ -475,7 +464,6 @@ class RestClient:
                     strerror=str(error.os_error.strerror),
                 ),
                 "refused_address",
-                path,
             )
         if isinstance(error, aiohttp.ClientConnectorError):
             why = (
@@ -486,7 +474,6 @@ class RestClient:
             return Unanswered(
                 message("{base:name} cannot be reached ({why:text}).", base=base, why=why),
                 "unreachable",
-                path,
                 connected=False,
                 refused=error.os_error.errno == errno.ECONNREFUSED,
             )
@@ -497,7 +484,6 @@ class RestClient:
                     path=path,
                 ),
                 "http_error",
-                path,
             )
         return Unanswered(
             message(
@@ -506,7 +492,6 @@ class RestClient:
                 path=path,
             ),
             "unreachable",
-            path,
         )
 
 

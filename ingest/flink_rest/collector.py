@@ -94,7 +94,6 @@ NO_NEW_JOB_AFTER = 0.8
 """As a share of the cycle's time: half a reading is discarded."""
 
 VERTICES_OF_AN_UNREAD_JOB = 4
-NEW_JOBS_READ_TWICE = 10
 
 Cursor = Mapping[str, Any]
 
@@ -291,13 +290,10 @@ class _Cycle:
             self.source.metrics_interval_s, self.cycle_s, len(live), vertices, self.limits
         )
         now_s = self.session.at().timestamp()
-        fresh = [
-            job
-            for job in jobs
-            if not self._cursor_of(job).static_at and not self._cursor_of(job).ended
-        ]
+        cursors = [self._cursor_of(job) for job in jobs]
+        is_new = any(not cursor.static_at and not cursor.ended for cursor in cursors)
         configuration = None
-        if fresh or is_due(now_s, self.cursor.static_at, self.limits.static_refresh_s):
+        if is_new or is_due(now_s, self.cursor.static_at, self.limits.static_refresh_s):
             configuration = await self.session.get("/jobmanager/config")
             self.cursor.static_at = now_s
         return JobReader(
@@ -307,7 +303,6 @@ class _Cycle:
             self.cursor.flink_version,
             jobmanager_config=configuration,
             measured_elsewhere=self.source.prometheus is not None,
-            retry_empty=0 < len(fresh) <= NEW_JOBS_READ_TWICE,
         )
 
     async def _read_jobs(self, reader: JobReader, jobs: list[ListedJob]) -> None:

@@ -11,14 +11,13 @@ class Unanswered(Retryable):
         self,
         text: str,
         reason: str,
-        path: str,
         status: int | None = None,
         *,
         connected: bool = True,
         refused: bool = False,
     ) -> None:
         super().__init__(text)
-        self.reason, self.path, self.status, self.connected = reason, path, status, connected
+        self.reason, self.status, self.connected = reason, status, connected
         self.refused = refused
 
 
@@ -26,9 +25,9 @@ class BadAnswer(Skipped):
     """An answer that cannot be used: ``reason`` is not_found, unauthorized, tls, refused_address,
     redirected, http_error, too_large, bad_json, ``NO_CHECKPOINTS`` or one of ``NOT_YET``."""
 
-    def __init__(self, text: str, reason: str, path: str, status: int | None = None) -> None:
+    def __init__(self, text: str, reason: str, status: int | None = None) -> None:
         super().__init__(text)
-        self.reason, self.path, self.status = reason, path, status
+        self.reason, self.status = reason, status
 
 
 Fault = Unanswered | BadAnswer
@@ -98,9 +97,7 @@ def fault_of_status(status: int, path: str, body: str = "") -> Fault:
     """The message does not repeat the body: the address may lead to an internal server."""
     answered = message("{path:name} answered HTTP {status:number}", path=path, status=status)
     if status in RETRIED_STATUSES:
-        return Unanswered(
-            message("{answered:message}.", answered=answered), "http_error", path, status
-        )
+        return Unanswered(message("{answered:message}.", answered=answered), "http_error", status)
     if status in (401, 403):
         return BadAnswer(
             message(
@@ -108,13 +105,12 @@ def fault_of_status(status: int, path: str, body: str = "") -> Fault:
                 answered=answered,
             ),
             "unauthorized",
-            path,
             status,
         )
     if status == 404:
         says_none = SAYS_NO_CHECKPOINTS in body
         why = NO_CHECKPOINTS if says_none else "not_found"
-        return BadAnswer(message("{answered:message}.", answered=answered), why, path, status)
+        return BadAnswer(message("{answered:message}.", answered=answered), why, status)
     reason = not_yet(status, body)
     if reason == NOT_MEASURED:
         return BadAnswer(
@@ -123,7 +119,6 @@ def fault_of_status(status: int, path: str, body: str = "") -> Fault:
                 answered=answered,
             ),
             reason,
-            path,
             status,
         )
     if reason == INITIALIZING:
@@ -133,12 +128,10 @@ def fault_of_status(status: int, path: str, body: str = "") -> Fault:
                 answered=answered,
             ),
             reason,
-            path,
             status,
         )
     return BadAnswer(
         message("{answered:message}; the log of the JobManager says why.", answered=answered),
         "http_error",
-        path,
         status,
     )

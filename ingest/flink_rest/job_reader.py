@@ -91,10 +91,6 @@ class JobReader:
     flink_version: str | None
     jobmanager_config: Answer | None = None
     measured_elsewhere: bool = False
-    retry_empty: bool = False
-    """Request again after a pause what Flink answers empty the first time; for a handful of new
-    jobs only.
-    """
 
     async def read(self, job: ListedJob, cursor: JobCursor) -> JobAnswers:
         reading = JobAnswers(
@@ -204,7 +200,6 @@ class JobReader:
             reading,
             cursor,
             placed=reading.job is not None,
-            retry_empty=self.retry_empty and not cursor.metrics_at,
         )
         if not self.session.down:
             cursor.metrics_at = now_s

@@ -62,11 +62,9 @@ JOB_METRICS: Names = {
 TASKMANAGER_METRICS: Names = {
     "managed_memory_used_bytes": ("Status.Flink.Memory.Managed.Used",),
     "heap_used_bytes": ("Status.JVM.Memory.Heap.Used",),
-    "heap_committed_bytes": ("Status.JVM.Memory.Heap.Committed",),
     "heap_max_bytes": ("Status.JVM.Memory.Heap.Max",),
     "non_heap_used_bytes": ("Status.JVM.Memory.NonHeap.Used",),
     "direct_used_bytes": ("Status.JVM.Memory.Direct.MemoryUsed",),
-    "mapped_used_bytes": ("Status.JVM.Memory.Mapped.MemoryUsed",),
     "network_memory_total_bytes": ("Status.Shuffle.Netty.TotalMemory",),
     "network_memory_used_bytes": ("Status.Shuffle.Netty.UsedMemory",),
     "metaspace_used_bytes": ("Status.JVM.Memory.Metaspace.Used",),

@@ -9,12 +9,9 @@ from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.collector import taskmanager_path
 from ingest.flink_rest.faults import BadAnswer, Unanswered
 from ingest.flink_rest.payloads.thread_dump import Thread, thread_dump
-from ingest.flink_rest.versions import release
-from ingest.messages import message
 
 DUMPS_PER_CYCLE = 4
 """Each stops all threads of a TaskManager for an instant (``dumpAllThreads`` needs a safepoint)."""
-SINCE = (1, 11)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,32 +25,22 @@ class ThreadDumpAnswer:
 
 
 async def request(
-    client: RestClient, wanted: Sequence[str], version: str | None, at: Callable[[], datetime]
+    client: RestClient, wanted: Sequence[str], at: Callable[[], datetime]
 ) -> tuple[ThreadDumpAnswer, ...]:
     """Of the first TaskManagers, one after the other."""
     return tuple(
         [
-            await _request_one(client, taskmanager_id, version, at)
+            await _request_one(client, taskmanager_id, at)
             for taskmanager_id in wanted[:DUMPS_PER_CYCLE]
         ]
     )
 
 
 async def _request_one(
-    client: RestClient, wanted: str, version: str | None, at: Callable[[], datetime]
+    client: RestClient, wanted: str, at: Callable[[], datetime]
 ) -> ThreadDumpAnswer:
-    known = release(version)
-    if known is not None and known < SINCE:
-        return ThreadDumpAnswer(
-            wanted,
-            at(),
-            error=message(
-                "Flink has thread dumps since 1.11; this is {version:name}.", version=str(version)
-            ),
-        )
     try:
-        return ThreadDumpAnswer(
-            wanted, at(), thread_dump(await client.get(f"{taskmanager_path(wanted)}/thread-dump"))
-        )
+        threads = thread_dump(await client.get(f"{taskmanager_path(wanted)}/thread-dump"))
     except (BadAnswer, Unanswered, Skipped) as error:
         return ThreadDumpAnswer(wanted, at(), error=str(error))
+    return ThreadDumpAnswer(wanted, at(), threads)

@@ -107,10 +107,6 @@ def _asked(path: str, names: list[str], prefix_bytes: int) -> list[str]:
     return [*paths, current] if names else []
 
 
-RETRY_PAUSE_S = 3.5
-SAMPLING_PAUSE_S = 6.5
-"""Up to 1.12 Flink samples stack traces for five seconds before it reports back-pressure."""
-
 LARGE_VERTEX = 500
 """With more subtasks, placement (600 bytes each) is read only when the job changed."""
 
@@ -140,35 +136,19 @@ class VertexReader:
         cursor: JobCursor,
         *,
         placed: bool,
-        retry_empty: bool,
     ) -> None:
-        """``placed``: also where the subtasks run.
-
-        ``retry_empty``: repeat requests with empty answers after a pause.
-        """
+        """``placed``: also where the subtasks run."""
         paths = {vertex_id: f"/jobs/{job_id}/vertices/{vertex_id}" for vertex_id in cursor.vertices}
         if placed:
             await self._read_placement(paths, reading, cursor)
-        if reading.measured_elsewhere:
-            await read_gauges(
-                self._session, self._budget, reading, cursor, self._prefix_bytes, self._lean
-            )
-            return
-        await self._read_backpressure(paths, reading, cursor)
-        await self._read_metrics(paths, reading, cursor)
+        if not reading.measured_elsewhere:
+            await self._read_backpressure(paths, reading, cursor)
+            await self._read_metrics(paths, reading, cursor)
         await read_gauges(
             self._session, self._budget, reading, cursor, self._prefix_bytes, self._lean
         )
-        if retry_empty and (again := _empty(reading)):
-            await asyncio.sleep(
-                RETRY_PAUSE_S if has_time_metrics(self._version) else SAMPLING_PAUSE_S
-            )
-            some = {vertex_id: path for vertex_id, path in paths.items() if vertex_id in again}
-            for vertex_id in some:
-                reading.metrics.pop(vertex_id, None)
-                reading.backpressure.pop(vertex_id, None)
-            await self._read_backpressure(some, reading, cursor)
-            await self._read_metrics(some, reading, cursor)
+        if reading.measured_elsewhere:
+            return
         unknown = [
             f"{path}/backpressure"
             for vertex_id, path in paths.items()
@@ -274,17 +254,6 @@ class VertexReader:
     def _prefix_bytes(self) -> int:
         address = self._session.client.address
         return len(address.base) - len(address.origin)
-
-
-def _empty(reading: JobAnswers) -> set[str]:
-    vertex_ids = {
-        vertex_id
-        for vertex_id, answers in reading.metrics.items()
-        if all(answer.body == [] for answer in answers)
-    }
-    return vertex_ids | {
-        vertex_id for vertex_id, answer in reading.backpressure.items() if not _subtasks(answer)
-    }
 
 
 def _hottest(backpressure: Answer | None) -> list[int]:

@@ -403,7 +403,6 @@ async def ask(client: RestClient, store: Store, begin_ns: int, end_ns: int, limi
                 reported=reported,
             ),
             error.reason,
-            "",
             error.status,
         ) from error
     except Unanswered as error:
@@ -413,7 +412,7 @@ async def ask(client: RestClient, store: Store, begin_ns: int, end_ns: int, limi
             base=client.address.base,
             without_query=_without_query(str(error)),
         )
-        raise Unanswered(reported, error.reason, "", error.status) from error
+        raise Unanswered(reported, error.reason, error.status) from error
 
 
 def _without_query(text: str) -> str:

@@ -89,8 +89,6 @@ _READERS: dict[str, Callable[[Fields], Any]] = {
     "subtask_async_ms": _nested("checkpoint", "async", Fields.duration_ms),
     "subtask_state_bytes": lambda subtask: subtask.whole("state_size"),
     "subtask_checkpointed_bytes": lambda subtask: subtask.whole("checkpointed_size"),
-    "subtask_processed_bytes": _nested("alignment", "processed"),
-    "subtask_persisted_bytes": _nested("alignment", "persisted"),
     "subtask_unaligned": lambda subtask: subtask.flag("unaligned_checkpoint"),
     "subtask_aborted": lambda subtask: subtask.flag("aborted"),
 }

@@ -48,7 +48,6 @@ def entries(body: Any) -> list[tuple[str, Any]]:
 
 def summed(fields: Fields) -> dict[str, Any]:
     return {
-        "latest_ack_time": fields.instant("latest_ack_timestamp"),
         "end_to_end_ms": fields.duration_ms("end_to_end_duration"),
         "state_bytes": fields.whole("state_size"),
         "checkpointed_bytes": fields.whole("checkpointed_size"),

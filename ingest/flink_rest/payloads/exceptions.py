@@ -35,7 +35,7 @@ def exceptions(entry: Any, job_id: str, place: str = "") -> tuple[JobException, 
     fields = Fields(entry, place)
     root = _exception(fields, job_id)
     concurrent = [_exception(found, job_id) for found in fields.objects("concurrentExceptions")]
-    return (root, *(replace(exception, is_root=False, root_ts=root.ts) for exception in concurrent))
+    return (root, *(replace(exception, is_root=False) for exception in concurrent))
 
 
 def _exception(fields: Fields, job_id: str) -> JobException:

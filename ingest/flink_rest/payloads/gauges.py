@@ -21,8 +21,6 @@ GAUGES: dict[str, tuple[str, str]] = {
     "background_errors": ("rocksdb_background-errors", "sum"),
     "flushes_pending": ("rocksdb_mem-table-flush-pending", "sum"),
     "compactions_pending": ("rocksdb_compaction-pending", "sum"),
-    "flushes_running": ("rocksdb_num-running-flushes", "max"),
-    "compactions_running": ("rocksdb_num-running-compactions", "max"),
     "compaction_pending_bytes": ("rocksdb_estimate-pending-compaction-bytes", "sum"),
     "level0_files": ("rocksdb_num-files-at-level0", "max"),
     "block_cache_bytes": ("rocksdb_block-cache-usage", "max"),

@@ -20,7 +20,6 @@ class JobState:
     state: str | None = None
     start_time: datetime | None = None
     end_time: datetime | None = None
-    job_type: str | None = None
 
 
 def state_in(entry: Any) -> str:
@@ -40,7 +39,6 @@ def job_state(body: Any, place: str = "") -> JobState:
         state=fields.upper("state"),
         start_time=fields.instant("start-time"),
         end_time=fields.instant("end-time"),
-        job_type=fields.text("job-type", "jobType"),
     )
 
 

@@ -18,7 +18,6 @@ def vertices(job: Any) -> tuple[Vertex, ...]:
             parallelism=vertex.whole("parallelism"),
             max_parallelism=vertex.whole("maxParallelism"),
             status=vertex.text("status"),
-            running_tasks=_running_tasks(vertex),
         )
         for vertex in Fields(job).objects("vertices")
     )
@@ -53,22 +52,12 @@ def edges(plan: Any) -> tuple[Edge, ...]:
     )
 
 
-def job_type(plan: Any) -> str | None:
-    """STREAMING or BATCH, 1.13 and later."""
-    return _plan(plan).text("type")
-
-
 def is_in(payload: Any) -> bool:
     return isinstance(payload, dict) and bool(payload.get("plan"))
 
 
 def _plan(payload: Any) -> Fields:
     return Fields(payload).the_object("plan")
-
-
-def _running_tasks(vertex: Fields) -> int | None:
-    tasks = vertex.object("tasks")
-    return tasks.whole("RUNNING") if tasks else None
 
 
 def _plain(description: str | None) -> str:

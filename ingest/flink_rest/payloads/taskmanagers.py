@@ -17,11 +17,9 @@ _GC_METRIC = re.compile(r"Status\.JVM\.GarbageCollector\.(.+)\.(Count|Time)")
 # Field of the "metrics" object → our column; the metric endpoint fills what an answer lacks.
 _DETAIL_METRICS = {
     "heap_used_bytes": "heapUsed",
-    "heap_committed_bytes": "heapCommitted",
     "heap_max_bytes": "heapMax",
     "non_heap_used_bytes": "nonHeapUsed",
     "direct_used_bytes": "directUsed",
-    "mapped_used_bytes": "mappedUsed",
     "network_memory_total_bytes": "nettyShuffleMemoryTotal",
     "network_memory_used_bytes": "nettyShuffleMemoryUsed",
 }

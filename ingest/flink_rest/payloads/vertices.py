@@ -24,7 +24,7 @@ class Placement:
     attempt: int | None = None
     host: str | None = None
     taskmanager_id: str | None = None
-    state: str | None = None
+    task_state: str | None = None
 
 
 def parallelism(body: Any) -> int | None:
@@ -38,7 +38,7 @@ def placements(body: Any) -> dict[int, Placement]:
             attempt=subtask.whole("attempt"),
             host=_host(subtask),
             taskmanager_id=taskmanager_id(subtask, "taskmanager-id"),
-            state=subtask.upper("status"),
+            task_state=subtask.upper("status"),
         )
     return placements_by_subtask
 
