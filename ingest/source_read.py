@@ -28,3 +28,8 @@ class ProbeNotes:
     flink_version: str | None = None
     jobs: int | None = None
     taskmanagers: int | None = None
+
+    @property
+    def reachable(self) -> bool:
+        """Whether at least one source could be read."""
+        return bool(self.sees)

@@ -105,53 +105,17 @@ LONGEST_PATTERN = 500
 MOST_PARTS = 20
 
 _CONVERTER = re.compile(r"%(?:-?[0-9]+)?(?:\.-?[0-9]+)?([A-Za-z]+|%)((?:\{[^{}]*\})*)")
-_KINDS = {
-    "d": "date",
-    "date": "date",
-    "p": "level",
-    "level": "level",
-    "le": "level",
-    "c": "logger",
-    "logger": "logger",
-    "lo": "logger",
-    "C": "word",
-    "class": "word",
-    "m": "message",
-    "msg": "message",
-    "message": "message",
-    "n": "end",
-    "t": "text",
-    "tn": "text",
-    "thread": "text",
-    "threadName": "text",
-    "x": "text",
-    "NDC": "text",
-    "X": "text",
-    "mdc": "text",
-    "MDC": "text",
-    "L": "word",
-    "line": "word",
-    "M": "word",
-    "method": "word",
-    "F": "word",
-    "file": "word",
-    "l": "text",
-    "location": "text",
-    "r": "word",
-    "relative": "word",
-    "pid": "word",
-    "processId": "word",
-    "T": "word",
-    "tid": "word",
-    "threadId": "word",
-    "tp": "word",
-    "threadPriority": "word",
-    "sn": "word",
-    "sequenceNumber": "word",
-    "ex": "end",
-    "throwable": "end",
-    "xEx": "end",
+_CONVERSIONS = {
+    "date": "d date",
+    "level": "p level le",
+    "logger": "c logger lo",
+    "word": "C class L line M method F file r relative pid processId T tid threadId tp "
+    "threadPriority sn sequenceNumber",
+    "message": "m msg message",
+    "end": "n ex throwable xEx",
+    "text": "t tn thread threadName x NDC X mdc MDC l location",
 }
+_KINDS = {name: kind for kind, names in _CONVERSIONS.items() for name in names.split()}
 _UNBOUNDED = ("logger", "word", "text")
 _SPACES = " {1,200}+"
 _PADDING = " {0,200}+"

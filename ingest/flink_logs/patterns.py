@@ -1,12 +1,16 @@
 """The pattern table: every log line that becomes a typed event.
 
 An entry is tried on the first line of a message when that line begins with ``starts`` or holds
-``contains``; the first entry whose ``regex`` matches decides. Rules for an expression: it means the
-same in every engine and alphabet (``[0-9]`` and ``[^ ]`` instead of ``\\d`` and ``\\S``, ``[^\\n]``
-instead of ``.``, no ``$``); it is linear (names of jobs and tasks may hold anything: at most one
-unbounded group before each literal). ``{piece:field}`` is a group that feeds a field; a field named
-twice takes whichever group took part. ``subtask_number`` is the 1-based ``i`` of ``(i/p)``; it
-becomes the 0-based ``subtask``.
+``contains``; the first entry whose ``regex`` matches decides. Rules for an
+expression:
+
+* the same meaning in every engine and alphabet: ``[0-9]`` and ``[^ ]`` instead of ``\\d`` and
+  ``\\S``, ``[^\\n]`` instead of ``.``, no ``$``;
+* linear: names of jobs and tasks may hold anything, so at most one unbounded group before each
+  literal;
+* ``{piece:field}`` is a group that feeds a field of the event; a field named twice takes whichever
+  group took part;
+* ``subtask_number`` is the 1-based ``i`` of ``(i/p)``; it becomes the 0-based ``subtask``.
 
 To add a pattern: copy the nearest entry, and add a line that it reads to
 ``tests/ingest/flink_logs/example_lines.py``.

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ingest.connection_test import Probe, probe
+from ingest.connection_test import probe
 from ingest.flink_logs.probe import zone_is_doubtful
+from ingest.source_read import ProbeNotes
 from ingest.sources import Auth, ClusterSource, LogSource
 from tests.ingest.flink_rest.serving import Answer, Reply, Server, recorded, told
 from tests.played import answers
@@ -34,7 +35,7 @@ def serving(answer: Answer) -> Iterator[str]:
         loop.close()
 
 
-def said(found: Probe) -> str:
+def said(found: ProbeNotes) -> str:
     return " | ".join((*found.sees, *found.misses))
 
 
