@@ -16,7 +16,7 @@ from ingest.discovery.target_groups import MAX_TARGETS, Target, targets_of
 from ingest.discovery.yarn import APPLICATIONS, applications
 from ingest.errors import IngestError, Skipped
 from ingest.flink_rest.client import RestClient
-from ingest.flink_rest.faults import BadAnswer, Unanswered
+from ingest.flink_rest.faults import BadAnswer
 from ingest.messages import message
 from ingest.regular_files import open_regular
 
@@ -40,22 +40,11 @@ async def _guard(source: DiscoverySource) -> Listing:
     within_s = KUBERNETES_WITHIN_S if source.kubernetes else READ_WITHIN_S
     try:
         async with asyncio.timeout(within_s):
-            if source.kubernetes:
-                targets, notes = await read_kubernetes(source.name, source.kubernetes)
-                listing = listing_of(source, targets)
-                return replace(listing, refused=(*listing.refused, *notes))
             if source.files:
                 return await asyncio.to_thread(read_files, source)
-            if source.zookeeper:
-                targets, unled = await asyncio.to_thread(_leaders, source)
-                listing = listing_of(source, targets)
-                return replace(listing, refused=(*listing.refused, *unled))
-            if source.yarn:
-                return listing_of(
-                    source,
-                    applications(await _answer(source, source.yarn.rstrip("/") + APPLICATIONS)),
-                )
-            return listing_of(source, targets_of(await _answer(source, source.url)))
+            targets, notes = await _targets(source)
+            listing = listing_of(source, targets)
+            return replace(listing, refused=(*listing.refused, *notes))
     except TimeoutError:
         return Listing(
             error=message(
@@ -64,10 +53,11 @@ async def _guard(source: DiscoverySource) -> Listing:
                 within_s=within_s,
             )
         )
-    except (BadAnswer, Unanswered) as error:
+    except IngestError as error:
+        is_too_large = isinstance(error, BadAnswer) and error.reason == "too_large"
         why = (
             message("it answers more than {max_bytes:number} MiB", max_bytes=MAX_BYTES >> 20)
-            if error.reason == "too_large"
+            if is_too_large
             else str(error).rstrip(".")
         )
         return Listing(
@@ -78,24 +68,23 @@ async def _guard(source: DiscoverySource) -> Listing:
                 check=_CHECK,
             )
         )
-    except IngestError as error:
-        return Listing(
-            error=message(
-                "{place:name} could not be read: {error:text}. {check:message}",
-                place=source.place,
-                error=str(error),
-                check=_CHECK,
-            )
-        )
+
+
+async def _targets(source: DiscoverySource) -> tuple[list[Target], list[RefusedTarget]]:
+    if source.kubernetes:
+        return await read_kubernetes(source.name, source.kubernetes)
+    if source.zookeeper:
+        return await asyncio.to_thread(_leaders, source)
+    if source.yarn:
+        return applications(await _answer(source, source.yarn.rstrip("/") + APPLICATIONS)), []
+    return targets_of(await _answer(source, source.url)), []
 
 
 def _leaders(source: DiscoverySource) -> tuple[list[Target], list[RefusedTarget]]:
     try:
         from ingest.discovery.zookeeper import leaders
     except ModuleNotFoundError as error:
-        raise Skipped(
-            message("Weir lacks the library kazoo here: pip install 'weir[zookeeper]'")
-        ) from error
+        raise Skipped("Weir lacks the library kazoo here: pip install 'weir[zookeeper]'") from error
     return leaders(source.zookeeper, source.root)
 
 

@@ -13,7 +13,7 @@ from ingest.flink_logs.cursors import HEAD_BYTES, FileCursor, TailCursor, finger
 from ingest.flink_logs.files import no_header
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
-from ingest.flink_logs.names import age_order, day_of, process_of
+from ingest.flink_logs.names import age_order, process_of
 from ingest.records import LogRecord, Observed, Skip
 from ingest.source_read import SourceRead
 from ingest.sources import LogSource
@@ -148,9 +148,7 @@ class _Reader:
                         layout,
                         zone,
                         file=file.name,
-                        process=process_of(file.name),
                         begin=known,
-                        day=day_of(file.name),
                     )
                 new = (
                     piece[max(0, len(piece) - (position - known.offset)) :]

@@ -13,7 +13,7 @@ from fsspec.compression import compr
 from ingest.flink_logs.documents import pieces
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
-from ingest.flink_logs.names import age_order, day_of, is_packed, process_of
+from ingest.flink_logs.names import age_order, is_packed
 from ingest.flink_logs.record_splitter import Keep
 from ingest.local_directories import NotAllowed, check_file, local_path, refusal_of_file
 from ingest.messages import message
@@ -151,9 +151,7 @@ def read_file(
         compiled,
         zone_of(time_zone, compiled),
         file=path,
-        process=process_of(path),
         keep=keep,
-        day=day_of(path),
     )
     records: list[LogRecord] = []
     trouble: list[Skip] = []
@@ -183,9 +181,7 @@ def records_of(
         compiled,
         zone_of(time_zone, compiled),
         file=file,
-        process=process_of(file),
         keep=keep,
-        day=day_of(file),
     )
     return [*reader.feed(data), *reader.close()]
 

@@ -15,7 +15,6 @@ from codecs import BOM_UTF8
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from itertools import accumulate
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -25,6 +24,7 @@ from ingest.flink_logs.envelopes import Stripped, cloudwatch, cri, docker, prefi
 from ingest.flink_logs.json_records import JsonRecord, is_routine
 from ingest.flink_logs.json_records import read as read_json
 from ingest.flink_logs.layouts import Layout, LineLayouts, uncoloured
+from ingest.flink_logs.names import day_of, process_of
 from ingest.flink_logs.record_splitter import (
     MAX_RECORD_BYTES,
     Keep,
@@ -166,7 +166,7 @@ _PLAIN: StreamKey = ("", "", "")
 class LogReader:
     """Feed it the bytes of a file in order; it returns the complete records.
 
-    ``layout`` is tried first. ``day`` is for times without a date. ``begin``: how far the file has
+    ``layout`` is tried first. ``begin``: how far the file has
     been read, as from :meth:`resumption`.
     """
 
@@ -176,20 +176,13 @@ class LogReader:
         zone: ZoneInfo,
         *,
         file: str,
-        process: str,
         keep: Keep = "events",
         begin: FileCursor | None = None,
-        day: date | None = None,
     ) -> None:
         begin = begin or FileCursor(file)
         self.skips: list[Skip] = []
-        self._layout, self._zone, self._file, self._process, self._keep = (
-            layout,
-            zone,
-            file,
-            process,
-            keep,
-        )
+        self._layout, self._zone, self._file, self._keep = layout, zone, file, keep
+        self._process = process_of(file)
         self._counts = RecordCounts(begin.seen)
         self._floors = {
             (envelope, process_, stream): offset
@@ -202,7 +195,7 @@ class LogReader:
         self._ended_headers = 0
         self._skipped: Counter[str] = Counter()
         self._streams: OrderedDict[StreamKey, LogStream] = OrderedDict()
-        self._lines = LineLayouts(layout, zone, day)
+        self._lines = LineLayouts(layout, zone, day_of(file))
         self._stripper = EnvelopeStripper(self._lines, zone)
         self._stripper.known = dict.fromkeys(begin.prefixes, BEFORE)
         self._out: list[tuple[str, RawRecord]] = []

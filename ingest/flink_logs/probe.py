@@ -8,7 +8,7 @@ from ingest.flink_logs.documents import READ_BYTES
 from ingest.flink_logs.files import UNREADABLE, LogFile, find
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
-from ingest.flink_logs.names import is_packed, process_of
+from ingest.flink_logs.names import is_packed
 from ingest.messages import message, plural
 from ingest.source_read import ProbeNotes
 from ingest.sources import LogSource
@@ -54,9 +54,7 @@ def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
     newest = None
     unknown: list[str] = []
     for file in files[-MAX_FILES_PROBED:]:
-        last, headers = _last_record(
-            file, LogReader(layout, zone, file=file.path, process=process_of(file.path), keep="all")
-        )
+        last, headers = _last_record(file, LogReader(layout, zone, file=file.path, keep="all"))
         if not headers and file.size:
             unknown.append(file.path)
         newest = max(filter(None, (newest, last)), default=None)

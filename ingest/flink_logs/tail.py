@@ -12,7 +12,7 @@ from ingest.flink_logs.documents import READ_BYTES
 from ingest.flink_logs.files import UNREADABLE, LogFile, find, no_header, unreadable
 from ingest.flink_logs.layouts import Layout, layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
-from ingest.flink_logs.names import age_order, day_of, is_packed, is_rotated, process_of
+from ingest.flink_logs.names import age_order, is_packed, is_rotated, process_of
 from ingest.garbage_collection import without_garbage_collection
 from ingest.records import LogRecord, Observed, Skip
 from ingest.source_read import SourceRead
@@ -140,9 +140,7 @@ class _Cycle:
             self.layout,
             self.zone,
             file=file.path,
-            process=process_of(file.path),
             begin=known,
-            day=day_of(file.path),
         )
         position, ended = known.offset, False
         _move_to(stream, position)

@@ -209,9 +209,9 @@ OnAnswer = Callable[[str, int, Any], None]
 
 
 class RestClient:
-    """``request_timeout_s`` bounds one request from connecting to its last byte. ``held_bytes``:
-    decoded so far; beyond ``MAX_HELD_BYTES`` nothing more is asked. ``lenient``: answers may hold
-    bytes that are no UTF-8.
+    """``request_timeout_s`` bounds one request from connecting to its last byte. ``server_name``:
+    in its certificate, if it is not the host. ``held_bytes``: decoded so far; beyond
+    ``MAX_HELD_BYTES`` nothing more is asked. ``lenient``: answers may hold bytes that are no UTF-8.
     """
 
     def __init__(
@@ -219,7 +219,8 @@ class RestClient:
         url: str,
         *,
         auth: Auth | None = None,
-        tls: Tls | None = None,
+        tls: Tls | ssl.SSLContext | None = None,
+        server_name: str = "",
         request_timeout_s: float = 10,
         max_response_bytes: int = 64 * 1024 * 1024,
         gate: Gate | None = None,
@@ -231,6 +232,7 @@ class RestClient:
         self.requests = 0
         self.held_bytes = 0
         self._tls = tls or Tls()
+        self._server_name = server_name or None
         self._timeout_s = request_timeout_s
         self._max_bytes = max_response_bytes
         self._gate = gate or Gate()
@@ -257,7 +259,7 @@ class RestClient:
             connector=aiohttp.TCPConnector(
                 limit=0,
                 socket_factory=checked_socket,
-                ssl=tls_context(self._tls) if secure else True,
+                ssl=self._tls_context() if secure else True,
             ),
             timeout=aiohttp.ClientTimeout(
                 total=self._timeout_s, connect=min(CONNECT_TIMEOUT_S, self._timeout_s)
@@ -268,6 +270,9 @@ class RestClient:
             trust_env=False,
         )
         return self
+
+    def _tls_context(self) -> ssl.SSLContext:
+        return self._tls if isinstance(self._tls, ssl.SSLContext) else tls_context(self._tls)
 
     async def __aexit__(
         self,
@@ -383,7 +388,10 @@ class RestClient:
         for _ in range(SAME_ADDRESS_REDIRECTS + 1):
             self.requests += 1
             response = await self._session.get(
-                URL(url, encoded=True), headers=await self._ticket(path), allow_redirects=False
+                URL(url, encoded=True),
+                headers=await self._ticket(path),
+                allow_redirects=False,
+                server_hostname=self._server_name,
             )
             if response.status not in (301, 302, 303, 307, 308):
                 return response

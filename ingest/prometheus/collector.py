@@ -2,11 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Protocol
 from urllib.parse import urlencode
 
+from ingest.cluster_run import ClusterRun
 from ingest.errors import IngestError
 from ingest.flink_rest.client import Gate, OnAnswer, RestClient
 from ingest.prometheus import rows
@@ -197,3 +198,13 @@ class _Reading:
     async def _asked(self, query: str) -> list[Series]:
         span = self._span
         return await asked_series(self._client, query, (span.start_s, span.end_s, span.step_s))
+
+
+async def read_prometheus(run: ClusterRun) -> SourceRead | None:
+    if (prometheus := run.cluster.prometheus) is None:
+        return None
+    async with run.asking(
+        prometheus_client(run.cluster, prometheus, run.shard.gates.of(prometheus.url))
+    ) as client:
+        metrics = await read_metrics(client, run.cluster, run.part(SOURCE), run.shard.at)
+    return replace(metrics, reachable=metrics.reachable is not False)

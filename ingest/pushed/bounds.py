@@ -1,6 +1,9 @@
 """Limits of one body in any format: its parts are counted before any is decoded."""
 
+from typing import Any
+
 from ingest.errors import Refused
+from ingest.json_bounds import TooManyValues, decoded, pushed_hooks
 
 MAX_RECORDS = 30_000
 """Of logs, with their streams, resources and scopes; or samples."""
@@ -38,3 +41,13 @@ def records(most: int = MAX_RECORDS) -> Count:
 
 def parts() -> Count:
     return Count(MAX_PARTS, "parts (messages, attributes, values)")
+
+
+def json_document(body: bytes, expected: str = "JSON") -> Any:
+    """Raises :class:`TooLarge` and :class:`Refused`."""
+    try:
+        return decoded(body, MAX_VALUES, lenient=True, cut_deep=True, hooks=pushed_hooks)[0]
+    except TooManyValues as error:
+        raise TooLarge(f"The body is too large: {error}; send smaller batches.") from error
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"The body is no {expected}.") from error

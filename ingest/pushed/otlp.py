@@ -15,9 +15,9 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from ingest.errors import Refused
-from ingest.json_bounds import MAX_NUMBER_CHARACTERS, TooManyValues, decoded, pushed_hooks
+from ingest.json_bounds import MAX_NUMBER_CHARACTERS
 from ingest.pushed import bounds
-from ingest.pushed.bounds import Count, TooLarge
+from ingest.pushed.bounds import Count
 from ingest.pushed.entries import Entry, Processes, entry_of, origin_of, shown
 from ingest.pushed.otlp_values import attributes, attributes_of_json, listed, value, value_of_json
 from ingest.pushed.protobuf_fields import fields, message_of, tag_of
@@ -48,14 +48,7 @@ def from_protobuf(body: bytes) -> Iterator[Entry | Skip]:
 
 def from_json(body: bytes) -> Iterator[Entry | Skip]:
     """Raises :class:`Refused`."""
-    try:
-        document, _ = decoded(
-            body, bounds.MAX_VALUES, lenient=True, cut_deep=True, hooks=pushed_hooks
-        )
-    except TooManyValues as error:
-        raise TooLarge(f"The body is too large: {error}; send smaller batches.") from error
-    except (ValueError, RecursionError) as error:
-        raise Refused("The body is no JSON.") from error
+    document = bounds.json_document(body)
     yield from _json_entries(document, bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts())
 
 

@@ -19,12 +19,12 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 from opentelemetry.proto.metrics.v1.metrics_pb2 import NumberDataPoint
 
 from ingest.errors import Refused
-from ingest.json_bounds import MAX_NUMBER_CHARACTERS, TooManyValues, decoded, pushed_hooks
+from ingest.json_bounds import MAX_NUMBER_CHARACTERS
 from ingest.prometheus.gauges import parse_gauge_name
 from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, spelled
 from ingest.prometheus.rows import LAST_INSTANT_S
 from ingest.pushed import bounds
-from ingest.pushed.bounds import Count, TooLarge
+from ingest.pushed.bounds import Count
 from ingest.pushed.metric_sample import Sample
 from ingest.pushed.otlp_values import listed
 from ingest.pushed.protobuf_fields import contents, fields, message_of, tag_of
@@ -92,14 +92,7 @@ def from_protobuf(body: bytes) -> Pushed:
 
 def from_json(body: bytes) -> Pushed:
     """Raises :class:`Refused`."""
-    try:
-        document, _ = decoded(
-            body, bounds.MAX_VALUES, lenient=True, cut_deep=True, hooks=pushed_hooks
-        )
-    except TooManyValues as error:
-        raise TooLarge(f"The body is too large: {error}; send smaller batches.") from error
-    except (ValueError, RecursionError) as error:
-        raise Refused("The body is no JSON.") from error
+    document = bounds.json_document(body)
     if not isinstance(document, dict) or not isinstance(document.get("resourceMetrics", []), list):
         raise Refused('The body is no JSON object with "resourceMetrics".')
     pushed, samples, parts = Pushed(), bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts()

@@ -40,10 +40,33 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Spool:
-    """The lines of one cluster; for several processes at once."""
+class SharedFolder:
+    """For several processes at once."""
 
     folder: Path
+
+    def discard(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def check_disk(self) -> None:
+        """Raises :class:`Behind`."""
+        disk = shutil.disk_usage(self.folder)
+        if disk.free < disk.total * LEAST_FREE_SHARE:
+            raise Behind(
+                f"Only {disk.free:,} bytes are free on Weir's disk; nothing is taken until there "
+                "is more."
+            )
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "lock").open("wb") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+
+
+class Spool(SharedFolder):
+    """The lines of one cluster."""
 
     @property
     def glob(self) -> str:
@@ -57,7 +80,7 @@ class Spool:
         for entry in entries:
             by_process.setdefault(entry.process, []).append(entry)
         lines = repeated = 0
-        with self._lock():
+        with self.lock():
             room = MAX_PROCESSES - sum(1 for _ in self.folder.glob(f"*{SUFFIX}"))
             for process, of_process in by_process.items():
                 path = self.folder / f"{process}{SUFFIX}"
@@ -77,7 +100,7 @@ class Spool:
         Raises :class:`Behind` if too much is left.
         """
         cursor = TailCursor.from_json(dict(read) if read else None)
-        with self._lock():
+        with self.lock():
             unread = sum(
                 self._unread(path, cursor, now_s) for path in self.folder.glob(f"*{SUFFIX}*")
             )
@@ -86,15 +109,7 @@ class Spool:
                 f"{unread:,} bytes that were pushed are not read yet; the collector has to catch "
                 "up first."
             )
-        disk = shutil.disk_usage(self.folder)
-        if disk.free < disk.total * LEAST_FREE_SHARE:
-            raise Behind(
-                f"Only {disk.free:,} bytes are free on Weir's disk; nothing is taken until there "
-                "is more."
-            )
-
-    def discard(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.check_disk()
 
     def _unread(self, path: Path, cursor: TailCursor, now_s: float) -> int:
         stat, known = path.stat(), cursor.files.get(str(path))
@@ -146,13 +161,6 @@ class Spool:
 
     def _keys(self, path: Path) -> Path:
         return self.folder / "keys" / path.name
-
-    @contextmanager
-    def _lock(self) -> Iterator[None]:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / "lock").open("wb") as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
 
 
 def _keys(entries: Sequence[Entry]) -> list[bytes]:

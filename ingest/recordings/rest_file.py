@@ -125,43 +125,29 @@ class _Unknown:
 
 
 def _record(line: Line, file: str, previous_at: datetime, unknown: _Unknown) -> Recorded:
-    subject = f"{file}:{line.number}"
+    def skipped(reason: str, detail: str) -> Recorded:
+        skip = Skip(f"{file}:{line.number}", reason, detail)
+        return Recorded(previous_at, line.size_bytes, skip=skip)
+
     if line.content is None:
-        return Recorded(
-            previous_at,
-            line.size_bytes,
-            skip=Skip(subject, "too_large", f"a line of {line.size_bytes} bytes is not read"),
-        )
+        return skipped("too_large", f"a line of {line.size_bytes} bytes is not read")
     try:
         entry, held_bytes = decoded(line.content)
     except TooManyValues as error:
-        return Recorded(
-            previous_at,
-            line.size_bytes,
-            skip=Skip(subject, "too_large", f"the line is not read: {error}"),
-        )
+        return skipped("too_large", f"the line is not read: {error}")
     except (ValueError, RecursionError):
-        return Recorded(
-            previous_at,
-            line.size_bytes,
-            skip=Skip(subject, "bad_json", "the line is no JSON document"),
-        )
+        return skipped("bad_json", "the line is no JSON document")
     try:
         fields = Fields(entry)
         at = _time(fields.raw("ts"))
         path = fields.the_text("path")
         status = fields.the_whole("status")
     except Skipped as error:
-        return Recorded(
-            previous_at,
-            line.size_bytes,
-            skip=Skip(subject, "bad_json", f"no recorded answer: {error}"),
-        )
+        return skipped("bad_json", f"no recorded answer: {error}")
     if entry.get("method", "GET") != "GET" or not is_read(path):
         return Recorded(at, line.size_bytes)
-    return _answer(
-        Answer(path, at, entry.get("body"), held_bytes), status, line.size_bytes, unknown
-    )
+    answer = Answer(path, at, entry.get("body"), held_bytes)
+    return _answer(answer, status, line.size_bytes, unknown)
 
 
 def _answer(answer: Answer, status: int, size_bytes: int, unknown: _Unknown) -> Recorded:
@@ -173,21 +159,16 @@ def _answer(answer: Answer, status: int, size_bytes: int, unknown: _Unknown) -> 
         )
         return Recorded(answer.at, size_bytes, skip=skip)
     unknown.since.pop(answer.endpoint, None)
+    if 200 <= status < 300 and isinstance(answer.body, dict | list):
+        return Recorded(answer.at, size_bytes, answer)
     if 200 <= status < 300:
-        if isinstance(answer.body, dict | list):
-            return Recorded(answer.at, size_bytes, answer)
-        return Recorded(
-            answer.at,
-            size_bytes,
-            skip=Skip(answer.endpoint, "bad_json", "the recorded answer is no JSON document"),
-        )
-    if status == 0:
+        reason, detail = "bad_json", "the recorded answer is no JSON document"
+    elif status == 0:
         reason = "timeout" if "timed out" in str(answer.body)[:1000].lower() else "unreachable"
-        return Recorded(
-            answer.at, size_bytes, skip=Skip(answer.endpoint, reason, "no answer was recorded")
-        )
-    detail = f"answered with status {status}: {_error_text(answer.body)}"
-    return Recorded(answer.at, size_bytes, skip=Skip(answer.endpoint, "http_error", detail))
+        detail = "no answer was recorded"
+    else:
+        reason, detail = "http_error", f"answered with status {status}: {_error_text(answer.body)}"
+    return Recorded(answer.at, size_bytes, skip=Skip(answer.endpoint, reason, detail))
 
 
 def _not_yet(status: int, body: Any) -> str | None:

@@ -22,7 +22,7 @@ HEADER = b"2026-11-21 04:00:00,001 WARN  a.b.C    [] - "
 
 
 def splitter(begin: FileCursor | None = None) -> LogReader:
-    return LogReader(FLINK, zone_of("UTC"), file="jm.log", process="jm.log", begin=begin)
+    return LogReader(FLINK, zone_of("UTC"), file="jm.log", begin=begin)
 
 
 def messages(data: bytes) -> list[str]:
