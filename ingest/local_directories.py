@@ -9,7 +9,7 @@ Refusals are sentences, "" if nothing is refused.
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import fsspec
@@ -69,9 +69,9 @@ class NotAllowed(OSError):
         self.strerror = why
 
 
-def read_directories(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+def read_directories() -> tuple[str, ...]:
     """Resolved; none means everywhere."""
-    given = (text.strip() for text in environment.get(VARIABLE, "").split(","))
+    given = (text.strip() for text in os.environ.get(VARIABLE, "").split(","))
     return tuple(os.path.realpath(text) for text in given if text)
 
 
@@ -96,25 +96,25 @@ def refusal_of_chain(uri: str) -> str:
     return ""
 
 
-def refusal_of_entry(pattern: str, environment: Mapping[str, str] = os.environ) -> str:
+def refusal_of_entry(pattern: str) -> str:
     if refused := refusal_of_chain(pattern):
         return refused
     path = local_path(pattern)
-    return "" if path is None else refusal_of_file(_fixed_part(path), environment)
+    return "" if path is None else refusal_of_file(_fixed_part(path))
 
 
-def refusal_of_file(path: str, environment: Mapping[str, str] = os.environ) -> str:
+def refusal_of_file(path: str) -> str:
     """With links resolved."""
     resolved = os.path.realpath(path)
-    if refused := refusal_of_own(resolved, environment):
+    if refused := refusal_of_own(resolved):
         return refused
     if any(_is_within(resolved, place) for place in _OF_THE_SYSTEM):
         return message(
             "It is a view of running processes, which may show their keys; name the files that "
             "Flink writes."
         )
-    listed = read_directories(environment)
-    is_played = _is_within(resolved, f"{_home(environment)}/{_PLAYED}")
+    listed = read_directories()
+    is_played = _is_within(resolved, f"{_home()}/{_PLAYED}")
     if (
         listed
         and not is_played
@@ -128,15 +128,13 @@ def refusal_of_file(path: str, environment: Mapping[str, str] = os.environ) -> s
     return ""
 
 
-def listed_directory(path: str, environment: Mapping[str, str] = os.environ) -> str | None:
+def listed_directory(path: str) -> str | None:
     resolved = os.path.realpath(path)
-    directory = next(
-        (place for place in read_directories(environment) if _is_within(resolved, place)), None
-    )
-    return None if directory is None or refusal_of_file(resolved, environment) else directory
+    directory = next((place for place in read_directories() if _is_within(resolved, place)), None)
+    return None if directory is None or refusal_of_file(resolved) else directory
 
 
-def refusal_of_tree(uri: str, environment: Mapping[str, str] = os.environ) -> str:
+def refusal_of_tree(uri: str) -> str:
     """The tree is one of Weir's own folders, or holds one."""
     if refused := refusal_of_chain(uri):
         return refused
@@ -149,17 +147,17 @@ def refusal_of_tree(uri: str, environment: Mapping[str, str] = os.environ) -> st
     path = local_path(uri)
     if path is None:
         return ""
-    if refused := refusal_of_own(path, environment):
+    if refused := refusal_of_own(path):
         return refused
-    if any(_is_within(own, os.path.realpath(path)) for own in _own(environment)):
+    if any(_is_within(own, os.path.realpath(path)) for own in _own()):
         return message("It holds Weir's own folder; name the directory that Flink writes to.")
     return ""
 
 
-def refusal_of_own(path: str, environment: Mapping[str, str] = os.environ) -> str:
+def refusal_of_own(path: str) -> str:
     resolved = os.path.realpath(path)
-    if not _is_within(resolved, f"{_home(environment)}/{_PLAYED}") and any(
-        _is_within(resolved, own) for own in _own(environment)
+    if not _is_within(resolved, f"{_home()}/{_PLAYED}") and any(
+        _is_within(resolved, own) for own in _own()
     ):
         return message(
             "It lies in Weir's own folder, of which nothing is read; name the files that Flink "
@@ -174,14 +172,14 @@ def check_file(path: str | Path) -> None:
         raise NotAllowed(refused)
 
 
-def _own(environment: Mapping[str, str]) -> Iterator[str]:
-    yield _home(environment)
-    others = (local_path(environment[name]) for name in _OTHER_FOLDERS if environment.get(name))
+def _own() -> Iterator[str]:
+    yield _home()
+    others = (local_path(os.environ[name]) for name in _OTHER_FOLDERS if os.environ.get(name))
     yield from (os.path.realpath(path) for path in others if path)
 
 
-def _home(environment: Mapping[str, str]) -> str:
-    return os.path.realpath(Path(environment.get("WEIR_HOME") or _DEFAULT_HOME).expanduser())
+def _home() -> str:
+    return os.path.realpath(Path(os.environ.get("WEIR_HOME") or _DEFAULT_HOME).expanduser())
 
 
 def _fixed_part(pattern: str) -> str:

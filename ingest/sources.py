@@ -36,8 +36,6 @@ class LogSource:
     layout: str = "flink"
     time_zone: str = "UTC"
     max_bytes_per_cycle: int = 256 * 1024 * 1024
-    endpoint: bool = True
-    """Without globs: follow the JobManager's logs over REST."""
     own_globs: tuple[str, ...] = ()
     """Those of ``globs`` that match files stored by Weir for this cluster."""
 
@@ -115,6 +113,5 @@ class ClusterSource:
     metadata: MetadataSource = MetadataSource()
     metrics_interval_s: float = 30
     request_timeout_s: float = 10
-    max_response_bytes: int = 64 * 1024 * 1024
     operator_events: tuple[OperatorEvent, ...] = ()
     thread_dumps: tuple[str, ...] = ()

@@ -122,20 +122,17 @@ def read_files(
     cluster: str,
     layout: str = "flink",
     time_zone: str = "UTC",
-    keep: Keep = "events",
-    source: str = "log",
-    at: datetime | None = None,
 ) -> Iterator[Observed]:
-    """Oldest file of each process first, in batches; skips come as records. ``observed_at`` is the
-    newest record's time unless ``at`` is given.
+    """Oldest file of each process first, in batches, observed at the newest record's time; skips
+    come as records.
     """
-    newest = at
+    newest: datetime | None = None
     for path in sorted(paths, key=age_order):
-        for records, skips in read_file(path, layout=layout, time_zone=time_zone, keep=keep):
+        for records, skips in read_file(path, layout=layout, time_zone=time_zone):
             times = [record.ts for record in records]
-            newest = at or max([*times, *([newest] if newest else [])], default=None)
+            newest = max([*times, *([newest] if newest else [])], default=None)
             if newest and (records or skips):
-                yield Observed(cluster, newest, source, (*records, *skips))
+                yield Observed(cluster, newest, "log", (*records, *skips))
 
 
 def read_file(

@@ -187,8 +187,7 @@ def too_large(path: str, limit_bytes: int) -> BadAnswer:
     mebibytes = limit_bytes / (1024 * 1024)
     return BadAnswer(
         message(
-            "{path:name} answered more than {mebibytes:name} MiB and was cut off there; raise "
-            "max_response_bytes if that is expected.",
+            "{path:name} answered more than {mebibytes:name} MiB and was cut off there.",
             path=path,
             mebibytes=f"{mebibytes:.4g}",
         ),
@@ -201,6 +200,7 @@ CONNECT_AGAIN_AFTER_S = 0.4
 ATTEMPTS = 3
 SAME_ADDRESS_REDIRECTS = 3
 ERROR_BODY_BYTES = 16 * 1024
+MAX_RESPONSE_BYTES = 64 * 1024 * 1024
 
 
 OnAnswer = Callable[[str, int, Any], None]
@@ -222,7 +222,7 @@ class RestClient:
         tls: Tls | ssl.SSLContext | None = None,
         server_name: str = "",
         request_timeout_s: float = 10,
-        max_response_bytes: int = 64 * 1024 * 1024,
+        max_response_bytes: int = 0,
         gate: Gate | None = None,
         on_answer: OnAnswer | None = None,
         headers: Mapping[str, str] | None = None,
@@ -234,7 +234,7 @@ class RestClient:
         self._tls = tls or Tls()
         self._server_name = server_name or None
         self._timeout_s = request_timeout_s
-        self._max_bytes = max_response_bytes
+        self._max_bytes = max_response_bytes or MAX_RESPONSE_BYTES
         self._gate = gate or Gate()
         self._on_answer = on_answer or (lambda path, status, body: None)
         self._headers = dict(headers or {})
@@ -511,7 +511,6 @@ def client_of(
         auth=source.auth,
         tls=source.tls,
         request_timeout_s=source.request_timeout_s,
-        max_response_bytes=source.max_response_bytes,
         gate=gate,
         on_answer=on_answer,
     )

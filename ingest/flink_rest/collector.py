@@ -41,7 +41,7 @@ async def read_taskmanagers(
     oldest = min(cursor.taskmanagers.values(), default=0.0)
     if not is_due(now_s, oldest, sampling_rate.metrics_interval_s * DUE_SLACK):
         return ()
-    listed = await session.get_if_affordable("/taskmanagers")
+    listed = await session.get("/taskmanagers") if session.budget.take() else None
     if listed is None:
         return ()
     names = taskmanager_ids(listed.body)

@@ -40,10 +40,8 @@ async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:
         managers = overview.get("taskmanagers")
         notes.taskmanagers = managers if isinstance(managers, int) else None
         _say_version(notes)
-        if logs.globs or logs.endpoint:
-            _compare_zones(
-                await _answer_or_miss(client, "/config", message("time zone"), notes), logs, notes
-            )
+        config = await _answer_or_miss(client, "/config", message("time zone"), notes)
+        _compare_zones(config, logs, notes)
         jobs = _jobs(await client.get("/jobs/overview"))
         notes.jobs = len(jobs)
         running = [job_id for job_id, state in jobs if state not in TERMINAL]
@@ -61,7 +59,7 @@ async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:
                 message("checkpoints and metrics cannot be tested while no job runs")
             )
         if not logs.globs:
-            await _probe_log_endpoint(client, logs, notes)
+            await _probe_log_endpoint(client, notes)
 
 
 def _say_version(notes: ProbeNotes) -> None:
@@ -169,10 +167,7 @@ async def _answer_or_miss(client: RestClient, path: str, what: str, notes: Probe
         return None
 
 
-async def _probe_log_endpoint(client: RestClient, logs: LogSource, notes: ProbeNotes) -> None:
-    if not logs.endpoint:
-        notes.misses.append(message("logs: no glob is given and the log endpoint is turned off"))
-        return
+async def _probe_log_endpoint(client: RestClient, notes: ProbeNotes) -> None:
     try:
         log_names = listed_logs(await client.get("/jobmanager/logs"))
     except BadAnswer as error:

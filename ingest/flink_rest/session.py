@@ -57,9 +57,6 @@ class RestSession:
         self.answered, self._unanswered = True, 0
         return Answer(path, self.at(), body)
 
-    async def get_if_affordable(self, path: str, *, may_be_gone: bool = False) -> Answer | None:
-        return await self.get(path, may_be_gone=may_be_gone) if self.budget.take() else None
-
     def skip_what_lasts(self, asked: Iterable[str], since_s: float) -> float:
         """Note a skip for each path that has been ``not_yet`` too long. ``since_s``: since when
         (epoch s), 0 if it was answered before; returns the same for the next cycle.

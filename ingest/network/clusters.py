@@ -6,7 +6,6 @@ import errno
 import ipaddress
 import os
 import socket
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
 from typing import Any
@@ -79,12 +78,12 @@ class RefusedAddress(OSError):
         super().__init__(errno.EACCES, f"{host} {why}")
 
 
-def allowed_networks(environment: Mapping[str, str] = os.environ) -> tuple[Network, ...]:
+def allowed_networks() -> tuple[Network, ...]:
     """None means all. Raises ``Refused``."""
     try:
         return tuple(
             ipaddress.ip_network(text.strip())
-            for text in environment.get(VARIABLE, "").split(",")
+            for text in os.environ.get(VARIABLE, "").split(",")
             if text.strip()
         )
     except ValueError as error:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from ingest.cluster_run import ClusterRun
 from ingest.errors import IngestError
-from ingest.flink_rest.client import Gate, OnAnswer, RestClient
+from ingest.flink_rest.client import Gate, RestClient
 from ingest.prometheus import rows
 from ingest.prometheus.gauges import gauge_rows, gauges_query
 from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, selector
@@ -26,16 +26,13 @@ def prometheus_client(
     source: ClusterSource,
     prometheus: PrometheusSource,
     gate: Gate | None = None,
-    on_answer: OnAnswer | None = None,
 ) -> RestClient:
     return RestClient(
         prometheus.url,
         auth=prometheus.auth,
         tls=Tls(prometheus.ca_file),
         request_timeout_s=source.request_timeout_s,
-        max_response_bytes=source.max_response_bytes,
         gate=gate,
-        on_answer=on_answer,
         headers=dict.fromkeys(TENANT_HEADERS, prometheus.tenant) if prometheus.tenant else None,
         # Some compatible stores return labels that are not UTF-8; these affect no other series.
         lenient=True,
