@@ -17,7 +17,6 @@ _PASSING = getattr(os, "O_PATH", os.O_RDONLY)
 
 
 Make = Literal["as_around", "private"] | None
-"""The mode of new directories: like their parent's, or private to this user."""
 
 
 class LeadsElsewhere(OSError):

@@ -1,5 +1,3 @@
-"""One cluster during a collect cycle, and what the clusters of a shard share."""
-
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -40,8 +38,6 @@ class Shard:
 
 @dataclass(slots=True)
 class ClusterRun:
-    """``cursor`` has a part for each source; sources fill fields of ``outcome``."""
-
     cluster: ClusterSource
     cursor: CollectorCursor
     shard: Shard

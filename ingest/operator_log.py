@@ -1,6 +1,4 @@
-"""The operator's events of jobs as log records: so they reach job pages, time lines and rules like
-any log line.
-"""
+"""The operator's events as log records: they reach job pages and rules like any log line."""
 
 import hashlib
 from collections.abc import Mapping, Sequence

@@ -440,10 +440,8 @@ class NameNodeSample:
     ]
     rpc_processing_ms: Annotated[float | None, "mean time that a call was worked on, likewise"]
     call_queue_length: Annotated[int | None, "calls that wait now"]
-    open_connections: int | None
     files: Annotated[int | None, "files and directories"]
     blocks: int | None
-    capacity_bytes: Annotated[int | None, "raw, of all DataNodes"]
     used_bytes: Annotated[int | None, "raw: each replica counts"]
     remaining_bytes: Annotated[int | None, "raw"]
     under_replicated_blocks: int | None

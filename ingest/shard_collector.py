@@ -1,5 +1,3 @@
-"""A collect cycle over a shard of clusters, committed to the lake as clusters are read."""
-
 import contextvars
 import logging
 import threading

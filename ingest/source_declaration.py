@@ -1,7 +1,3 @@
-"""What is read of a cluster, and when. ``source.py`` of a folder declares its own; the collector
-imports a reader when it reads.
-"""
-
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass

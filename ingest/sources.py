@@ -1,5 +1,3 @@
-"""A cluster to the collector: where to ask, how to sign in, which logs to follow."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal

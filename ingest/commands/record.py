@@ -53,13 +53,6 @@ def add_connection_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_log_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--logs",
-        action="append",
-        default=[],
-        metavar="GLOB",
-        help="log files, local or any fsspec URI; may be given often",
-    )
-    parser.add_argument(
         "--log-time-zone",
         default="UTC",
         metavar="ZONE",
@@ -149,6 +142,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="stop when the folder is that large (default: 2048)",
     )
     add_connection_arguments(parser)
+    parser.add_argument(
+        "--logs",
+        action="append",
+        default=[],
+        metavar="GLOB",
+        help="log files, local or any fsspec URI; may be given often",
+    )
     add_log_arguments(parser)
 
 

@@ -1,5 +1,3 @@
-"""Targets → clusters: their addresses, names and labels."""
-
 import ipaddress
 import re
 from collections.abc import Iterable, Mapping
@@ -112,8 +110,6 @@ def _url(source: DiscoverySource, labels: Mapping[str, str]) -> str:
                 scheme2=source.scheme,
             )
         )
-    if not _ADDRESS.fullmatch(address):
-        raise _Refused(message("it is not an address of the form host:port"))
     path = "" if path in ("", METRICS_PATH) else path
     url = f"{scheme}://{address}{path}".rstrip("/")
     if not _PATH.fullmatch(path) or len(url) > LONGEST_URL:
@@ -122,11 +118,12 @@ def _url(source: DiscoverySource, labels: Mapping[str, str]) -> str:
         )
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
+        host = parts.hostname or ""
+        is_address = _ADDRESS.fullmatch(address) is not None and parts.port != 0
     except ValueError:
-        raise _Refused(message("it is not an address of the form host:port")) from None
-    if port == 0:
-        raise _Refused(message("port 0 is not a valid port"))
+        is_address = False
+    if not is_address:
+        raise _Refused(message("it is not an address of the form host:port"))
     if source.hosts and not any(fnmatchcase(host, glob.lower()) for glob in source.hosts):
         raise _Refused(message("its host matches none of the source's 'hosts'"))
     try:

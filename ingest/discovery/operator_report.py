@@ -1,5 +1,3 @@
-"""The operator's report on a cluster and its jobs, for when no JobManager answers."""
-
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 

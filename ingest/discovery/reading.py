@@ -1,5 +1,3 @@
-"""Reads all sources concurrently, each within its limits."""
-
 import asyncio
 import glob
 from collections.abc import Sequence

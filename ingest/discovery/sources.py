@@ -1,5 +1,3 @@
-"""A source of clusters: where it is read, and how its clusters are named, labelled and asked."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -68,7 +66,6 @@ class DiscoverySource:
     tls: Tls | None = None
     logs: LogSource | None = None
     prometheus: PrometheusSource | None = None
-    """``selector`` is a template for :func:`ingest.discovery.naming.matchers`."""
 
     @property
     def kind(self) -> str:

@@ -32,17 +32,17 @@ class Target:
 def targets_of(document: Any) -> list[Target]:
     """Raises ``Skipped``, which names the place of the error."""
     if not isinstance(document, list):
-        raise Skipped(f"it must be a list of target groups, and is {_kind(document)}")
+        raise Skipped("it must be a list of target groups")
     by_labels: dict[tuple[str, tuple[tuple[str, str], ...]], Target] = {}
     listed = 0
-    for number, group in enumerate(document):
-        where = f"group {number + 1}"
+    for number, group in enumerate(document, 1):
+        where = f"group {number}"
         if not isinstance(group, dict):
-            raise Skipped(f"{where} must have targets and labels, and is {_kind(group)}")
+            raise Skipped(f"{where} must have targets and labels")
         labels = dict(_labels(group.get("labels"), where))
         targets = group.get("targets")
         if not isinstance(targets, list):
-            raise Skipped(f"{where}: targets must be a list of addresses, and are {_kind(targets)}")
+            raise Skipped(f"{where}: targets must be a list of addresses")
         listed += len(targets)
         if listed > MAX_TARGETS:
             raise Skipped(
@@ -50,10 +50,7 @@ def targets_of(document: Any) -> list[Target]:
             )
         for address in targets:
             if not isinstance(address, str):
-                raise Skipped(
-                    f"{where}: a target must be a text such as jobmanager:8081, and "
-                    f"is {_kind(address)}"
-                )
+                raise Skipped(f"{where}: a target must be a text such as jobmanager:8081")
             by_labels.setdefault((address, tuple(sorted(labels.items()))), Target(address, labels))
     return list(by_labels.values())
 
@@ -62,25 +59,16 @@ def _labels(given: Any, where: str) -> Iterator[tuple[str, str]]:
     if given is None:
         return
     if not isinstance(given, dict) or len(given) > MAX_LABELS:
-        raise Skipped(
-            f"{where}: labels must be at most {MAX_LABELS} names with texts, and are {_kind(given)}"
-        )
+        raise Skipped(f"{where}: labels must be at most {MAX_LABELS} names with texts")
     for name, value in given.items():
         if not isinstance(name, str) or not _LABEL.fullmatch(name):
             raise Skipped(
-                f"{where}: {str(name)[:64]!r} is not a valid label name: letters, "
-                "digits and underscores, 64 at most"
+                f"{where}: {str(name)[:64]!r} is not a valid label name: letters, digits and "
+                "underscores, 64 at most"
             )
         if not isinstance(value, str) or len(value) > MAX_VALUE or _UNSEEN.search(value):
             raise Skipped(
-                f"{where}: the label {name} must be a text of at most {MAX_VALUE} "
-                f"characters on one line, and is {_kind(value)}"
+                f"{where}: the label {name} must be a text of at most {MAX_VALUE} characters on "
+                "one line"
             )
         yield name, redact(value)
-
-
-def _kind(value: Any) -> str:
-    kind = {list: "a list", dict: "a mapping", str: "a text"}.get(type(value))
-    if kind:
-        return f"{kind} of {len(value):,}"
-    return "nothing" if value is None else f"{type(value).__name__} {str(value)[:40]!r}"

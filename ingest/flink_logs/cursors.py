@@ -1,5 +1,3 @@
-"""How far each log file has been read."""
-
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from hashlib import sha256

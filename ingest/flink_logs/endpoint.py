@@ -1,5 +1,3 @@
-"""Follows a JobManager's logs over REST."""
-
 import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field

@@ -250,7 +250,6 @@ def _lines_before_trace(detail: str) -> str:
 
 
 def cause_line(detail: str | None) -> str | None:
-    """Behind the last ``Caused by: ``, else the first line of the trace."""
     if not detail:
         return None
     _, _, cause = detail.rpartition(_CAUSED)

@@ -1,5 +1,3 @@
-"""Finds log files, local or remote, opens them unpacked, and reads whole ones."""
-
 import lzma
 import zlib
 from collections.abc import Container, Iterable, Iterator, Sequence

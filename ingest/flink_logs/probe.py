@@ -1,5 +1,3 @@
-"""Tests log globs: what would be read, and whether layout and time zone fit."""
-
 from datetime import datetime, timedelta
 
 from ingest.cluster_run import ClusterRun

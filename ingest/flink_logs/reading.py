@@ -1,5 +1,3 @@
-"""One cycle's reading of a cluster's log files, or of its JobManager's log endpoint."""
-
 import asyncio
 from dataclasses import replace
 

@@ -1,5 +1,3 @@
-"""Why a checkpoint failed: Flink's sentences and their ``CheckpointFailureReason`` codes."""
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -132,6 +130,5 @@ def reason_of(text: str | None) -> FailureReason | None:
 
 
 def failure_cause_of(trace: str | None) -> str | None:
-    """The outermost well-known cause."""
     match = _ANY_CAUSE.search(trace or "")
     return CAUSE_OF_PIECE[match[1]] if match else None

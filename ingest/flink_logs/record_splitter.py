@@ -26,7 +26,6 @@ Keep = Literal["events", "all"]
 RecordCount = tuple[int, str, int]
 """Epoch ms, hash and count of a record already returned."""
 RawRecord = tuple[datetime, str, str, str, str, int, int]
-"""Time, level, logger, message, hash, ordinal and offset of a record."""
 
 _SURE_BYTES = min(map(len, starts()))
 _BY_OPENING_OF_TEXT = {

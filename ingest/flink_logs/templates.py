@@ -1,6 +1,3 @@
-"""Pieces of regular expressions that Flink's log messages are made of."""
-
-
 class Piece(str):
     """In an f-string ``{piece:field}`` is the group that feeds a field."""
 

@@ -1,5 +1,3 @@
-"""The address of a JobManager, its secrets kept apart."""
-
 import base64
 from dataclasses import dataclass, field
 from typing import Literal

@@ -1,5 +1,3 @@
-"""Answers about one cluster or job at about one instant."""
-
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -55,8 +53,6 @@ class JobAnswers:
 
 @dataclass(slots=True)
 class ClusterAnswers:
-    """Keyed by TaskManager id."""
-
     taskmanagers: Answer | None = None
     taskmanager_details: dict[str, Answer] = field(default_factory=dict)
     taskmanager_metrics: dict[str, list[Answer]] = field(default_factory=dict)

@@ -1,5 +1,3 @@
-"""Which checkpoints of ``/jobs/:id/checkpoints`` are new, and which get details and subtasks."""
-
 import statistics
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,3 @@
-"""One cycle over one JobManager: its lists, then each job, then its TaskManagers."""
-
 import asyncio
 import logging
 import time

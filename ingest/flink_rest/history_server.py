@@ -1,5 +1,3 @@
-"""Reads jobs that ended from a History Server, each once, observed at its end."""
-
 import asyncio
 import time
 from collections.abc import Callable, Mapping

@@ -1,5 +1,3 @@
-"""Reads what is due of one job within the cycle's budget, the most important first."""
-
 import asyncio
 import json
 import zlib

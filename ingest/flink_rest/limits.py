@@ -40,7 +40,6 @@ MAX_STRETCH = 20
 def sampling_rate(
     wanted_interval_s: float, cycle_s: float, jobs: int, vertices: int, limits: RequestLimits
 ) -> SamplingRate:
-    """How often healthy jobs are sampled so that a cycle stays within its budget."""
     full = 5 * jobs + 3 * vertices
     if full <= limits.requests:
         return SamplingRate(wanted_interval_s, lean=False, reason="as set")

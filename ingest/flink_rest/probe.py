@@ -1,5 +1,3 @@
-"""What a connection test asks a JobManager and a History Server."""
-
 import asyncio
 from datetime import datetime, timedelta
 from typing import Any
@@ -118,21 +116,13 @@ def _compare_zones(config: Any, logs: LogSource, notes: ProbeNotes) -> None:
 async def _probe_job(client: RestClient, job_id: str, notes: ProbeNotes) -> None:
     checkpoints = await _answer_or_miss(client, f"/jobs/{job_id}/checkpoints", "checkpoints", notes)
     counts = checkpoints.get("counts") if isinstance(checkpoints, dict) else None
-    if isinstance(counts, dict):
-        total, completed, failed = (counts.get(name) for name in ("total", "completed", "failed"))
-        if isinstance(total, int) and isinstance(completed, int) and isinstance(failed, int):
-            notes.sees.append(
-                message(
-                    "checkpoints: {completed:number} of {total:number} of the first running job "
-                    "completed; Flink counts {failed:number} as failed, among them what was "
-                    "cancelled or refused before it began",
-                    total=total,
-                    completed=completed,
-                    failed=failed,
-                )
-            )
-        if not total:
-            notes.misses.append(message("no checkpoint yet: checkpointing may be off"))
+    total = counts.get("total") if isinstance(counts, dict) else None
+    if isinstance(total, int) and total:
+        notes.sees.append(
+            message("checkpoints: {total:number} of the first running job", total=total)
+        )
+    elif total == 0:
+        notes.misses.append(message("no checkpoint yet: checkpointing may be off"))
     job = await _answer_or_miss(client, f"/jobs/{job_id}", message("job graph"), notes)
     vertices = job.get("vertices") if isinstance(job, dict) else None
     vertex_id = (

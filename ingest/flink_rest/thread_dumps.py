@@ -1,5 +1,3 @@
-"""Requests the thread dumps that users want to see, through the JobManager's gate."""
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,5 +1,3 @@
-"""Reads the vertices of one job: hosts, buffers and busy time of subtasks."""
-
 import asyncio
 from collections.abc import Mapping
 from typing import Any

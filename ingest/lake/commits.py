@@ -1,5 +1,3 @@
-"""Commits to a table of the lake without a JVM."""
-
 import contextlib
 import fcntl
 import os

@@ -18,7 +18,7 @@ _REASON_CHARS = 200
 
 
 class LakeDamaged(Refused):
-    """A table cannot be read or written as it is."""
+    pass
 
 
 @contextlib.contextmanager
@@ -53,7 +53,6 @@ def damaged(table: Table, uri: str, why: str) -> LakeDamaged:
 
 
 def broken_file(table: Table, paths: Iterable[Path]) -> str:
-    """What is wrong with the first of these that cannot be read, "" if all can."""
     for path, _ in zip(paths, range(MAX_FILES_CHECKED), strict=False):
         try:
             names = set(pq.read_schema(path).names)

@@ -1,5 +1,3 @@
-"""Tables that Spark jobs write and the lake keeps."""
-
 from dataclasses import replace
 
 from ingest.lake.tables import FLAG, INSTANT, INT, TABLES, TEXT, Column, Table

@@ -1,5 +1,3 @@
-"""Which rows are news, and which only confirm what is known."""
-
 from collections.abc import Iterable
 
 from ingest.job_states import NOT_LISTED

@@ -1,5 +1,3 @@
-"""Records → Arrow: the one place where a record becomes a lake row."""
-
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass

@@ -1,5 +1,3 @@
-"""The lake for writers of measurements and for maintenance."""
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta

@@ -1,5 +1,3 @@
-"""Reads the JMX of a NameNode once per interval of metrics."""
-
 from ingest.cluster_run import ClusterRun
 from ingest.errors import Skipped
 from ingest.flink_rest.client import RestClient

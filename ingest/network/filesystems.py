@@ -1,5 +1,3 @@
-"""Opens file systems by users' URIs, only at addresses that clusters may have."""
-
 from typing import Any
 
 import aiohttp

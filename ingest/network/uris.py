@@ -1,5 +1,3 @@
-"""The hosts in users' URIs, and whether Weir may connect to them."""
-
 import re
 from typing import Any
 from urllib.parse import urlsplit

@@ -1,5 +1,3 @@
-"""One cycle over one cluster's metrics in a Prometheus: every complete step since the last."""
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace

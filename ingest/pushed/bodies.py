@@ -1,5 +1,3 @@
-"""Bodies that log shippers send, unpacked within bounds."""
-
 import re
 import zlib
 from typing import IO, Protocol

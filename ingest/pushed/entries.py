@@ -1,5 +1,3 @@
-"""A shipper's entry: one line of one process, or one record of it in JSON."""
-
 import json
 import re
 from collections.abc import Callable, Mapping

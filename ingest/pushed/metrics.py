@@ -1,5 +1,3 @@
-"""One cycle over a cluster's pushed samples: the same rows as from a Prometheus."""
-
 from collections import defaultdict
 from collections.abc import Mapping
 from datetime import datetime

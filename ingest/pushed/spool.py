@@ -183,7 +183,6 @@ def _digest(*texts: str) -> bytes:
 
 
 def _rotate(path: Path) -> None:
-    """``X.log`` becomes ``X.log.1``, which becomes ``X.log.2``, and so on."""
     last = 1
     while path.with_name(f"{path.name}.{last}").exists():
         last += 1

@@ -1,5 +1,3 @@
-"""A recording → the lake, recorded times kept."""
-
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -51,7 +49,6 @@ def import_recording(
     log_layout: str = "flink",
     progress: Progress = lambda _: None,
 ) -> ImportSummary:
-    """In bounded batches. Raises ``Refused``."""
     recording = Recording(directory, cluster, log_time_zone, log_layout)
     summary = ImportSummary(cluster, str(directory))
     batch: list[Observed] = []

@@ -1,6 +1,4 @@
-"""One recording on disk: a folder with ``rest.jsonl`` (or ``.gz``) and ``logs/``, perhaps copies of
-``_metadata``.
-"""
+"""A recording on disk: ``rest.jsonl`` (or ``.gz``), ``logs/``, perhaps copies of ``_metadata``."""
 
 import json
 import re

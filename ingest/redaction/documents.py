@@ -1,5 +1,3 @@
-"""Decoded JSON without secrets, in the same shape."""
-
 from collections.abc import Mapping
 from typing import Any
 

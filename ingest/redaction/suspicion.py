@@ -1,6 +1,4 @@
-"""Whether a text is worth a closer look: a search for plain words, a hundred times as quick as the
-patterns.
-"""
+"""A search for plain words, a hundred times as quick as the patterns."""
 
 import re
 

@@ -1,5 +1,3 @@
-"""The directory that the jobs of a recording wrote checkpoints to, as it was at an instant."""
-
 import json
 import os
 import re

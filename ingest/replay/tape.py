@@ -1,7 +1,3 @@
-"""A recording that can be played: which answer was current at an instant, and the lines of its
-logs.
-"""
-
 import json
 import re
 from bisect import bisect_right

@@ -26,10 +26,8 @@ Row = Mapping[str, Any]
 _AS_IS = (
     "ha_state",
     "call_queue_length",
-    "open_connections",
     "files",
     "blocks",
-    "capacity_bytes",
     "used_bytes",
     "remaining_bytes",
     "under_replicated_blocks",
@@ -63,10 +61,8 @@ class NameNode:
     processing_ms: float | None
     most_processing_ms: float | None
     call_queue_length: int | None
-    open_connections: int | None
     files: int | None
     blocks: int | None
-    capacity_bytes: int | None
     used_bytes: int | None
     remaining_bytes: int | None
     under_replicated_blocks: int | None

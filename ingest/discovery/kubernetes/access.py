@@ -1,5 +1,3 @@
-"""How to reach and sign in to an API server: by the service account of a pod, or by a kubeconfig."""
-
 import base64
 import binascii
 import os
@@ -20,8 +18,6 @@ MAX_FILE_BYTES = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ApiServer:
-    """``tls`` is None for plain HTTP. ``namespace``: of the service account or the context."""
-
     url: str
     tls: ssl.SSLContext | None = field(repr=False)
     token: str = field(default="", repr=False)

@@ -1,5 +1,3 @@
-"""Objects of an API server → clusters: address, labels, and status by the operator."""
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping

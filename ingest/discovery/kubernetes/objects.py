@@ -235,30 +235,19 @@ def _configured_port(configuration: dict[str, Any]) -> int:
     """``rest.port``, as one key or, since 1.12 of the operator, as nested ones."""
     nested = configuration.get("rest")
     given = configuration.get("rest.port", nested.get("port") if isinstance(nested, dict) else None)
-    return (
-        _port(
-            int(given)
-            if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 6
-            else given
-        )
-        or REST_PORT
-    )
+    if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 6:
+        given = int(given)
+    return _port(given) or REST_PORT
 
 
 def _port(value: Any) -> int | None:
-    return (
-        value
-        if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 65_536
-        else None
-    )
+    number = _number(value)
+    return number if number and number < 65_536 else None
 
 
 def _number(value: Any) -> int | None:
-    return (
-        value
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
-        else None
-    )
+    is_number = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
+    return value if is_number else None
 
 
 def _word(given: dict[str, Any], key: str) -> str:

@@ -19,7 +19,6 @@ FLINK, CORE = "/apis/flink.apache.org/v1beta1", "/api/v1"
 
 Kept = dict[str, Any]
 Reader = Callable[[dict[str, Any]], Kept | None]
-"""An object → its needed fields, or None if it does not belong to Flink."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +214,6 @@ async def _pages(api: Api, path: str, read: Reader, parameters: dict[str, str]) 
 
 
 def _read_object(read: Reader, resource: Any) -> Kept | None:
-    """None for an object that cannot be read: the others are still read."""
     try:
         return read(resource) if isinstance(resource, dict) else None
     except (

@@ -1,5 +1,3 @@
-"""The operator's resources, events and savepoints of one cluster → its report."""
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 

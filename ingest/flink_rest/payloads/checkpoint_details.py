@@ -1,5 +1,3 @@
-"""``/checkpoints/details/:id`` and ``…/subtasks/:vertex``: one vertex's part in one checkpoint."""
-
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any

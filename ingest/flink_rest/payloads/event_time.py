@@ -22,7 +22,6 @@ _INDEX = re.compile(r"^\[vertex-\d+\]")
 
 
 def feeders(edges: Iterable[Edge]) -> dict[str, tuple[str, ...]]:
-    """Vertices that several (but not too many) others feed → those others."""
     feeding: dict[str, dict[str, None]] = {}
     for edge in edges:
         feeding.setdefault(edge.target_vertex_id, {})[edge.source_vertex_id] = None

@@ -1,5 +1,3 @@
-"""``/jobs/overview`` and ``/jobs/:id``: a job and its state."""
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any

@@ -1,5 +1,3 @@
-"""The job graph: vertices of ``/jobs/:id``, edges of its ``plan`` or of ``/jobs/:id/plan``."""
-
 import html
 import re
 from typing import Any

@@ -1,5 +1,3 @@
-"""``/taskmanagers``, ``/taskmanagers/:id`` and its metrics: one sample of one TaskManager."""
-
 import re
 from collections.abc import Mapping
 from datetime import datetime
