@@ -168,19 +168,6 @@ def read_file(
         yield records, (*reader.skips, *trouble)
 
 
-def records_of(
-    data: bytes, *, file: str, layout: str = "flink", time_zone: str = "UTC", keep: Keep = "events"
-) -> list[LogRecord]:
-    compiled = layout_of(layout)
-    reader = LogReader(
-        compiled,
-        zone_of(time_zone, compiled),
-        file=file,
-        keep=keep,
-    )
-    return [*reader.feed(data), *reader.close()]
-
-
 def unreadable(path: str, error: BaseException) -> Skip:
     if isinstance(error, NotAllowed):
         return Skip(redact(path), "unreadable_file", str(error))

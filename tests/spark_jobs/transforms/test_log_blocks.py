@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from ingest.flink_logs.event_parser import event_of
-from ingest.flink_logs.files import LogFile, find, records_of
+from ingest.flink_logs.files import LogFile, find
 from ingest.flink_logs.json_records import is_routine
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.patterns import KEPT_LEVELS, PATTERNS
@@ -25,6 +25,7 @@ from spark_jobs.transforms import json_lines, log_blocks
 from spark_jobs.transforms.log_blocks import LEARNED_BYTES, Block, record_batches, shares
 from tests.attacks.scale import examples
 from tests.ingest.flink_logs.example_lines import EXAMPLES
+from tests.ingest.flink_logs.log_records import records_of
 from tests.ingest.flink_logs.wrapped import ENVELOPES, JSON_LAYOUTS, mixed_logs
 from tests.selections import mostly_long
 
