@@ -3,7 +3,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from hashlib import sha256
 from typing import Any
 
-from ingest.flink_logs.names import process_of
+from ingest.flink_logs.names import is_packed, process_of
 
 HEAD_BYTES = 4096
 LEAST_IDENTIFYING_BYTES = 64
@@ -84,13 +84,30 @@ class TailCursor:
             index.setdefault(process_of(file.path), []).append(file)
         return index
 
-    @staticmethod
-    def best_of(candidates: Iterable[FileCursor], path: str, head: bytes) -> FileCursor | None:
-        """The file that begins with ``head``: of the same name, else the one read farthest."""
-        known = (file for file in candidates if file.knows(path, head))
-        return max(
-            known, key=lambda file: (file.path == path, file.head_bytes, file.read_to), default=None
-        )
+    def recognise(
+        self, path: str, head: bytes, size: int, by_process: dict[str, list[FileCursor]]
+    ) -> FileCursor:
+        """The cursor of the file that begins with ``head``: of the same name, else the one read
+        farthest, else a new one.
+        """
+        same_path = self.files.get(path)
+        if head and not head.strip(b"\0"):
+            # A hole left by copy-and-truncate identifies nothing; only the name and a growing size
+            # can.
+            is_same = same_path and not same_path.head and size >= same_path.read_to
+            known = same_path if is_same else None
+        else:
+            candidates = by_process.get(process_of(path), ())
+            known = max(
+                (file for file in candidates if file.knows(path, head)),
+                key=lambda file: (file.path == path, file.head_bytes, file.read_to),
+                default=None,
+            )
+        if same_path and same_path is not known and same_path.head:
+            self.lose(same_path)
+        if known is None or (not is_packed(path) and size < known.read_to):
+            return FileCursor(path)
+        return known.continued_as(path) if known.path != path else known
 
     def lose(self, file: FileCursor) -> None:
         self.gone.append(replace(file, gone_cycle=self.cycle))

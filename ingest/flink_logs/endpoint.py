@@ -11,7 +11,7 @@ from ingest.flink_logs.cursors import HEAD_BYTES, FileCursor, TailCursor, finger
 from ingest.flink_logs.files import no_header
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
-from ingest.flink_logs.names import age_order, process_of
+from ingest.flink_logs.names import age_order
 from ingest.records import LogRecord, Observed, Skip
 from ingest.source_read import SourceRead
 from ingest.sources import LogSource
@@ -141,13 +141,11 @@ class _Reader:
                     head += piece
                     if len(head) < HEAD_BYTES and position < file.size:
                         continue
-                    piece, known = head, self._recognise(file, head[:HEAD_BYTES])
-                    reader = LogReader(
-                        layout,
-                        zone,
-                        file=file.name,
-                        begin=known,
+                    piece = head
+                    known = self.cursor.recognise(
+                        file.name, head[:HEAD_BYTES], file.size, self.cursor.by_process()
                     )
+                    reader = LogReader(layout, zone, file=file.name, begin=known)
                 new = (
                     piece[max(0, len(piece) - (position - known.offset)) :]
                     if position > known.offset
@@ -183,17 +181,6 @@ class _Reader:
             reported=no_records,
             **reader.resumption(),
         )
-
-    def _recognise(self, file: ListedLog, head: bytes) -> FileCursor:
-        known = self.cursor.best_of(
-            self.cursor.by_process().get(process_of(file.name), ()), file.name, head
-        )
-        same_name = self.cursor.files.get(file.name)
-        if same_name and same_name is not known:
-            self.cursor.lose(same_name)
-        if known is None or file.size < known.read_to:
-            return FileCursor(file.name)
-        return known.continued_as(file.name) if known.path != file.name else known
 
     def _too_large(self, file: ListedLog, known: FileCursor | None) -> None:
         if known is None or not known.reported:

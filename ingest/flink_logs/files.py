@@ -142,12 +142,7 @@ def read_file(
 ) -> Iterator[tuple[list[LogRecord], Sequence[Skip]]]:
     """In batches; never raises for a bad file."""
     compiled = layout_of(layout)
-    reader = LogReader(
-        compiled,
-        zone_of(time_zone, compiled),
-        file=path,
-        keep=keep,
-    )
+    reader = LogReader(compiled, zone_of(time_zone, compiled), file=path, keep=keep)
     records: list[LogRecord] = []
     trouble: list[Skip] = []
     size = 0

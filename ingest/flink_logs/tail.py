@@ -12,7 +12,7 @@ from ingest.flink_logs.documents import READ_BYTES
 from ingest.flink_logs.files import UNREADABLE, LogFile, find, no_header, unreadable
 from ingest.flink_logs.layouts import Layout, layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
-from ingest.flink_logs.names import age_order, is_packed, is_rotated, process_of
+from ingest.flink_logs.names import age_order, is_packed, is_rotated
 from ingest.garbage_collection import without_garbage_collection
 from ingest.records import LogRecord, Observed, Skip
 from ingest.source_read import SourceRead
@@ -103,7 +103,8 @@ class _Cycle:
         try:
             with file.open() as stream:
                 head = stream.read(HEAD_BYTES)
-                return self._read_on(file, stream, head, self._recognise(file, head), limit_bytes)
+                known = self.cursor.recognise(file.path, head, file.size, self._known)
+                return self._read_on(file, stream, head, known, limit_bytes)
         except FileNotFoundError:
             return 0, None
         except UNREADABLE as error:
@@ -114,34 +115,11 @@ class _Cycle:
             failed.size, failed.changed, failed.more = file.size, file.changed, False
             return 0, failed
 
-    def _recognise(self, file: LogFile, head: bytes) -> FileCursor:
-        same_path = self.cursor.files.get(file.path)
-        if head and not head.strip(b"\0"):
-            # A hole left by copy-and-truncate identifies nothing; only the name and a growing size
-            # can.
-            known = (
-                same_path
-                if same_path and not same_path.head and file.size >= same_path.read_to
-                else None
-            )
-        else:
-            known = self.cursor.best_of(self._known.get(process_of(file.path), ()), file.path, head)
-        if same_path and same_path is not known and same_path.head:
-            self.cursor.lose(same_path)
-        if known is None or (not is_packed(file.path) and file.size < known.read_to):
-            return FileCursor(file.path)
-        return known.continued_as(file.path) if known.path != file.path else known
-
     def _read_on(
         self, file: LogFile, stream: IO[bytes], head: bytes, known: FileCursor, limit_bytes: int
     ) -> tuple[int, FileCursor]:
         unchanged = (known.size, known.changed) == (file.size, file.changed)
-        reader = LogReader(
-            self.layout,
-            self.zone,
-            file=file.path,
-            begin=known,
-        )
+        reader = LogReader(self.layout, self.zone, file=file.path, begin=known)
         position, ended = known.offset, False
         _move_to(stream, position)
         while position - known.offset < limit_bytes and len(self.records) < MAX_RECORDS_PER_CYCLE:

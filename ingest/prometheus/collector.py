@@ -2,7 +2,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlencode
 
 from ingest.cluster_run import ClusterRun
@@ -44,17 +44,13 @@ FORGOTTEN_AFTER_S = 3600
 """After a longer pause the time between is not read."""
 
 
-class SeriesClient(Protocol):
-    async def get(self, path: str) -> Any: ...
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """First and last instant, and the step."""
 
-
-async def asked_series(
-    client: SeriesClient, query: str, span: tuple[int, int, int]
-) -> list[Series]:
-    """``span``: first and last instant, and the step, in seconds."""
-    start_s, end_s, step_s = span
-    asked = urlencode({"query": query, "start": start_s, "end": end_s, "step": step_s})
-    return list(series(await client.get(f"/api/v1/query_range?{asked}")))
+    start_s: int
+    end_s: int
+    step_s: int
 
 
 async def read_metrics(
@@ -89,13 +85,6 @@ async def read_metrics(
         reachable=True,
         jobs_seen=len(reading.jobs),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Span:
-    start_s: int
-    end_s: int
-    step_s: int
 
 
 def _due(cursor: Mapping[str, Any], now_s: float, step_s: int) -> _Span | None:
@@ -192,7 +181,10 @@ class _Reading:
 
     async def _asked(self, query: str) -> list[Series]:
         span = self._span
-        return await asked_series(self._client, query, (span.start_s, span.end_s, span.step_s))
+        asked = urlencode(
+            {"query": query, "start": span.start_s, "end": span.end_s, "step": span.step_s}
+        )
+        return list(series(await self._client.get(f"/api/v1/query_range?{asked}")))
 
 
 async def read_prometheus(run: ClusterRun) -> SourceRead | None:

@@ -27,7 +27,6 @@ class ImportSummary:
     records: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     skips: list[Skip] = field(default_factory=list)
-    commits: dict[str, int] = field(default_factory=dict)
 
     def count(self, observed: Observed) -> None:
         self.first_at = min(self.first_at or observed.observed_at, observed.observed_at)
@@ -56,7 +55,7 @@ def import_recording(
 
     def commit() -> None:
         if batch:
-            summary.commits.update(lake.append(batch))
+            lake.append(batch)
             progress(
                 f"committed {count_text(sum(len(reading.records) for reading in batch), 'record')}"
             )

@@ -67,30 +67,20 @@ def targets(
             report = report_of(
                 deployment, session_jobs.get(key, []), of_events, snapshots.get(key, [])
             )
-        made.append(
-            _target(
-                source,
-                key,
-                deployment or service or leader or {},
-                deployment,
-                service,
-                leader,
-                report,
-            )
-        )
+        made.append(_target(source, key, deployment, service, leader, report))
     return made, unled
 
 
 def _target(
     source: KubernetesSource,
     key: tuple[str, str],
-    labelled: Kept,
     deployment: Kept | None,
     service: Kept | None,
     leader: Kept | None,
     report: OperatorReport | None,
 ) -> Target:
     namespace, cluster_id = key
+    labelled = deployment or service or leader or {"labels": {}}
     port = service["port"] if service else deployment["port"] if deployment else 0
     known = {
         "namespace": namespace,
