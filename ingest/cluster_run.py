@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from ingest.flink_rest.client import Gates, RestClient, client_of
 from ingest.flink_rest.collector import Collected
 from ingest.flink_rest.limits import RequestLimits
+from ingest.json_members import mapping
 from ingest.records import Observed, Skip
 from ingest.source_read import SourceRead
 from ingest.sources import ClusterSource
@@ -57,8 +58,7 @@ class ClusterRun:
         return self.rest is not None and self.reachable
 
     def part(self, name: str) -> dict[str, Any]:
-        part = self.cursor.get(name)
-        return part if isinstance(part, dict) else {}
+        return mapping(self.cursor.get(name))
 
     @asynccontextmanager
     async def asking(self, client: RestClient) -> AsyncIterator[RestClient]:

@@ -1,6 +1,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from ingest.json_members import member
+
 MAX_EVENTS = 50
 MAX_JOBS = 50
 _READY = "READY"
@@ -83,7 +85,7 @@ class OperatorReport:
 
 def events_of(plain: Any) -> tuple[OperatorEvent, ...]:
     """Of :meth:`OperatorReport.plain`; unreadable ones are left out."""
-    listed = plain.get("events") if isinstance(plain, dict) else None
+    listed = member(plain, "events")
     events = (
         _event(entry)
         for entry in (listed if isinstance(listed, list | tuple) else ())[:MAX_EVENTS]

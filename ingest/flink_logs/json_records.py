@@ -17,6 +17,7 @@ import orjson
 
 from ingest.flink_logs.envelopes import Stripped
 from ingest.flink_logs.record_splitter import may_be_read
+from ingest.json_members import member
 
 _QUIET = re.compile(rb'"(?:log\.)?level": ?"(?:INFO|DEBUG|TRACE)"').search
 _LOUD = re.compile(rb'"(?:WARN|ERROR|FATAL)').search
@@ -232,8 +233,7 @@ def _envelope(document: dict[str, Any], names: _Names) -> Stripped | None:
 
 def _ecs_member(document: Mapping[str, Any], name: str) -> Any:
     """A member of ECS's object ``log``."""
-    log = document.get("log")
-    return log.get(name) if isinstance(log, dict) else None
+    return member(document.get("log"), name)
 
 
 def _level(level: Any) -> str | None:

@@ -21,6 +21,7 @@ from ingest.flink_rest.payloads import (
     taskmanagers,
     vertices,
 )
+from ingest.json_members import listed, member
 from ingest.records import (
     Checkpoint,
     Job,
@@ -164,16 +165,10 @@ def add_vertex_gauges(reading: JobAnswers, results: ParseResults) -> None:
 
 def attempts_checksum(reading: JobAnswers) -> int | None:
     """Of the attempts that run or finished; None while some do neither."""
-    bodies = {vertex_id: answer.body for vertex_id, answer in reading.vertices.items()}
-    subtasks = {
-        vertex_id: body.get("subtasks")
-        for vertex_id, body in bodies.items()
-        if isinstance(body, dict)
-    }
     attempts = []
-    for vertex_id, of_vertex in subtasks.items():
-        for entry in of_vertex if isinstance(of_vertex, list) else ():
-            if not isinstance(entry, dict) or entry.get("status") not in ("RUNNING", "FINISHED"):
+    for vertex_id, answer in reading.vertices.items():
+        for entry in listed(member(answer.body, "subtasks")):
+            if member(entry, "status") not in ("RUNNING", "FINISHED"):
                 return None
             attempts.append((vertex_id, entry.get("attempt")))
     return zlib.crc32(repr(attempts).encode("utf-8", "replace"))
@@ -264,8 +259,8 @@ def listed_checkpoints(
 def add_checkpoints(reading: JobAnswers, results: ParseResults) -> None:
     trigger_times: dict[int, datetime] = {}
     detailed = set()
-    listed = _listed_rows(reading)
-    keys = [key_of(row) for row in listed if isinstance(row, Checkpoint)]
+    listed_rows = _listed_rows(reading)
+    keys = [key_of(row) for row in listed_rows if isinstance(row, Checkpoint)]
     details = {
         number: answer
         for number, answer in reading.details.items()
@@ -280,7 +275,7 @@ def add_checkpoints(reading: JobAnswers, results: ParseResults) -> None:
             detailed.add((checkpoint.checkpoint_id, checkpoint.trigger_time, checkpoint.status))
             trigger_times[checkpoint_id] = checkpoint.trigger_time
     if reading.checkpoints:
-        for row in listed:
+        for row in listed_rows:
             if isinstance(row, Checkpoint):
                 # Where an id repeats, the newest trigger time comes first.
                 trigger_times.setdefault(row.checkpoint_id, row.trigger_time)
@@ -456,7 +451,7 @@ def observe_cluster(reading: ClusterAnswers, cluster: str, source: str) -> tuple
         entries = [
             (place, entry)
             for place, entry in results.parse(taskmanagers.entries, listed) or ()
-            if not (isinstance(entry, dict) and str(entry.get("id")) in reading.taskmanager_details)
+            if str(member(entry, "id")) not in reading.taskmanager_details
         ]
         for row in results.parse_entries(
             taskmanagers.taskmanager, entries, listed, listed.at, None

@@ -5,6 +5,7 @@ from typing import Any
 
 from ingest.flink_rest.cursor import DETAILED, DISCARDED, STORED, JobCursor
 from ingest.flink_rest.limits import RequestLimits
+from ingest.json_members import member
 from ingest.records import Checkpoint
 
 LONG_RUNNING_S = 10
@@ -24,7 +25,7 @@ def is_of_another_job(
     details: Any, listed: Collection[tuple[int, int]], checkpoint_id: int
 ) -> bool:
     """Whether the details have a trigger time that is not listed for that id."""
-    triggered_ms = details.get("trigger_timestamp") if isinstance(details, dict) else None
+    triggered_ms = member(details, "trigger_timestamp")
     times = {at_ms for number, at_ms in listed if number == checkpoint_id}
     return isinstance(triggered_ms, int) and bool(times) and triggered_ms not in times
 

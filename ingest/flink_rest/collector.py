@@ -21,6 +21,7 @@ from ingest.flink_rest.payloads.fields import clean_text
 from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.versions import MAX_VERSION_CHARS, is_known
 from ingest.job_states import NOT_LISTED
+from ingest.json_members import member, objects
 from ingest.messages import message
 from ingest.records import Job, Observed, Skip
 from ingest.sources import ClusterSource
@@ -58,12 +59,7 @@ async def read_taskmanagers(
 
 
 def taskmanager_ids(body: Any) -> list[str]:
-    managers = body.get("taskmanagers") if isinstance(body, dict) else None
-    ids = (
-        [manager.get("id") for manager in managers if isinstance(manager, dict)]
-        if isinstance(managers, list)
-        else []
-    )
+    ids = [manager.get("id") for manager in objects(body, "taskmanagers")]
     return list(dict.fromkeys(name for name in ids if is_taskmanager_id(name)))
 
 
@@ -262,8 +258,7 @@ class _Cycle:
         )
 
     def _note_version(self, overview: Answer | None) -> None:
-        body = overview.body if overview else None
-        version = body.get("flink-version") if isinstance(body, dict) else None
+        version = member(overview.body, "flink-version") if overview else None
         version = clean_text(version, MAX_VERSION_CHARS) if isinstance(version, str) else None
         if version is None or version == self.cursor.flink_version:
             return

@@ -1,10 +1,11 @@
 """What the collector remembers of one cluster between cycles: plain JSON, bounded, safe to lose."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ingest.flink_rest.payloads.jobs import TERMINAL
+from ingest.json_members import listed, mapping
 
 MAX_JOBS = 5_000
 MAX_CHECKPOINTS = 120
@@ -65,12 +66,12 @@ class ClusterCursor:
         """Forget jobs that are no longer listed; returns those that were not seen to end, after
         :data:`MISSING_CYCLES`.
         """
-        listed = set(job_ids)
-        for job_id in listed:
+        present = set(job_ids)
+        for job_id in present:
             job = self.jobs.setdefault(job_id, JobCursor())
             job.listed_at, job.missing = at_s, 0
         vanished = {}
-        for job_id in self.jobs.keys() - listed:
+        for job_id in self.jobs.keys() - present:
             job = self.jobs[job_id]
             job.missing += 1
             was_read = job.full_at and job.listed_at
@@ -104,14 +105,14 @@ class ClusterCursor:
 
 def from_json(document: Any) -> ClusterCursor:
     """An unusable part is left out."""
-    fields = _mapping(document)
+    fields = mapping(document)
     version = fields.get("flink_version")
     return ClusterCursor(
         flink_version=version if isinstance(version, str) else None,
         static_at=_number(fields.get("static_at")),
-        jobs={job_id: _job_from_json(job) for job_id, job in _mapping(fields.get("jobs")).items()},
+        jobs={job_id: _job_from_json(job) for job_id, job in mapping(fields.get("jobs")).items()},
         taskmanagers={
-            name: _number(at) for name, at in _mapping(fields.get("taskmanagers")).items()
+            name: _number(at) for name, at in mapping(fields.get("taskmanagers")).items()
         },
     )
 
@@ -144,23 +145,23 @@ def _job_to_json(job: JobCursor) -> dict[str, Any]:
 
 
 def _job_from_json(document: Any) -> JobCursor:
-    fields = _mapping(document)
+    fields = mapping(document)
     failed = fields.get("failed")
     return JobCursor(
         state=str(fields.get("state") or ""),
         failed=failed if isinstance(failed, int) else None,
         ended=fields.get("ended") is True,
-        reported=[str(item) for item in _list(fields.get("reported"))],
+        reported=[str(item) for item in listed(fields.get("reported"))],
         vertices={
-            vertex: int(_number(size)) for vertex, size in _mapping(fields.get("vertices")).items()
+            vertex: int(_number(size)) for vertex, size in mapping(fields.get("vertices")).items()
         },
         gauges={
-            vertex: list(map(str, _list(names)))
-            for vertex, names in _mapping(fields.get("gauges")).items()
+            vertex: list(map(str, listed(names)))
+            for vertex, names in mapping(fields.get("gauges")).items()
         },
         checkpoints={
             (item[0], item[1]): item[2]
-            for item in _list(fields.get("checkpoints"))
+            for item in listed(fields.get("checkpoints"))
             if isinstance(item, list)
             and len(item) == 3
             and all(isinstance(part, int) for part in item)
@@ -168,14 +169,6 @@ def _job_from_json(document: Any) -> JobCursor:
         **{name: _number(fields.get(name)) for name in _INSTANTS},
         **{name: int(_number(fields.get(name))) for name in _COUNTS},
     )
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _number(value: Any) -> float:

@@ -24,6 +24,7 @@ from ingest.flink_rest.payloads.checkpoints import counts
 from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM
 from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.vertex_reader import VertexReader
+from ingest.json_members import member, objects
 from ingest.records import Checkpoint, Skip
 
 
@@ -252,19 +253,13 @@ class JobReader:
 
 def _is_initialized(body: Any) -> bool:
     """Before, its state backend is "Unknown", and 1.12 has no checkpoint settings at all."""
-    return not (isinstance(body, dict) and body.get("state") == "INITIALIZING")
+    return bool(member(body, "state") != "INITIALIZING")
 
 
 def _vertices(body: Any) -> dict[str, int]:
-    vertices = body.get("vertices") if isinstance(body, dict) else None
-    listed = (
-        [vertex for vertex in vertices if isinstance(vertex, dict)]
-        if isinstance(vertices, list)
-        else []
-    )
     return {
         vertex["id"]: vertex["parallelism"]
-        for vertex in listed
+        for vertex in objects(body, "vertices")
         if is_flink_id(vertex.get("id"))
         and isinstance(vertex.get("parallelism"), int)
         and 0 < vertex["parallelism"] <= MAX_PARALLELISM

@@ -13,6 +13,7 @@ from ingest.flink_rest.metric_names import names_for, subtask_paths
 from ingest.flink_rest.payloads.fields import clean_text
 from ingest.flink_rest.payloads.jobs import TERMINAL, state_in
 from ingest.flink_rest.versions import has_time_metrics, is_known, is_version
+from ingest.json_members import member, objects
 from ingest.messages import message, plural
 from ingest.source_read import ProbeNotes
 from ingest.sources import LogSource
@@ -25,7 +26,7 @@ async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:
     logs = run.cluster.logs
     async with run.client(run.cluster.url) as client:
         overview = await client.get("/overview")
-        version = overview.get("flink-version") if isinstance(overview, dict) else None
+        version = member(overview, "flink-version")
         if not is_version(version):  # then it is no JobManager, and what it says is not repeated
             notes.misses.append(
                 message(
@@ -88,7 +89,7 @@ def _say_version(notes: ProbeNotes) -> None:
 
 
 def _compare_zones(config: Any, logs: LogSource, notes: ProbeNotes) -> None:
-    offset_ms = config.get("timezone-offset") if isinstance(config, dict) else None
+    offset_ms = member(config, "timezone-offset")
     try:
         declared = datetime.now(zone_of(logs.time_zone, layout_of(logs.layout))).utcoffset()
     except IngestError as error:
@@ -115,8 +116,7 @@ def _compare_zones(config: Any, logs: LogSource, notes: ProbeNotes) -> None:
 
 async def _probe_job(client: RestClient, job_id: str, notes: ProbeNotes) -> None:
     checkpoints = await _answer_or_miss(client, f"/jobs/{job_id}/checkpoints", "checkpoints", notes)
-    counts = checkpoints.get("counts") if isinstance(checkpoints, dict) else None
-    total = counts.get("total") if isinstance(counts, dict) else None
+    total = member(member(checkpoints, "counts"), "total")
     if isinstance(total, int) and total:
         notes.sees.append(
             message("checkpoints: {total:number} of the first running job", total=total)
@@ -124,12 +124,7 @@ async def _probe_job(client: RestClient, job_id: str, notes: ProbeNotes) -> None
     elif total == 0:
         notes.misses.append(message("no checkpoint yet: checkpointing may be off"))
     job = await _answer_or_miss(client, f"/jobs/{job_id}", message("job graph"), notes)
-    vertices = job.get("vertices") if isinstance(job, dict) else None
-    vertex_id = (
-        vertices[0].get("id")
-        if isinstance(vertices, list) and vertices and isinstance(vertices[0], dict)
-        else None
-    )
+    vertex_id = next((vertex.get("id") for vertex in objects(job, "vertices")), None)
     if not is_flink_id(vertex_id):
         return
     (path,) = subtask_paths(
@@ -192,8 +187,8 @@ async def probe_history_server(run: ClusterRun, notes: ProbeNotes) -> None:
 
 
 def _jobs(body: Any) -> list[tuple[str, str]]:
-    entries = body.get("jobs") if isinstance(body, dict) else None
-    jobs = (
-        [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    )
-    return [(entry["jid"], state_in(entry)) for entry in jobs if is_flink_id(entry.get("jid"))]
+    return [
+        (entry["jid"], state_in(entry))
+        for entry in objects(body, "jobs")
+        if is_flink_id(entry.get("jid"))
+    ]

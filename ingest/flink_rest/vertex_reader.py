@@ -20,6 +20,7 @@ from ingest.flink_rest.payloads.event_time import feeders, is_of_event_time, nam
 from ingest.flink_rest.payloads.gauges import listed, wanted
 from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.versions import has_time_metrics
+from ingest.json_members import objects
 
 LISTED = "listed"
 MOST_OF_SOURCES = 12
@@ -271,10 +272,4 @@ def _hottest(backpressure: Answer | None) -> list[int]:
 
 
 def _subtasks(backpressure: Answer | None) -> list[dict[str, Any]]:
-    body = backpressure.body if backpressure else None
-    subtasks = body.get("subtasks") if isinstance(body, dict) else None
-    return (
-        [subtask for subtask in subtasks if isinstance(subtask, dict)]
-        if isinstance(subtasks, list)
-        else []
-    )
+    return objects(backpressure.body, "subtasks") if backpressure else []

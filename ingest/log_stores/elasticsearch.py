@@ -10,6 +10,7 @@ from typing import Any, Literal
 from urllib.parse import quote, urlencode
 
 from ingest.errors import Retryable, Skipped
+from ingest.json_members import mapping, member
 from ingest.log_stores.pages import LAST_NS, NOWHEN, NS_PER_MS, Page
 from ingest.messages import message
 from ingest.pushed.entries import Entry, entry_of, shown
@@ -103,8 +104,7 @@ class Elasticsearch:
                     f"It is not a hit with an id that is sorted by {TIME}.",
                 ),
             )
-        source = hit.get("_source")
-        document: dict[str, Any] = source if isinstance(source, dict) else {}
+        document = mapping(hit.get("_source"))
         entry = entry_of({**document, "stamp": f"{at} {hit['_id']}"})
         lacking = Skip(
             f"document {hit['_id'][:80]!a}",
@@ -123,7 +123,6 @@ def _instant(hit: Any) -> int | None:
 
 
 def _position(document: Mapping[str, Any]) -> int:
-    log = document.get("log")
-    nested = log.get("offset") if isinstance(log, dict) else None
+    nested = member(document.get("log"), "offset")
     position = next((document[name] for name in _POSITION if name in document), nested)
     return position if isinstance(position, int) else 0

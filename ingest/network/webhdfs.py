@@ -12,6 +12,7 @@ import requests
 from fsspec.implementations.webhdfs import WebHDFile, WebHDFS
 
 from ingest.json_bounds import decoded
+from ingest.json_members import member
 from ingest.network.clusters import check_host
 from ingest.network.deadlines import Late, TimedAdapter, TooLarge
 
@@ -240,7 +241,7 @@ def _order(name: str) -> bytes:
 
 
 def _child(status: Any) -> str:
-    name = status.get("pathSuffix") if isinstance(status, dict) else None
+    name = member(status, "pathSuffix")
     if not isinstance(name, str) or "/" in name or "\x00" in name or name in (".", ".."):
         raise WebHdfsError(
             f"The NameNode lists {str(name)[:80]!r}, which is not a valid file name."

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ingest.errors import Refused
+from ingest.json_members import listed
 from ingest.pushed import bounds
 from ingest.pushed.entries import Entry, Processes, entry_of, origin_of, shown
 from ingest.records import Skip
@@ -16,9 +17,8 @@ def entries(body: bytes) -> Iterator[Entry | Skip]:
     document = bounds.json_document(body, _EXPECTED)
     if not isinstance(document, dict) or "streams" not in document:
         raise Refused(f"The body is no {_EXPECTED}.")
-    streams = document["streams"]
     records, processes = bounds.records(), Processes()
-    for stream in streams if isinstance(streams, list) else ():
+    for stream in listed(document["streams"]):
         match stream:
             case {"stream": dict(labels), "values": list(values)}:
                 records.add(1 + len(values))

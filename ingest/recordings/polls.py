@@ -10,6 +10,7 @@ from ingest.flink_rest.assembly import observe_cluster, observe_job
 from ingest.flink_rest.job_reader import ListedJob, listed_jobs
 from ingest.flink_rest.payloads.config import flink_version
 from ingest.flink_rest.routing import Filed, file_cluster_answer, file_job_answer, job_of
+from ingest.json_members import member
 from ingest.records import Observed
 
 MOST_BYTES = 256 * 1024 * 1024
@@ -159,11 +160,7 @@ class Polls:
         cache, job_id = self._cache, reading.job_id
         reading.flink_version = cache.flink_version
         reading.jobmanager_config = cache.jobmanager_config
-        if (
-            reading.job
-            and isinstance(reading.job.body, dict)
-            and isinstance(reading.job.body.get("plan"), dict)
-        ):
+        if reading.job and isinstance(member(reading.job.body, "plan"), dict):
             cache.keep("plan", job_id, reading.job)
         for kind in ("plan", "config", "checkpoint_config"):
             answer = getattr(reading, kind)

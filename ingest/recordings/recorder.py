@@ -23,6 +23,7 @@ from ingest.flink_rest.address import Address, parse_address
 from ingest.flink_rest.client import Gate, client_of
 from ingest.flink_rest.collector import Collected, collect_cluster
 from ingest.flink_rest.limits import RequestLimits
+from ingest.json_members import objects
 from ingest.messages import count_text
 from ingest.records import Skip
 from ingest.redaction.documents import redact_document
@@ -314,8 +315,11 @@ class _AnswerFile:
             "status": status,
             "body": masked(body, self.address),
         }
-        if path == "/jobs/overview" and isinstance(body, dict):
-            self._note_jobs(body.get("jobs"))
+        if path == "/jobs/overview":
+            for job in objects(body, "jobs"):
+                if isinstance(job.get("jid"), str):
+                    name = job.get("name")
+                    self.summary.jobs[job["jid"]] = name if isinstance(name, str) else None
         line = json.dumps(entry, separators=(",", ":")) + "\n"
         try:
             self.written += self.out.write(line)
@@ -326,13 +330,6 @@ class _AnswerFile:
                 "can be imported."
             ) from error
         self.summary.answers += 1
-
-    def _note_jobs(self, jobs: Any) -> None:
-        for job in jobs if isinstance(jobs, list) else ():
-            if isinstance(job, dict) and isinstance(job.get("jid"), str):
-                self.summary.jobs[job["jid"]] = (
-                    job.get("name") if isinstance(job.get("name"), str) else None
-                )
 
 
 async def _copy_from_endpoint(source: ClusterSource, logs: LogCopies, gate: Gate) -> None:

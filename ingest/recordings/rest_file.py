@@ -14,6 +14,7 @@ from ingest.flink_rest.faults import KNOWN_WITHIN_S, NOT_YET, lasting, not_yet
 from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS, Fields, clean_text, instant_of_ms
 from ingest.flink_rest.routing import is_read
 from ingest.json_bounds import TooManyValues, decoded
+from ingest.json_members import listed, member
 from ingest.records import Skip
 from ingest.redaction.texts import redact
 from ingest.regular_files import open_regular
@@ -173,16 +174,10 @@ def _answer(answer: Answer, status: int, size_bytes: int, unknown: _Unknown) -> 
 
 def _not_yet(status: int, body: Any) -> str | None:
     """By Flink's text, or by the reason that Weir's own recorder keeps in its place."""
-    if not isinstance(body, dict):
-        return None
-    reason, errors = body.get("reason"), body.get("errors")
+    reason, errors = member(body, "reason"), member(body, "errors")
     if status == 500 and isinstance(reason, str) and reason in NOT_YET:
         return reason
-    return (
-        not_yet(status, "\n".join(text for text in errors if isinstance(text, str)))
-        if isinstance(errors, list)
-        else None
-    )
+    return not_yet(status, "\n".join(text for text in listed(errors) if isinstance(text, str)))
 
 
 def _error_text(body: Any) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ingest.json_members import listed
 from ingest.replay.checkpoint_tree import CheckpointTree, savepoint_names
 from ingest.replay.shipped import CHECKPOINTS, PAST
 from ingest.replay.tape import LEAD_MS, Shift, Tape, id_of
@@ -92,8 +93,8 @@ class Player:
         jobs: list[bytes] = []
         for turn in (*self._past, *self.turns):
             answer = self.tape.answer("/jobs/overview", self._recorded_ms(turn, now_ms))
-            listed = answer[1].get("jobs", []) if answer else []
-            jobs += [turn.shift.text(_encode(job)) for job in listed]
+            answered = answer[1].get("jobs", []) if answer else []
+            jobs += [turn.shift.text(_encode(job)) for job in answered]
         return b'{"jobs":[' + b",".join(jobs) + b"]}"
 
     def _asked(self, path: str) -> tuple[Turn | None, str]:
@@ -150,11 +151,7 @@ class Player:
             noted = json.loads((self._folder / name).read_text())
         except (OSError, ValueError):
             return []
-        return (
-            [began_ms for began_ms in noted if isinstance(began_ms, int)]
-            if isinstance(noted, list)
-            else []
-        )
+        return [began_ms for began_ms in listed(noted) if isinstance(began_ms, int)]
 
     def _roll(self, name: str) -> None:
         """As log4j does: the file that is written has no number."""

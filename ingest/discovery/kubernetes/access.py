@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from ingest.discovery.documents import from_yaml
 from ingest.errors import Skipped
+from ingest.json_members import mapping, objects
 from ingest.regular_files import open_regular
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -197,11 +198,9 @@ def _content(given: dict[str, Any], key: str, folder: Path) -> str:
 
 
 def _find_named(document: dict[str, Any], key: str, inner: str, name: str) -> dict[str, Any]:
-    listed = document.get(key)
-    for entry in (listed if isinstance(listed, list) else [])[:MAX_NAMED]:
-        if isinstance(entry, dict) and entry.get("name") == name:
-            named_entry = entry.get(inner)
-            return named_entry if isinstance(named_entry, dict) else {}
+    for entry in objects(document, key)[:MAX_NAMED]:
+        if entry.get("name") == name:
+            return mapping(entry.get(inner))
     raise Skipped(f"it has no entry {name[:100]!r} in {key}")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from ingest import json_bounds
 from ingest.discovery.target_groups import MAX_VALUE
 from ingest.flink_ids import is_flink_id
+from ingest.json_members import listed, mapping, member
 from ingest.redaction.texts import redact
 
 REST_PORT = 8081
@@ -129,10 +130,9 @@ def rest_service(resource: dict[str, Any]) -> dict[str, Any] | None:
         return None
     if selector.get("component", "jobmanager") != "jobmanager":
         return None
-    ports = spec.get("ports")
     numbers = {
         _text(port_spec.get("name")): port
-        for port_spec in (ports if isinstance(ports, list) else [])[:50]
+        for port_spec in listed(spec.get("ports"))[:50]
         if (port := _port(port_spec.get("port")))
     }
     port = numbers.get("rest") or (next(iter(numbers.values())) if len(numbers) == 1 else None)
@@ -233,8 +233,7 @@ def _error(value: Any) -> str:
 
 def _configured_port(configuration: dict[str, Any]) -> int:
     """``rest.port``, as one key or, since 1.12 of the operator, as nested ones."""
-    nested = configuration.get("rest")
-    given = configuration.get("rest.port", nested.get("port") if isinstance(nested, dict) else None)
+    given = configuration.get("rest.port", member(configuration.get("rest"), "port"))
     if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 6:
         given = int(given)
     return _port(given) or REST_PORT
@@ -256,8 +255,7 @@ def _word(given: dict[str, Any], key: str) -> str:
 
 
 def _part(given: dict[str, Any], key: str) -> dict[str, Any]:
-    part = given.get(key)
-    return part if isinstance(part, dict) else {}
+    return mapping(given.get(key))
 
 
 def _text(value: Any) -> str:

@@ -5,6 +5,7 @@ checkpoint object.
 from typing import Any
 
 from ingest.flink_rest.payloads.fields import Fields
+from ingest.json_members import member
 from ingest.records import Checkpoint
 
 COUNTERS = {
@@ -86,5 +87,5 @@ def external_path(fields: Fields) -> str | None:
 
 def _key_of(entry: Any) -> tuple[Any, ...]:
     """Ids repeat if a fixed job id restarts; empty for objects that the parser will refuse."""
-    key = (entry.get("id"), entry.get("trigger_timestamp")) if isinstance(entry, dict) else ()
+    key = (member(entry, "id"), member(entry, "trigger_timestamp"))
     return key if all(isinstance(part, int) for part in key) else ()

@@ -4,6 +4,7 @@ from typing import Any
 
 from ingest.flink_rest.payloads.fields import Fields, clean_text
 from ingest.job_states import TERMINAL_STATES
+from ingest.json_members import member
 from ingest.records import StateSince
 
 TERMINAL = frozenset(TERMINAL_STATES)
@@ -21,7 +22,7 @@ class JobState:
 
 
 def state_in(entry: Any) -> str:
-    state = entry.get("state") if isinstance(entry, dict) else None
+    state = member(entry, "state")
     return (clean_text(state, MAX_STATE_CHARS) or "").upper() if isinstance(state, str) else ""
 
 

@@ -3,6 +3,7 @@ import re
 from typing import Any
 
 from ingest.flink_rest.payloads.fields import Fields
+from ingest.json_members import member
 from ingest.records import Edge, SlotSharing, Vertex
 
 _TAG = re.compile(r"<br\s*/?>")
@@ -51,7 +52,7 @@ def edges(plan: Any) -> tuple[Edge, ...]:
 
 
 def is_in(payload: Any) -> bool:
-    return isinstance(payload, dict) and bool(payload.get("plan"))
+    return bool(member(payload, "plan"))
 
 
 def _plan(payload: Any) -> Fields:
