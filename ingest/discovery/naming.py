@@ -41,12 +41,12 @@ def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = 
             name = _name(source, labels)
             if labels.get("cluster") == name:
                 del labels["cluster"]  # already reported
-            kept = {
+            own_labels = {
                 key: text
                 for key, text in sorted(labels.items())
                 if not key.startswith("__") and text
             }
-            cluster = FoundCluster(name, url, kept, target.operator)
+            cluster = FoundCluster(name, url, own_labels, target.operator)
             before = clusters.setdefault(name, cluster)
             if before != cluster:
                 raise _Refused(

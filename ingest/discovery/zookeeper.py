@@ -103,8 +103,8 @@ def _leader(client: KazooClient, path: str) -> str:
     return written_address(content) if content else ""
 
 
-def _answer(asked: Any) -> Any:
-    return asked.get(timeout=ANSWER_WITHIN_S)
+def _answer(pending: Any) -> Any:
+    return pending.get(timeout=ANSWER_WITHIN_S)
 
 
 def written_address(content: bytes) -> str:

@@ -113,8 +113,8 @@ def _entry(pattern: Pattern) -> _Entry:
     )
     in_order = itemgetter(*(places.get(name, len(pattern.fields)) for name in READ_FIELDS))
     below, in_trace = (
-        (READ_FIELDS.index(found[0]), re.compile(found[1]).search) if found else None
-        for found in (pattern.below, pattern.in_trace)
+        (READ_FIELDS.index(declared[0]), re.compile(declared[1]).search) if declared else None
+        for declared in (pattern.below, pattern.in_trace)
     )
     return _Entry(
         pattern.kind,

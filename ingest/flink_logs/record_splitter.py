@@ -71,12 +71,12 @@ class RecordCounts:
         within = timedelta(milliseconds=RECENT_WITHIN_MS)
         newest = max((ts for _, ts in self._counts.values()), default=_EPOCH)
         last = self._last or newest
-        kept = (
+        recent = (
             (key, count, ts)
             for key, (count, ts) in self._counts.items()
             if ts >= newest - within or abs(ts - last) <= within
         )
-        close = [(int((ts - _EPOCH) / _MS), key, count) for key, count, ts in kept]
+        close = [(int((ts - _EPOCH) / _MS), key, count) for key, count, ts in recent]
         return close[-MAX_RECENT:]
 
     def _forget(self) -> None:

@@ -122,28 +122,26 @@ async def read_body(
     chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str
 ) -> bytes:
     """All bytes, unpacked. Raises ``BadAnswer``."""
-    kept: list[bytes] = []
+    pieces: list[bytes] = []
     size = 0
-    async for chunk in unpacked(chunks, encoding, limit_bytes, path):
-        size += len(chunk)
+    async for piece in unpacked(chunks, encoding, limit_bytes, path):
+        size += len(piece)
         if size > limit_bytes:
             raise too_large(path, limit_bytes)
-        kept.append(chunk)
-    return kept[0] if len(kept) == 1 else b"".join(kept)
+        pieces.append(piece)
+    return b"".join(pieces)
 
 
 async def beginning(
     chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str
 ) -> bytes:
-    kept = b""
-    try:
-        async for chunk in unpacked(chunks, encoding, limit_bytes, path):
-            kept += chunk
-            if len(kept) >= limit_bytes:
+    body = b""
+    with contextlib.suppress(BadAnswer):
+        async for piece in unpacked(chunks, encoding, limit_bytes, path):
+            body += piece
+            if len(body) >= limit_bytes:
                 break
-    except BadAnswer:
-        pass
-    return kept[:limit_bytes]
+    return body[:limit_bytes]
 
 
 async def unpacked(

@@ -50,7 +50,7 @@ async def read_taskmanagers(
     ]
     reading = ClusterAnswers(taskmanagers=listed)
     await asyncio.gather(
-        *(_read_one(session, name, reading) for name in due if session.budget.take(2))
+        *(_read_taskmanager(session, name, reading) for name in due if session.budget.take(2))
     )
     for name in names:
         cursor.taskmanagers.setdefault(name, 0.0)
@@ -67,7 +67,7 @@ def taskmanager_path(name: str) -> str:
     return f"/taskmanagers/{quote(name, safe=':')}"
 
 
-async def _read_one(session: RestSession, name: str, reading: ClusterAnswers) -> None:
+async def _read_taskmanager(session: RestSession, name: str, reading: ClusterAnswers) -> None:
     path = taskmanager_path(name)
     detail, metrics = await asyncio.gather(
         session.get(path, may_be_gone=True),

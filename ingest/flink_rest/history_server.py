@@ -71,8 +71,8 @@ async def read_history(
         observed += part
         known[job.job_id] = job.end_ms
     present = {job.job_id for job in jobs}
-    kept = {job_id: end for job_id, end in known.items() if job_id in present}
-    newest = dict(sorted(kept.items(), key=lambda item: item[1])[-MAX_KNOWN:])
+    listed = [(job_id, end) for job_id, end in known.items() if job_id in present]
+    newest = dict(sorted(listed, key=lambda item: item[1])[-MAX_KNOWN:])
     behind = any(known.get(job.job_id) != job.end_ms for job in new)
     next_at = now.timestamp() + (0 if behind else INTERVAL_S)
     return SourceRead(

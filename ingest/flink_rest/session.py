@@ -57,11 +57,11 @@ class RestSession:
         self.answered, self._unanswered = True, 0
         return Answer(path, self.at(), body)
 
-    def skip_what_lasts(self, asked: Iterable[str], since_s: float) -> float:
+    def skip_what_lasts(self, paths: Iterable[str], since_s: float) -> float:
         """Note a skip for each path that has been ``not_yet`` too long. ``since_s``: since when
         (epoch s), 0 if it was answered before; returns the same for the next cycle.
         """
-        waiting = [path for path in asked if path in self.not_yet]
+        waiting = [path for path in paths if path in self.not_yet]
         now_s = self.at().timestamp()
         since_s = (since_s or now_s) if waiting else 0
         if now_s - since_s >= KNOWN_WITHIN_S:

@@ -28,13 +28,13 @@ async def request(
     """Of the first TaskManagers, one after the other."""
     return tuple(
         [
-            await _request_one(client, taskmanager_id, at)
+            await _request_dump(client, taskmanager_id, at)
             for taskmanager_id in wanted[:DUMPS_PER_CYCLE]
         ]
     )
 
 
-async def _request_one(
+async def _request_dump(
     client: RestClient, wanted: str, at: Callable[[], datetime]
 ) -> ThreadDumpAnswer:
     try:

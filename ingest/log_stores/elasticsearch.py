@@ -48,12 +48,12 @@ class Elasticsearch:
             "sort": [{TIME: {"order": "asc", "unmapped_type": "date"}}],
             "track_total_hits": False,
         }
-        asked = {
+        parameters = {
             "source": json.dumps(source, separators=(",", ":")),
             "source_content_type": "application/json",
             "allow_partial_search_results": "false",
         }
-        return f"/{quote(self._index, safe=',*:')}/_search?{urlencode(asked, quote_via=quote)}"
+        return f"/{quote(self._index, safe=',*:')}/_search?{urlencode(parameters, quote_via=quote)}"
 
     def page(self, body: object) -> Page:
         match body:

@@ -24,14 +24,14 @@ class Loki:
         self._query = query
 
     def path(self, start_ns: int, end_ns: int, limit: int) -> str:
-        asked = {
+        parameters = {
             "query": self._query,
             "start": start_ns,
             "end": end_ns,
             "limit": limit,
             "direction": "forward",
         }
-        return f"/loki/api/v1/query_range?{urlencode(asked, quote_via=quote)}"
+        return f"/loki/api/v1/query_range?{urlencode(parameters, quote_via=quote)}"
 
     def page(self, body: object) -> Page:
         match body:
@@ -91,8 +91,8 @@ def _line(labels: dict[str, Any], value: Any) -> tuple[int, Entry | Skip]:
 
 def _structured_metadata(more: list[Any]) -> dict[str, Any]:
     match more:
-        case [{"structuredMetadata": dict(found)}, *_]:
-            return found
-        case [dict(found), *_]:
-            return {name: value for name, value in found.items() if isinstance(value, str)}
+        case [{"structuredMetadata": dict(metadata)}, *_]:
+            return metadata
+        case [dict(metadata), *_]:
+            return {name: value for name, value in metadata.items() if isinstance(value, str)}
     return {}

@@ -109,17 +109,17 @@ def accepted() -> ExportMetricsServiceResponse:
 
 
 def _take_message(metric: bytes, pushed: Pushed, samples: Count, parts: Count) -> None:
-    held = dict(fields(metric, parts))
-    name = _wanted_name(held.get(_NAME, b"").decode("utf-8", "replace"), parts)
-    data = held.get(_GAUGE, held.get(_SUM))
+    by_tag = dict(fields(metric, parts))
+    name = _wanted_name(by_tag.get(_NAME, b"").decode("utf-8", "replace"), parts)
+    data = by_tag.get(_GAUGE, by_tag.get(_SUM))
     if name is None:
         return
     if data is None:
         pushed.take(name, None)
         return
-    of_data = list(fields(data, parts))
-    points = [content for tag, content in of_data if tag == _POINTS]
-    if _GAUGE not in held and (_TEMPORALITY, _CUMULATIVE) not in of_data:
+    data_fields = list(fields(data, parts))
+    points = [content for tag, content in data_fields if tag == _POINTS]
+    if _GAUGE not in by_tag and (_TEMPORALITY, _CUMULATIVE) not in data_fields:
         pushed.unread[_DELTA, name] += len(points)
         return
     samples.add(len(points))

@@ -33,7 +33,7 @@ def fields(body: bytes, parts: Count) -> Iterator[tuple[int, bytes]]:
 
 
 def contents(body: bytes, tag: int, parts: Count) -> Iterator[bytes]:
-    return (content for found, content in fields(body, parts) if found == tag)
+    return (content for field_tag, content in fields(body, parts) if field_tag == tag)
 
 
 def message_of(content: bytes, kind: Any, parts: Count) -> Any:

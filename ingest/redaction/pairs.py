@@ -238,10 +238,10 @@ def redact_pairs(text: str) -> str:
         start = _beginning(text, match.start(), max(done, match.start() - LONGEST_BEFORE))
         after = _NAME_AFTER.match(text, match.end())
         at = after.end() if after else match.end()
-        held = _secret_of_name(text, start, at)
-        if held is None:
+        secret = _secret_of_name(text, start, at)
+        if secret is None:
             continue
-        value, name_quote = held
+        value, name_quote = secret
         pieces += text[done : value.start], hidden(value, name_quote)
         done = at = value.end
     return _reversed("".join((*pieces, text[done:])) if pieces else text)

@@ -177,13 +177,13 @@ class Player:
                     file.write(lines)
 
     def _due(self, turn: Turn, log: Path, now_ms: int) -> Iterator[bytes]:
-        held = turn.waiting.pop(log, None)
-        while held := held or next(turn.logs[log], None):
-            if held[0] + turn.shift.by_ms > now_ms:
-                turn.waiting[log] = held
+        due = turn.waiting.pop(log, None)
+        while due := due or next(turn.logs[log], None):
+            if due[0] + turn.shift.by_ms > now_ms:
+                turn.waiting[log] = due
                 return
-            yield turn.shift.line(held[1])
-            held = None
+            yield turn.shift.line(due[1])
+            due = None
         del turn.logs[log]
 
 

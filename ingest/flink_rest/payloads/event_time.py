@@ -37,12 +37,12 @@ def names_to_ask(
 ) -> list[str]:
     """``listed``: metrics of the vertex ``name``; ``fed``: as from :func:`feeders`."""
     has_inputs, feeds = vertex_id in fed, any(vertex_id in sources for sources in fed.values())
-    asked = [RECEIVED] if has_inputs and RECEIVED in listed else []
+    requested = [RECEIVED] if has_inputs and RECEIVED in listed else []
     operators = {text.removesuffix(f".{SENT}") for text in listed if text.endswith(f".{SENT}")}
     operator = (
         last_of(name, operators) if feeds else first_of(name, operators) if has_inputs else None
     )
-    return [*asked, f"{operator}.{SENT}"] if operator else asked
+    return [*requested, f"{operator}.{SENT}"] if operator else requested
 
 
 def is_of_event_time(name: str) -> bool:

@@ -18,7 +18,7 @@ LONG_MIN = -(2**63)
 MAX_TEXT_CHARS = 64 * 1024
 MAX_ELEMENTS = 200_000
 """Of one list: six times the subtasks of the largest vertex."""
-_Found = TypeVar("_Found")
+_Value = TypeVar("_Value")
 LARGEST_WHOLE = 2**53
 """8 PiB are no checkpoint, and hundreds of such still add up within 64 bits."""
 LARGEST_REAL = 1e18
@@ -116,16 +116,16 @@ class Fields:
         return names[0], None
 
     def _typed_value(
-        self, names: tuple[str, ...], type_: type[_Found], expected: str
-    ) -> _Found | None:
+        self, names: tuple[str, ...], type_: type[_Value], expected: str
+    ) -> _Value | None:
         name, value = self._find(names)
         if value is None or isinstance(value, type_):
             return value
         raise self._unexpected(name, expected, value)
 
     def _read(
-        self, names: tuple[str, ...], reader: Callable[[Any], _Found | None], expected: str
-    ) -> _Found | None:
+        self, names: tuple[str, ...], reader: Callable[[Any], _Value | None], expected: str
+    ) -> _Value | None:
         name, value = self._find(names)
         try:
             return reader(value)
@@ -138,7 +138,7 @@ class Fields:
     def _unexpected(self, name: str, expected: str, value: Any) -> Skipped:
         return Skipped(f"{self._at(name)}: expected {expected}, got {_excerpt(value)}")
 
-    def _require(self, field: _Found | None, names: tuple[str, ...], expected: str) -> _Found:
+    def _require(self, field: _Value | None, names: tuple[str, ...], expected: str) -> _Value:
         if field is None:
             raise Skipped(
                 f"{self._at(names[0])}: expected {expected}, got {_excerpt(self.raw(*names))}"
