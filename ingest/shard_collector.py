@@ -59,7 +59,6 @@ def collect_shard(
     *,
     at: Callable[[], datetime] = lambda: datetime.now(UTC),
     cycle_s: float = 30,
-    total_requests: int = SHARD_REQUESTS,
     limits: RequestLimits | None = None,
     committed: Callable[[Sequence[ClusterOutcome]], None] = lambda _outcomes: None,
     stragglers_after_s: float | None = None,
@@ -70,7 +69,7 @@ def collect_shard(
     only where the lake cannot be written.
     """
     shard = Shard(
-        at, cycle_s, limits_per_cluster(total_requests, len(clusters), limits or RequestLimits())
+        at, cycle_s, limits_per_cluster(SHARD_REQUESTS, len(clusters), limits or RequestLimits())
     )
     shard.runs = [
         ClusterRun(cluster, dict(cursors.get(cluster.name) or {}), shard) for cluster in clusters

@@ -9,7 +9,7 @@ else the last ``Caused by:``, else the trace's first line.
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any
@@ -106,12 +106,12 @@ class _Entry:
     in_trace: tuple[int, Callable[[str], re.Match[str] | None]] | None = None
 
 
-def _entry(pattern: Pattern) -> _Entry:
-    places = {name: place for place, name in reversed(list(enumerate(pattern.fields)))}
+def _entry(pattern: Pattern, regex: str, fields: tuple[str, ...]) -> _Entry:
+    places = {name: place for place, name in reversed(list(enumerate(fields)))}
     twice = tuple(
-        (places[name], place) for place, name in enumerate(pattern.fields) if places[name] != place
+        (places[name], place) for place, name in enumerate(fields) if places[name] != place
     )
-    in_order = itemgetter(*(places.get(name, len(pattern.fields)) for name in READ_FIELDS))
+    in_order = itemgetter(*(places.get(name, len(fields)) for name in READ_FIELDS))
     below, in_trace = (
         (READ_FIELDS.index(declared[0]), re.compile(declared[1]).search) if declared else None
         for declared in (pattern.below, pattern.in_trace)
@@ -121,7 +121,7 @@ def _entry(pattern: Pattern) -> _Entry:
         pattern.reason,
         pattern.starts,
         pattern.contains,
-        re.compile(pattern.regex).match,
+        re.compile(regex).match,
         in_order,
         twice,
         below,
@@ -129,9 +129,9 @@ def _entry(pattern: Pattern) -> _Entry:
     )
 
 
-_ENTRIES = tuple(map(_entry, PATTERNS))
+_ENTRIES = tuple(_entry(pattern, pattern.regex, pattern.fields) for pattern in PATTERNS)
 _TOLERANT = {
-    strict: _entry(replace(pattern, regex=pattern.tolerant, fields=pattern.tolerant_fields))
+    strict: _entry(pattern, pattern.tolerant, pattern.tolerant_fields)
     for strict, pattern in zip(_ENTRIES, PATTERNS, strict=True)
 }
 _SURE_CHARS = min(len(entry.starts) for entry in _ENTRIES if entry.starts)

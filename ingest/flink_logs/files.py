@@ -105,7 +105,7 @@ def open_unpacked(path: str, anywhere: bool = True) -> IO[bytes]:
     """Unless ``anywhere``, raises ``NotAllowed`` for a local file that clusters may not read."""
     packing = _UNPACKERS.get(path[path.rfind(".") :]) if is_packed(path) else None
     if is_packed(path) and packing is None:
-        raise OSError(message("this compression is not supported; use gzip, bzip2 or xz"))
+        raise OSError("this compression is not supported; use gzip, bzip2 or xz")
     local = local_path(path)
     if local is not None:
         file = open_regular(local, check=None if anywhere else check_file)
@@ -215,8 +215,4 @@ def why(error: BaseException, *, remote: bool) -> str:
     """Without a remote server's words: the URI may have been entered to probe it."""
     text = getattr(error, "strerror", None) or ("" if remote else str(error))
     status = getattr(error, "status", None)
-    return text or (
-        message("it answered {status:number}", status=status)
-        if isinstance(status, int)
-        else type(error).__name__
-    )
+    return text or (f"it answered {status}" if isinstance(status, int) else type(error).__name__)

@@ -19,13 +19,42 @@ To add a pattern: copy the nearest entry, and add a line that it reads to
 import re
 from dataclasses import dataclass
 
-from ingest.flink_logs import templates as t
+from ingest.flink_logs.templates import (
+    ANY,
+    ANY_FORM,
+    ATTEMPT,
+    CHECKPOINT,
+    CHECKPOINT_LOCATION,
+    CHECKPOINT_TYPE,
+    CONTAINER,
+    EXECUTION,
+    HEX,
+    HEX_BARE,
+    INT,
+    JOB,
+    JOB_LOCATION,
+    LOCATION_OR_NONE,
+    MS,
+    REST,
+    SIGNED,
+    SIGNED_MS,
+    SNAPSHOT_NAME,
+    STATE,
+    SUBTASK,
+    TASK,
+    TASK_ATTEMPT,
+    WORD,
+    WORKER,
+)
+
+_LITERAL = re.compile(r"(?:(?:[^][\\^$.|?*+(){}]|\\[^A-Za-z0-9])(?![*+?{]))*")
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Group *n* of ``regex`` feeds ``fields[n-1]``. Exactly one of ``starts`` and ``contains`` is
-    set.
+    """``line``: the expression, with named groups. Group *n* of ``regex`` feeds ``fields[n-1]``.
+    Exactly one of ``starts`` and ``contains`` is set: ``starts`` is what ``line`` literally begins
+    with, unless given.
 
     ``reason``: a code that the line itself implies. ``below``: a field, and an expression for the
     lines below the first, which must match; these lines are not kept. ``in_trace``: the same for
@@ -35,15 +64,48 @@ class Pattern:
 
     kind: str
     versions: str
-    regex: str
-    fields: tuple[str, ...]
+    line: str
     starts: str = ""
     contains: str = ""
     reason: str = ""
     below: tuple[str, str] | None = None
     in_trace: tuple[str, str] | None = None
-    tolerant: str = ""
-    tolerant_fields: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        literal = _LITERAL.match(self.line)
+        if literal and not self.contains and not self.starts:
+            object.__setattr__(self, "starts", re.sub(r"\\(.)", r"\1", literal[0]))
+
+    @property
+    def regex(self) -> str:
+        return _without_names(self.line)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return _names(self.line)
+
+    @property
+    def tolerant(self) -> str:
+        return _without_names(self._any_form)
+
+    @property
+    def tolerant_fields(self) -> tuple[str, ...]:
+        return _names(self._any_form)
+
+    @property
+    def _any_form(self) -> str:
+        line = self.line
+        for piece, any_form in ANY_FORM:
+            line = line.replace(piece, any_form)
+        return line
+
+
+def _without_names(line: str) -> str:
+    return "^" + re.sub(r"\?P<\w+>", "", line) + ("" if line.endswith(f"{REST})") else r"[^\n]*")
+
+
+def _names(line: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"\?P<(\w+)>", line))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,530 +125,475 @@ class TracePattern:
 STORE_RETRIED = "store_retried"
 """Nothing has failed yet."""
 
-_LITERAL = re.compile(r"(?:(?:[^][\\^$.|?*+(){}]|\\[^A-Za-z0-9])(?![*+?{]))*")
-
-
-def _pattern(
-    kind: str,
-    versions: str,
-    line: str,
-    *,
-    starts: str = "",
-    contains: str = "",
-    reason: str = "",
-    below: tuple[str, str] | None = None,
-    in_trace: tuple[str, str] | None = None,
-) -> Pattern:
-    """``starts`` is what ``line`` literally begins with, unless given."""
-    literal = _LITERAL.match(line)
-    if literal and not contains:
-        starts = starts or re.sub(r"\\(.)", r"\1", literal[0])
-    any_form = line
-    for piece, of_any_form in t.ANY_FORM:
-        any_form = any_form.replace(piece, of_any_form)
-    strict, tolerant = (_regex(form) for form in (line, any_form))
-    return Pattern(
-        kind,
-        versions,
-        strict,
-        _names(line),
-        starts,
-        contains,
-        reason,
-        below,
-        in_trace,
-        tolerant,
-        _names(any_form),
-    )
-
-
-def _regex(line: str) -> str:
-    return "^" + re.sub(r"\?P<\w+>", "", line) + ("" if line.endswith(f"{t.REST})") else r"[^\n]*")
-
-
-def _names(line: str) -> tuple[str, ...]:
-    return tuple(re.findall(r"\?P<(\w+)>", line))
-
 
 _TASK_PATTERNS = (
-    _pattern(
+    Pattern(
         "task_state",
         "1.9+",
-        rf"{t.TASK_ATTEMPT} \({t.EXECUTION}\) switched from {t.STATE:from_state} to "
-        rf"{t.STATE:to_state}(?: on {t.LOCATION_OR_NONE}| with failure cause:(?: "
-        rf"{t.REST:reason_text})?)?",
+        rf"{TASK_ATTEMPT} \({EXECUTION}\) switched from {STATE:from_state} to {STATE:to_state}(?: "
+        rf"on {LOCATION_OR_NONE}| with failure cause:(?: {REST:reason_text})?)?",
         contains=" switched from ",
     ),
-    _pattern(
+    Pattern(
         "job_state",
         "1.9+",
-        rf"Job {t.ANY:job_name} \({t.JOB}\) switched from state {t.STATE:from_state} to "
-        rf"{t.STATE:to_state}",
+        rf"Job {ANY:job_name} \({JOB}\) switched from state {STATE:from_state} to {STATE:to_state}",
         contains=" switched from state ",
     ),
-    _pattern(
+    Pattern(
         # If it was unaligned, barriers are still to come: Flink prints 0 for what is not known yet.
         "checkpoint_sync_done",
         "1.9+ DEBUG",
-        rf"{t.TASK_ATTEMPT} - finished synchronous part of checkpoint {t.CHECKPOINT}\. "
-        rf"Alignment duration: (?:-?[0-9]+ ms, snapshot duration {t.SIGNED_MS:duration_ms} ms, "
-        rf"is unaligned checkpoint : true|{t.MS:alignment_ms} ms, snapshot duration "
-        rf"{t.SIGNED_MS:duration_ms} ms)",
+        rf"{TASK_ATTEMPT} - finished synchronous part of checkpoint {CHECKPOINT}\. Alignment "
+        rf"duration: (?:-?[0-9]+ ms, snapshot duration {SIGNED_MS:duration_ms} ms, is unaligned "
+        rf"checkpoint : true|{MS:alignment_ms} ms, snapshot duration {SIGNED_MS:duration_ms} ms)",
         contains=" part of checkpoint ",
     ),
-    _pattern(
+    Pattern(
         "checkpoint_sync_failed",
         "1.11+ DEBUG",
-        rf"{t.TASK_ATTEMPT} - did NOT finish synchronous part of checkpoint {t.CHECKPOINT}",
+        rf"{TASK_ATTEMPT} - did NOT finish synchronous part of checkpoint {CHECKPOINT}",
         contains=" part of checkpoint ",
     ),
-    _pattern(
+    Pattern(
         "checkpoint_async_started",
         "1.12+ DEBUG",
-        rf"{t.TASK_ATTEMPT} - started executing asynchronous part of checkpoint "
-        rf"{t.CHECKPOINT}\. Asynchronous start delay: {t.SIGNED_MS:duration_ms} ms",
+        rf"{TASK_ATTEMPT} - started executing asynchronous part of checkpoint {CHECKPOINT}\. "
+        rf"Asynchronous start delay: {SIGNED_MS:duration_ms} ms",
         contains=" part of checkpoint ",
     ),
-    _pattern(
+    Pattern(
         "checkpoint_async_done",
         "1.11+ DEBUG",
-        rf"{t.TASK_ATTEMPT} - finished asynchronous part of checkpoint {t.CHECKPOINT}\. "
-        rf"Asynchronous duration: {t.SIGNED_MS:duration_ms} ms",
+        rf"{TASK_ATTEMPT} - finished asynchronous part of checkpoint {CHECKPOINT}\. Asynchronous "
+        rf"duration: {SIGNED_MS:duration_ms} ms",
         contains=" part of checkpoint ",
     ),
-    _pattern(
+    Pattern(
         "checkpoint_async_failed",
         "1.11+",
-        rf"{t.TASK_ATTEMPT} - asynchronous part of checkpoint {t.CHECKPOINT} could not be "
-        rf"completed\.",
+        rf"{TASK_ATTEMPT} - asynchronous part of checkpoint {CHECKPOINT} could not be completed\.",
         contains=" part of checkpoint ",
     ),
-    _pattern(
+    Pattern(
         # The task was cancelled or the checkpoint aborted while it ran.
         "checkpoint_async_failed",
         "1.11+ DEBUG",
-        rf"{t.TASK_ATTEMPT} - asynchronous part of checkpoint {t.CHECKPOINT} could not be "
-        rf"completed because it was closed before\.",
+        rf"{TASK_ATTEMPT} - asynchronous part of checkpoint {CHECKPOINT} could not be completed "
+        rf"because it was closed before\.",
         contains=" part of checkpoint ",
     ),
-    _pattern(
+    Pattern(
         # Its checkpoint is named by the directory only, that of a savepoint not at all; its job
         # follows from the task.
         "backend_sync_done",
         "1.9+ DEBUG",
-        rf"[A-Za-z ]{{1,80}} \({t.CHECKPOINT_LOCATION}, synchronous part\) in thread "
-        rf"Thread\[(?:Async calls on )?{t.TASK} "
-        rf"\({t.SUBTASK}\)(?:#{t.ATTEMPT})?,[0-9]{{1,2}},[^\],\n]*\] took {t.MS:duration_ms} ms",
+        rf"[A-Za-z ]{{1,80}} \({CHECKPOINT_LOCATION}, synchronous part\) in thread "
+        rf"Thread\[(?:Async calls on )?{TASK} "
+        rf"\({SUBTASK}\)(?:#{ATTEMPT})?,[0-9]{{1,2}},[^\],\n]*\] took {MS:duration_ms} ms",
         contains=" part) in thread ",
     ),
-    _pattern(
+    Pattern(
         "backend_async_done",
         "1.9+ DEBUG",
-        rf"[A-Za-z ]{{1,80}} \({t.JOB_LOCATION}, asynchronous part\) in thread [^\n]*?\] took "
-        rf"{t.MS:duration_ms} ms",
+        rf"[A-Za-z ]{{1,80}} \({JOB_LOCATION}, asynchronous part\) in thread [^\n]*?\] took "
+        rf"{MS:duration_ms} ms",
         contains=" part) in thread ",
     ),
-    _pattern(
+    Pattern(
         "barriers_aligned",
         "1.13+ DEBUG",
-        rf"{t.TASK_ATTEMPT} \({t.EXECUTION}\): All the channels are aligned for checkpoint "
-        rf"{t.CHECKPOINT}",
+        rf"{TASK_ATTEMPT} \({EXECUTION}\): All the channels are aligned for checkpoint "
+        rf"{CHECKPOINT}",
         contains=": All the channels are aligned for checkpoint ",
     ),
-    _pattern(
+    Pattern(
         "barrier_skipped",
         "1.13+",
-        rf"{t.TASK_ATTEMPT} \({t.EXECUTION}\): Received checkpoint barrier for checkpoint "
-        rf"{t.INT:count} before completing current checkpoint {t.CHECKPOINT}",
+        rf"{TASK_ATTEMPT} \({EXECUTION}\): Received checkpoint barrier for checkpoint {INT:count} "
+        rf"before completing current checkpoint {CHECKPOINT}",
         contains=": Received checkpoint barrier for checkpoint ",
     ),
-    _pattern(
+    Pattern(
         "region_restart",
         "1.9+",
-        rf"{t.INT:count} tasks (?:will|should) be restarted to recover the failed task "
-        rf"{t.EXECUTION}",
+        rf"{INT:count} tasks (?:will|should) be restarted to recover the failed task {EXECUTION}",
         contains=" be restarted to recover ",
     ),
-    _pattern(
+    Pattern(
         "global_restart",
         "1.16+",
-        rf"{t.INT:count} tasks will be restarted to recover from a global failure",
+        rf"{INT:count} tasks will be restarted to recover from a global failure",
         contains=" be restarted to recover ",
     ),
 )
 
 _CHECKPOINT_PATTERNS = (
-    _pattern(
+    Pattern(
         "checkpoint_triggered",
         "1.9+",
-        rf"Triggering checkpoint {t.CHECKPOINT}(?: \(type={t.CHECKPOINT_TYPE}\))? @ "
-        rf"{t.INT:trigger_time} for job {t.JOB}",
+        rf"Triggering checkpoint {CHECKPOINT}(?: \(type={CHECKPOINT_TYPE}\))? @ "
+        rf"{INT:trigger_time} for job {JOB}",
     ),
-    _pattern(
+    Pattern(
         "checkpoint_completed",
         "1.9+",
-        rf"Completed checkpoint {t.CHECKPOINT} for job {t.JOB} \({t.INT:state_bytes} bytes(?:, "
-        rf"checkpointDuration=| in ){t.MS:duration_ms} ms",
+        rf"Completed checkpoint {CHECKPOINT} for job {JOB} \({INT:state_bytes} bytes(?:, "
+        rf"checkpointDuration=| in ){MS:duration_ms} ms",
     ),
-    _pattern(
+    Pattern(
         "checkpoint_acknowledged",
         "1.9+ DEBUG",
-        rf"Received acknowledge message for checkpoint {t.CHECKPOINT} from task {t.EXECUTION} "
-        rf"of job {t.JOB} at {t.LOCATION_OR_NONE}",
+        rf"Received acknowledge message for checkpoint {CHECKPOINT} from task {EXECUTION} of job "
+        rf"{JOB} at {LOCATION_OR_NONE}",
     ),
-    _pattern(
+    Pattern(
         "checkpoint_declined",
         "1.9+",
-        rf"Decline checkpoint {t.CHECKPOINT} by task {t.EXECUTION} of job {t.JOB}(?: at "
-        rf"{t.LOCATION_OR_NONE})?",
+        rf"Decline checkpoint {CHECKPOINT} by task {EXECUTION} of job {JOB}(?: at "
+        rf"{LOCATION_OR_NONE})?",
     ),
-    _pattern(
+    Pattern(
         "checkpoint_expired",
         "1.9+",
-        rf"Checkpoint {t.CHECKPOINT} of job {t.JOB} expired before completing",
+        rf"Checkpoint {CHECKPOINT} of job {JOB} expired before completing",
         reason="CHECKPOINT_EXPIRED",
     ),
-    _pattern(
+    Pattern(
         # Up to 1.8 without "task" and without the host.
         "late_message",
         "1.5+",
-        rf"Received late message for now expired checkpoint attempt {t.CHECKPOINT} from "
-        rf"(?:task )?{t.EXECUTION} of job {t.JOB}(?: at {t.LOCATION_OR_NONE})?",
+        rf"Received late message for now expired checkpoint attempt {CHECKPOINT} from (?:task "
+        rf")?{EXECUTION} of job {JOB}(?: at {LOCATION_OR_NONE})?",
     ),
-    _pattern(
+    Pattern(
         "late_decline",
         "1.9+ DEBUG",
-        rf"Received another decline message for now expired checkpoint attempt {t.CHECKPOINT} "
-        rf"from task {t.EXECUTION} of job {t.JOB} at {t.LOCATION_OR_NONE}(?: : "
-        rf"{t.REST:reason_text})?",
+        rf"Received another decline message for now expired checkpoint attempt {CHECKPOINT} from "
+        rf"task {EXECUTION} of job {JOB} at {LOCATION_OR_NONE}(?: : {REST:reason_text})?",
     ),
-    _pattern(
+    Pattern(
         "unknown_checkpoint_message",
         "1.9+ DEBUG",
-        rf"Received (?:decline )?message for an? unknown (?:\(too old\?\) )?checkpoint "
-        rf"(?:attempt )?{t.CHECKPOINT} from task {t.EXECUTION} of job {t.JOB} at "
-        rf"{t.LOCATION_OR_NONE}(?: : {t.REST:reason_text})?",
+        rf"Received (?:decline )?message for an? unknown (?:\(too old\?\) )?checkpoint (?:attempt "
+        rf")?{CHECKPOINT} from task {EXECUTION} of job {JOB} at {LOCATION_OR_NONE}(?: : "
+        rf"{REST:reason_text})?",
         starts="Received message for an unknown checkpoint ",
     ),
-    _pattern(
+    Pattern(
         "unknown_checkpoint_message",
         "1.9+ DEBUG",
-        rf"Received decline message for unknown \(too old\?\) checkpoint attempt "
-        rf"{t.CHECKPOINT} from task {t.EXECUTION} of job {t.JOB} at {t.LOCATION_OR_NONE}(?: : "
-        rf"{t.REST:reason_text})?",
+        rf"Received decline message for unknown \(too old\?\) checkpoint attempt {CHECKPOINT} "
+        rf"from task {EXECUTION} of job {JOB} at {LOCATION_OR_NONE}(?: : {REST:reason_text})?",
     ),
-    _pattern(
+    Pattern(
         "acknowledge_failed",
         "1.9+",
-        rf"Could not acknowledge the checkpoint {t.CHECKPOINT} for task {t.EXECUTION} of job "
-        rf"{t.JOB} at {t.LOCATION_OR_NONE}(?:, because {t.ANY:reason_text}\. Discarding)?",
+        rf"Could not acknowledge the checkpoint {CHECKPOINT} for task {EXECUTION} of job {JOB} at "
+        rf"{LOCATION_OR_NONE}(?:, because {ANY:reason_text}\. Discarding)?",
     ),
-    _pattern(
+    Pattern(
         "checkpoint_discarded",
         "1.9–1.10",
-        rf"Discarding checkpoint {t.CHECKPOINT} of job {t.JOB}",
+        rf"Discarding checkpoint {CHECKPOINT} of job {JOB}",
     ),
-    _pattern(
+    Pattern(
         "trigger_refused",
         "1.13+",
-        rf"Failed to trigger checkpoint for job {t.JOB} since {t.REST:reason_text}",
+        rf"Failed to trigger checkpoint for job {JOB} since {REST:reason_text}",
     ),
-    _pattern(
+    Pattern(
         "trigger_refused",
         "1.9–1.11",
-        rf"Checkpoint triggering task {t.TASK} \({t.SUBTASK}\)(?:#[0-9]+)? of job {t.JOB} is "
-        rf"not {t.REST:reason_text}",
+        rf"Checkpoint triggering task {TASK} \({SUBTASK}\)(?:#[0-9]+)? of job {JOB} is not "
+        rf"{REST:reason_text}",
         reason="NOT_ALL_REQUIRED_TASKS_RUNNING",
     ),
-    _pattern(
+    Pattern(
         "checkpoint_failed",
         "1.14+",
-        rf"Failed to trigger or complete checkpoint (?:{t.CHECKPOINT}|UNKNOWN_CHECKPOINT_ID) "
-        rf"for job {t.JOB}\. \({t.INT:count} consecutive",
+        rf"Failed to trigger or complete checkpoint (?:{CHECKPOINT}|UNKNOWN_CHECKPOINT_ID) for "
+        rf"job {JOB}\. \({INT:count} consecutive",
     ),
-    _pattern(
+    Pattern(
         "trigger_failed",
         "1.9–1.13",
-        rf"Failed to trigger checkpoint (?:{t.CHECKPOINT} )?for job {t.JOB}\.? \({t.INT:count} "
+        rf"Failed to trigger checkpoint (?:{CHECKPOINT} )?for job {JOB}\.? \({INT:count} "
         rf"consecutive",
     ),
-    _pattern(
+    Pattern(
         "trigger_failed",
         "1.15+",
-        rf"Triggering Checkpoint {t.SIGNED:checkpoint_id} for job {t.JOB} failed due to "
-        rf"{t.REST:reason_text}",
+        rf"Triggering Checkpoint {SIGNED:checkpoint_id} for job {JOB} failed due to "
+        rf"{REST:reason_text}",
     ),
-    _pattern(
+    Pattern(
         "coordinator_stopped",
         "1.9+",
-        rf"Stopping checkpoint coordinator for job {t.JOB}",
+        rf"Stopping checkpoint coordinator for job {JOB}",
     ),
-    _pattern(
+    Pattern(
         # All barriers arrived, or the first one of an unaligned checkpoint; at a source, its
         # mailbox was free.
         "checkpoint_sync_started",
         "1.9+ DEBUG",
-        rf"Starting checkpoint \(?{t.CHECKPOINT}\)? {t.CHECKPOINT_TYPE} on task {t.REST:task} "
-        rf"\({t.SUBTASK}\)(?:#{t.ATTEMPT})?",
+        rf"Starting checkpoint \(?{CHECKPOINT}\)? {CHECKPOINT_TYPE} on task {REST:task} "
+        rf"\({SUBTASK}\)(?:#{ATTEMPT})?",
     ),
-    _pattern(
+    Pattern(
         "scheduler_started",
         "2.3+",
         r"Starting checkpoint scheduler",
     ),
-    _pattern(
+    Pattern(
         "scheduler_stopped",
         "2.3+",
-        rf"Stopping checkpoint scheduler, current job status: {t.STATE:to_state}",
+        rf"Stopping checkpoint scheduler, current job status: {STATE:to_state}",
         starts="Stopping checkpoint scheduler",
     ),
-    _pattern(
+    Pattern(
         "abort_not_sent",
         "1.20+",
-        rf"Could not send aborted message of checkpoint {t.CHECKPOINT} to task {t.EXECUTION} "
-        rf"belonging to job {t.JOB}",
+        rf"Could not send aborted message of checkpoint {CHECKPOINT} to task {EXECUTION} "
+        rf"belonging to job {JOB}",
     ),
-    _pattern(
+    Pattern(
         "metadata_uncertain",
         "1.13+",
-        rf"An error occurred while writing checkpoint {t.CHECKPOINT} to the underlying "
-        rf"metadata store[^\n]*? located at '{t.ANY:path}'",
+        rf"An error occurred while writing checkpoint {CHECKPOINT} to the underlying metadata "
+        rf"store[^\n]*? located at '{ANY:path}'",
     ),
-    _pattern(
+    Pattern(
         "checkpoint_retained",
         "1.12+",
-        rf"Checkpoint with ID {t.CHECKPOINT} at '{t.ANY:path}' not discarded",
+        rf"Checkpoint with ID {CHECKPOINT} at '{ANY:path}' not discarded",
     ),
-    _pattern(
+    Pattern(
         "discard_failed",
         "1.13–1.16",
-        rf"(?:Could not properly discard completed checkpoint|Fail to discard the old "
-        rf"checkpoint) [^0-9\n]{{0,60}}{t.CHECKPOINT}",
+        rf"(?:Could not properly discard completed checkpoint|Fail to discard the old checkpoint) "
+        rf"[^0-9\n]{{0,60}}{CHECKPOINT}",
         starts="Could not properly discard completed checkpoint ",
     ),
-    _pattern(
+    Pattern(
         "discard_failed",
         "1.17+",
-        rf"Fail to discard the old checkpoint [^0-9\n]{{0,60}}{t.CHECKPOINT}",
+        rf"Fail to discard the old checkpoint [^0-9\n]{{0,60}}{CHECKPOINT}",
     ),
-    _pattern(
+    Pattern(
         "subsume_failed",
         "1.13+",
         r"Fail to subsume the old checkpoint",
     ),
-    _pattern(
+    Pattern(
         "restore_without_checkpoint",
         "1.11+",
         r"No checkpoint found during restore",
     ),
-    _pattern(
+    Pattern(
         # It names no job. With --allowNonRestoredState the state of such an operator is dropped.
         "state_skipped",
         "1.9+",
-        rf"Skipping savepoint state for operator {t.HEX:reason_text}",
+        rf"Skipping savepoint state for operator {HEX:reason_text}",
     ),
-    _pattern(
+    Pattern(
         "restored",
         "1.9+",
-        rf"Restoring job {t.JOB} from (?:latest valid checkpoint: "
-        rf")?{t.SNAPSHOT_NAME:checkpoint_type} {t.CHECKPOINT} @ {t.INT:trigger_time} for "
-        rf"[0-9a-f]{{32}}(?: located at {t.REST:path})?",
+        rf"Restoring job {JOB} from (?:latest valid checkpoint: )?{SNAPSHOT_NAME:checkpoint_type} "
+        rf"{CHECKPOINT} @ {INT:trigger_time} for [0-9a-f]{{32}}(?: located at {REST:path})?",
     ),
-    _pattern(
+    Pattern(
         "restore_requested",
         "1.9+",
-        rf"Starting job {t.JOB} from savepoint {t.ANY:path} \([^()\n]{{0,40}}\)",
+        rf"Starting job {JOB} from savepoint {ANY:path} \([^()\n]{{0,40}}\)",
     ),
-    _pattern(
+    Pattern(
         "checkpoint_id_reset",
         "1.9+",
-        rf"Reset the checkpoint ID of job {t.JOB} to {t.CHECKPOINT}",
+        rf"Reset the checkpoint ID of job {JOB} to {CHECKPOINT}",
     ),
-    _pattern(
+    Pattern(
         "savepoint_requested",
         "1.11+",
-        rf"Triggering (?P<reason_text>cancel-with-|stop-with-)?savepoint for job {t.JOB}",
+        rf"Triggering (?P<reason_text>cancel-with-|stop-with-)?savepoint for job {JOB}",
         starts="Triggering stop-with-savepoint for job ",
     ),
-    _pattern(
+    Pattern(
         "savepoint_requested",
         "1.11+",
-        rf"Triggering (?P<reason_text>cancel-with-)?savepoint for job {t.JOB}",
+        rf"Triggering (?P<reason_text>cancel-with-)?savepoint for job {JOB}",
         starts="Triggering cancel-with-savepoint for job ",
     ),
-    _pattern(
+    Pattern(
         "savepoint_requested",
         "1.11+",
-        rf"Triggering savepoint for job {t.JOB}",
+        rf"Triggering savepoint for job {JOB}",
     ),
-    _pattern(
+    Pattern(
         "savepoint_stored",
         "1.11+",
-        rf"Savepoint stored in {t.ANY:path}\. Now cancelling {t.JOB}",
+        rf"Savepoint stored in {ANY:path}\. Now cancelling {JOB}",
     ),
-    _pattern(
+    Pattern(
         "checkpoint_requested",
         "1.15+",
-        rf"Triggering a manual checkpoint for job {t.JOB}",
+        rf"Triggering a manual checkpoint for job {JOB}",
     ),
-    _pattern(
+    Pattern(
         "ha_recovery",
         "1.9+",
-        rf"Recovering checkpoints from {t.REST:path}",
+        rf"Recovering checkpoints from {REST:path}",
     ),
-    _pattern(
+    Pattern(
         "ha_recovery",
         "1.9+",
-        rf"Found {t.INT:count} checkpoints in {t.REST:path}",
+        rf"Found {INT:count} checkpoints in {REST:path}",
     ),
-    _pattern(
+    Pattern(
         "ha_recovery",
         "1.9+",
-        rf"Trying to retrieve checkpoint {t.CHECKPOINT}",
+        rf"Trying to retrieve checkpoint {CHECKPOINT}",
     ),
-    _pattern(
+    Pattern(
         "checkpoint_aborted_notice",
         "1.11+",
-        rf"Checkpoint {t.CHECKPOINT} has been notified as aborted, would not trigger any "
-        rf"checkpoint",
+        rf"Checkpoint {CHECKPOINT} has been notified as aborted, would not trigger any checkpoint",
     ),
-    _pattern(
+    Pattern(
         "barrier_out_of_order",
         "1.11+",
-        rf"Out of order checkpoint barrier \(aborted previously\?\): {t.INT:count} >= "
-        rf"{t.CHECKPOINT}",
+        rf"Out of order checkpoint barrier \(aborted previously\?\): {INT:count} >= {CHECKPOINT}",
         starts="Out of order checkpoint barrier ",
     ),
-    _pattern(
+    Pattern(
         "slow_barrier",
         "1.13+",
-        rf"Time from receiving all checkpoint barriers/RPC (?:for checkpoint {t.CHECKPOINT} "
-        rf")?to executing it exceeded threshold: {t.MS:duration_ms}ms",
+        rf"Time from receiving all checkpoint barriers/RPC (?:for checkpoint {CHECKPOINT} )?to "
+        rf"executing it exceeded threshold: {MS:duration_ms}ms",
     ),
-    _pattern(
+    Pattern(
         "coordinator_missing",
         "1.9+",
-        rf"Received {t.ANY:reason_text} message for job {t.JOB} with no CheckpointCoordinator",
+        rf"Received {ANY:reason_text} message for job {JOB} with no CheckpointCoordinator",
         contains=" with no CheckpointCoordinator",
     ),
 )
 
 _JOB_PATTERNS = (
-    _pattern(
+    Pattern(
         "task_deployed",
         "1.9+",
-        rf"Deploying {t.TASK} \({t.SUBTASK}\) \(attempt #{t.ATTEMPT}\)(?: with attempt id "
-        rf"{t.EXECUTION}(?: and vertex id {t.HEX:vertex_id}_[0-9]+)?)? to {t.LOCATION_OR_NONE}",
+        rf"Deploying {TASK} \({SUBTASK}\) \(attempt #{ATTEMPT}\)(?: with attempt id "
+        rf"{EXECUTION}(?: and vertex id {HEX:vertex_id}_[0-9]+)?)? to {LOCATION_OR_NONE}",
     ),
-    _pattern(
+    Pattern(
         "task_deployed",
         "before 1.9",
-        rf"Deploying {t.TASK} \({t.SUBTASK}\) \(attempt #{t.ATTEMPT}\) to slot "
-        rf"{t.WORD:container} on {t.WORD:host}",
+        rf"Deploying {TASK} \({SUBTASK}\) \(attempt #{ATTEMPT}\) to slot {WORD:container} on "
+        rf"{WORD:host}",
     ),
-    _pattern(
+    Pattern(
         # Its execution_id is that of the graph, with which the ids of its attempts begin.
         "execution_graph_created",
         "1.16+",
-        rf"Created execution graph {t.HEX:execution_id} for job {t.JOB}",
+        rf"Created execution graph {HEX:execution_id} for job {JOB}",
     ),
-    _pattern(
+    Pattern(
         "global_restart",
         "1.9+",
         r"Trying to recover from a global failure",
     ),
-    _pattern(
+    Pattern(
         "region_restart_started",
         "1.9–1.15",
-        rf"Calculating tasks to restart to recover the failed task {t.EXECUTION}",
+        rf"Calculating tasks to restart to recover the failed task {EXECUTION}",
     ),
-    _pattern(
+    Pattern(
         "job_terminal",
         "1.9+",
-        rf"Job {t.JOB} reached (?:globally )?terminal state {t.STATE:to_state}",
+        rf"Job {JOB} reached (?:globally )?terminal state {STATE:to_state}",
     ),
-    _pattern(
+    Pattern(
         "job_archived",
         "1.9–2.2",
-        rf"Job {t.JOB} has been archived at {t.REST:path}",
+        rf"Job {JOB} has been archived at {REST:path}",
     ),
-    _pattern(
+    Pattern(
         "job_archived",
         "2.3+",
-        rf"Successfully archived {t.REST:path}",
+        rf"Successfully archived {REST:path}",
     ),
-    _pattern(
+    Pattern(
         "job_submitted",
         "1.9+",
-        rf"Received (?:JobGraph|job) submission (?:{t.JOB} "
-        rf"\({t.ANY:job_name}\)\.|'{t.ANY:job_name}' \({t.JOB}\)\.)",
+        rf"Received (?:JobGraph|job) submission (?:{JOB} \({ANY:job_name}\)\.|'{ANY:job_name}' "
+        rf"\({JOB}\)\.)",
         starts="Received JobGraph submission ",
     ),
-    _pattern(
+    Pattern(
         "job_submitted",
         "2.0+",
-        rf"Received job submission '{t.ANY:job_name}' \({t.JOB}\)\.",
+        rf"Received job submission '{ANY:job_name}' \({JOB}\)\.",
         starts="Received job submission ",
     ),
-    _pattern(
+    Pattern(
         "operator_event",
         "of the Kubernetes operator, written by ingest.operator_log",
-        rf"Kubernetes operator: (?P<to_state>[A-Za-z0-9]{{1,60}}) of job {t.JOB}(?:, at "
-        rf"{t.WORD:path})?: {t.REST:reason_text}",
+        rf"Kubernetes operator: (?P<to_state>[A-Za-z0-9]{{1,60}}) of job {JOB}(?:, at "
+        rf"{WORD:path})?: {REST:reason_text}",
     ),
-    _pattern(
+    Pattern(
         "job_started",
         "1.9+",
-        rf"Starting execution of job '?{t.ANY:job_name}'? \({t.JOB}\) under job master id ",
+        rf"Starting execution of job '?{ANY:job_name}'? \({JOB}\) under job master id ",
     ),
-    _pattern(
+    Pattern(
         "tm_heartbeat_timeout",
         "1.9+",
-        rf"(?:The h|H)eartbeat of TaskManager with id {t.WORKER} timed out",
+        rf"(?:The h|H)eartbeat of TaskManager with id {WORKER} timed out",
         starts="Heartbeat of TaskManager with id ",
     ),
-    _pattern(
+    Pattern(
         "tm_heartbeat_timeout",
         "1.9+",
-        rf"The heartbeat of TaskManager with id {t.WORKER} timed out",
+        rf"The heartbeat of TaskManager with id {WORKER} timed out",
     ),
-    _pattern(
+    Pattern(
         "tm_unreachable",
         "1.14+",
-        rf"TaskManager with id {t.WORKER} is no longer reachable",
+        rf"TaskManager with id {WORKER} is no longer reachable",
     ),
-    _pattern(
+    Pattern(
         "tm_disconnected",
         "1.16+",
-        rf"Disconnect TaskExecutor {t.WORKER} because: {t.REST:reason_text}",
+        rf"Disconnect TaskExecutor {WORKER} because: {REST:reason_text}",
     ),
-    _pattern(
+    Pattern(
         "tm_disconnected",
         "1.9+",
-        rf"Closing TaskExecutor connection {t.WORKER} because: {t.REST:reason_text}",
+        rf"Closing TaskExecutor connection {WORKER} because: {REST:reason_text}",
     ),
-    _pattern(
+    Pattern(
         "tm_registered",
         "1.11+",
-        rf"Registering TaskManager with ResourceID {t.WORKER} \({t.ANY:path}\) at "
-        rf"ResourceManager",
+        rf"Registering TaskManager with ResourceID {WORKER} \({ANY:path}\) at ResourceManager",
     ),
-    _pattern(
+    Pattern(
         "resource_manager_lost",
         "1.9+",
-        rf"The heartbeat of ResourceManager with id {t.WORKER} timed out",
+        rf"The heartbeat of ResourceManager with id {WORKER} timed out",
     ),
-    _pattern(
+    Pattern(
         "resource_manager_lost",
         "1.9+",
-        rf"Close ResourceManager connection {t.WORKER}(?:: {t.REST:reason_text})?",
+        rf"Close ResourceManager connection {WORKER}(?:: {REST:reason_text})?",
     ),
-    _pattern(
+    Pattern(
         "slot_request_failed",
         "1.16+",
-        rf"Slot allocation for allocation {t.HEX} for job {t.JOB} failed\.",
+        rf"Slot allocation for allocation {HEX} for job {JOB} failed\.",
     ),
-    _pattern(
+    Pattern(
         "partition_state_request",
         "1.9+",
         r"Error while requesting partition state",
@@ -594,384 +601,377 @@ _JOB_PATTERNS = (
 )
 
 _TASKMANAGER_PATTERNS = (
-    _pattern(
+    Pattern(
         # The producer did not have the partition yet, and the JobManager said that it will.
         "partition_state_request",
         "1.9+ DEBUG",
-        rf"{t.TASK_ATTEMPT} \({t.EXECUTION}\): Retriggering partition request ",
+        rf"{TASK_ATTEMPT} \({EXECUTION}\): Retriggering partition request ",
         contains=": Retriggering partition request ",
     ),
-    _pattern(
+    Pattern(
         "job_manager_lost",
         "1.9+",
-        rf"The heartbeat of JobManager with id {t.WORKER} timed out",
+        rf"The heartbeat of JobManager with id {WORKER} timed out",
     ),
-    _pattern(
+    Pattern(
         "job_manager_lost",
         "1.15+",
-        rf"JobManager with id {t.WORKER} is no longer reachable",
+        rf"JobManager with id {WORKER} is no longer reachable",
     ),
-    _pattern(
+    Pattern(
         # TaskManagers log it until the JobManager answers: once or twice at each start is normal.
         "registration_retried",
         "1.9+",
-        rf"Could not resolve (?:Resource|Job)Manager address {t.WORD:path}, retrying in "
-        rf"{t.MS:duration_ms} ms(?:: {t.REST:reason_text})?",
+        rf"Could not resolve (?:Resource|Job)Manager address {WORD:path}, retrying in "
+        rf"{MS:duration_ms} ms(?:: {REST:reason_text})?",
     ),
-    _pattern(
+    Pattern(
         "association_gated",
         "1.9+",
-        rf"Association with remote system \[{t.WORD:path}\] has failed, address is now gated "
-        rf"for \[{t.MS:duration_ms}\] ms\. Reason: {t.REST:reason_text}",
+        rf"Association with remote system \[{WORD:path}\] has failed, address is now gated for "
+        rf"\[{MS:duration_ms}\] ms\. Reason: {REST:reason_text}",
         starts="Association with remote system ",
     ),
-    _pattern(
+    Pattern(
         "task_received",
         "1.12+",
-        rf"Received task {t.TASK_ATTEMPT} \({t.EXECUTION}\), deploy into slot",
+        rf"Received task {TASK_ATTEMPT} \({EXECUTION}\), deploy into slot",
     ),
-    _pattern(
+    Pattern(
         "task_cancel_requested",
         "1.9+",
-        rf"Attempting to cancel task {t.TASK_ATTEMPT} \({t.EXECUTION}\)",
+        rf"Attempting to cancel task {TASK_ATTEMPT} \({EXECUTION}\)",
     ),
-    _pattern(
+    Pattern(
         "task_failed_externally",
         "1.9+",
-        rf"Attempting to fail task externally {t.TASK_ATTEMPT} \({t.EXECUTION}\)",
+        rf"Attempting to fail task externally {TASK_ATTEMPT} \({EXECUTION}\)",
     ),
-    _pattern(
+    Pattern(
         "task_final_state",
         "1.9+",
-        rf"Un-registering task and sending final execution state {t.STATE:to_state} to "
-        rf"JobManager for task {t.TASK} \({t.SUBTASK}\)(?:#{t.ATTEMPT})? {t.EXECUTION}\.",
+        rf"Un-registering task and sending final execution state {STATE:to_state} to JobManager "
+        rf"for task {TASK} \({SUBTASK}\)(?:#{ATTEMPT})? {EXECUTION}\.",
     ),
-    _pattern(
+    Pattern(
         "task_stuck",
         "1.9+",
-        rf"Task '{t.TASK}' did not react to cancelling signal[^\n]*? for {t.INT:count} seconds",
+        rf"Task '{TASK}' did not react to cancelling signal[^\n]*? for {INT:count} seconds",
     ),
-    _pattern(
+    Pattern(
         "changelog_idle",
         "1.15+",
-        rf"Task {t.TASK} has no state updates since last materialization",
+        rf"Task {TASK} has no state updates since last materialization",
         contains=" has no state updates since last materialization",
     ),
-    _pattern(
+    Pattern(
         "fatal_error",
         "1.9+",
-        rf"Encountered fatal error {t.ANY:reason_text} - terminating the JVM",
+        rf"Encountered fatal error {ANY:reason_text} - terminating the JVM",
     ),
-    _pattern(
+    Pattern(
         "state_restore_started",
         "1.13–1.18",
-        rf"Starting to restore from state handle: {t.REST:path}",
+        rf"Starting to restore from state handle: {REST:path}",
     ),
-    _pattern(
+    Pattern(
         "state_restore_started",
         "1.20+",
-        rf"Starting RocksDB incremental recovery in operator {t.REST:task}",
+        rf"Starting RocksDB incremental recovery in operator {REST:task}",
     ),
-    _pattern(
+    Pattern(
         "state_restore_finished",
         "1.20+",
-        rf"Finished RocksDB incremental recovery in operator {t.REST:task}",
+        rf"Finished RocksDB incremental recovery in operator {REST:task}",
     ),
-    _pattern(
+    Pattern(
         "partition_producer_gone",
         "1.9+",
-        rf"Producer [^\n]*? of partition {t.WORD:path} disposed\. Cancelling execution",
+        rf"Producer [^\n]*? of partition {WORD:path} disposed\. Cancelling execution",
     ),
-    _pattern(
+    Pattern(
         "blob_download",
         "1.9+",
-        rf"Downloading {t.JOB}/(?P<path>p-{t.HEX_BARE}{{1,80}}-{t.HEX_BARE}{{32}}) from ",
+        rf"Downloading {JOB}/(?P<path>p-{HEX_BARE}{{1,80}}-{HEX_BARE}{{32}}) from ",
     ),
-    _pattern(
+    Pattern(
         "blob_failed",
         "1.9+",
-        rf"Failed to fetch BLOB {t.JOB}/{t.WORD:path} from ",
+        rf"Failed to fetch BLOB {JOB}/{WORD:path} from ",
     ),
-    _pattern(
+    Pattern(
         # Sinks with two-phase commit that are configured to warn. With a ratio of 0 they warn at
         # each commit, at any age of the transaction.
         "transaction_open",
         "1.9+",
-        rf"Transaction {t.ANY} has been open for {t.MS:duration_ms} ms\. This is close to or "
-        rf"even exceeding the transaction timeout of {t.MS:timeout_ms} ms",
+        rf"Transaction {ANY} has been open for {MS:duration_ms} ms\. This is close to or even "
+        rf"exceeding the transaction timeout of {MS:timeout_ms} ms",
     ),
-    _pattern(
+    Pattern(
         "transaction_lost",
         "1.9+",
-        rf"Error while committing transaction {t.ANY}\. Transaction has been open for longer "
-        rf"than the transaction timeout \({t.MS:timeout_ms}\)",
+        rf"Error while committing transaction {ANY}\. Transaction has been open for longer than "
+        rf"the transaction timeout \({MS:timeout_ms}\)",
     ),
-    _pattern(
+    Pattern(
         # From the source of Kafka's connector: no Kafka was run. If it reuses ids, the warning may
         # be false.
         "transaction_lost",
         "Kafka connector of 1.14+",
-        rf"Unable to commit (?:recovered )?transaction \({t.ANY}\) because its producer is "
-        rf"already fenced\. This means {t.ANY} or recovery took longer than '{t.WORD}' "
-        rf"\({t.MS:timeout_ms}ms\)",
+        rf"Unable to commit (?:recovered )?transaction \({ANY}\) because its producer is already "
+        rf"fenced\. This means {ANY} or recovery took longer than '{WORD}' \({MS:timeout_ms}ms\)",
     ),
-    _pattern(
+    Pattern(
         # From the source of Kafka's and Pulsar's sinks: the records of an aborted transaction are
         # lost, and the sink goes on.
         "transaction_lost",
         "Kafka and Pulsar connectors of 1.14+",
-        rf"Unable to commit (?:recovered )?transaction \({t.ANY}\) because (?:it's|its|of a "
-        rf"bug in) ",
+        rf"Unable to commit (?:recovered )?transaction \({ANY}\) because (?:it's|its|of a bug in) ",
         reason="TRANSACTION_ABORTED",
     ),
-    _pattern(
+    Pattern(
         # The producer cannot tell whether it was committed before or aborted by the broker.
         "transaction_unconfirmed",
         "Kafka producer of 1.9+",
-        rf"Encountered error {t.ANY:reason_text} while recovering transaction {t.ANY}\. "
-        rf"Presumably",
+        rf"Encountered error {ANY:reason_text} while recovering transaction {ANY}\. Presumably",
         starts="Encountered error org.apache.kafka.",
     ),
-    _pattern(
+    Pattern(
         "transaction_timeout_set",
         "Kafka clients",
         r"ProducerConfig values:",
         below=(
             "timeout_ms",
             (
-                rf"\ttransaction\.timeout\.ms = ({t.MS})\n(?:\t[^\n]*\n){{0,3}}\ttransactional\.id "
+                rf"\ttransaction\.timeout\.ms = ({MS})\n(?:\t[^\n]*\n){{0,3}}\ttransactional\.id "
                 rf"= "
                 rf"(?!null\n)"
             ),
         ),
     ),
-    _pattern(
+    Pattern(
         "file_merging_directory",
         "1.20+",
-        rf"Created a directory {t.ANY:path} for checkpoint file-merging",
+        rf"Created a directory {ANY:path} for checkpoint file-merging",
     ),
 )
 
-_JOB_OF_TRACE = ("job_id", rf"(?:for job|job with job id) ({t.HEX})(?: failed|\.)")
+_JOB_OF_TRACE = ("job_id", rf"(?:for job|job with job id) ({HEX})(?: failed|\.)")
 """Dispatcher.jobMasterFailed, SessionDispatcherLeaderProcess.recoverJob: the trace alone names the
 job.
 """
 
 _PROCESS_PATTERNS = (
     # Why a process or its part of a job ended: most of these lines name no job.
-    _pattern(
+    Pattern(
         "worker_terminated",
         "1.12+",
-        rf"Worker {t.WORKER} is terminated\. Diagnostics: {t.REST:reason_text}",
+        rf"Worker {WORKER} is terminated\. Diagnostics: {REST:reason_text}",
     ),
-    _pattern(
+    Pattern(
         "worker_unregistered",
         "1.13+",
-        rf"Worker {t.WORKER} did not register in {t.ANY:reason_text}, will stop it",
+        rf"Worker {WORKER} did not register in {ANY:reason_text}, will stop it",
     ),
-    _pattern(
+    Pattern(
         "worker_request_failed",
         "1.12+",
-        rf"Failed requesting worker with resource spec {t.ANY}, current pending count: "
-        rf"{t.INT:count}",
+        rf"Failed requesting worker with resource spec {ANY}, current pending count: {INT:count}",
         reason="WORKER_REQUEST_FAILED",
     ),
-    _pattern(
+    Pattern(
         "worker_request_failed",
         "1.12+ on Kubernetes",
-        rf"Could not create pod {t.CONTAINER}, exception: {t.REST:reason_text}",
+        rf"Could not create pod {CONTAINER}, exception: {REST:reason_text}",
         reason="WORKER_REQUEST_FAILED",
     ),
-    _pattern(
+    Pattern(
         "worker_request_failed",
         "1.15+ on Kubernetes",
-        rf"Pod {t.CONTAINER} is terminated before being scheduled",
+        rf"Pod {CONTAINER} is terminated before being scheduled",
         reason="WORKER_REQUEST_FAILED",
     ),
-    _pattern(
+    Pattern(
         "slots_required",
         "1.12+",
-        rf"Received resource requirements from job {t.JOB}: "
-        rf"\[(?:[^\n]*?numberOfRequiredSlots={t.INT:count})?",
+        rf"Received resource requirements from job {JOB}: "
+        rf"\[(?:[^\n]*?numberOfRequiredSlots={INT:count})?",
     ),
-    _pattern(
+    Pattern(
         "slots_missing",
         "1.12+",
-        rf"Could not fulfill resource requirements of job {t.JOB}\.(?: {t.REST:reason_text})?",
+        rf"Could not fulfill resource requirements of job {JOB}\.(?: {REST:reason_text})?",
         reason="NO_RESOURCE_AVAILABLE",
     ),
-    _pattern(
+    Pattern(
         "slots_missing",
         "1.12+",
         rf"Could not acquire the minimum required resources, failing slot requests\.[^\n]*? "
-        rf"Current slot pool status: {t.REST:reason_text}",
+        rf"Current slot pool status: {REST:reason_text}",
         starts="Could not acquire the minimum required resources, ",
         reason="NO_RESOURCE_AVAILABLE",
     ),
-    _pattern(
+    Pattern(
         "jobmanager_fatal",
         "1.9+",
         r"Fatal error occurred in (?:the cluster entrypoint|ResourceManager)\.",
         starts="Fatal error occurred in ",
         in_trace=_JOB_OF_TRACE,
     ),
-    _pattern(
+    Pattern(
         "jobmanager_fatal",
         "1.9+",
         r"Fatal error occurred on JobManager\.",
         in_trace=_JOB_OF_TRACE,
     ),
-    _pattern(
+    Pattern(
         "jobmanager_fatal",
         "1.9+",
-        rf"Could not start cluster entrypoint {t.WORD}\.",
+        rf"Could not start cluster entrypoint {WORD}\.",
     ),
-    _pattern(
+    Pattern(
         # Application mode: main() ended before the job, or before it submitted one.
         "program_failed",
         "1.11+",
         r"Application failed unexpectedly",
     ),
-    _pattern(
+    Pattern(
         "program_failed",
         "1.9+",
         r"Run python process failed",
     ),
-    _pattern(
+    Pattern(
         "program_failed",
         "1.11+ on Kubernetes",
         r"Could not create application program",
     ),
-    _pattern(
+    Pattern(
         "program_failed",
         "1.9+",
-        rf"Failed to submit job (?:{t.JOB}\.|graph )",
+        rf"Failed to submit job (?:{JOB}\.|graph )",
     ),
-    _pattern(
+    Pattern(
         # Enumerators of files and of lake tables, which go on without new splits.
         "enumeration_failed",
         "1.12+",
         r"Failed to enumerate files",
     ),
-    _pattern(
+    Pattern(
         "enumeration_failed",
         "Iceberg's connector",
         r"Failed to discover new splits",
     ),
-    _pattern(
+    Pattern(
         "submission_ignored",
         "1.15+",
-        rf"Ignoring (?:JobGraph|job) submission '{t.ANY:job_name}' \({t.JOB}\) because "
-        rf"{t.REST:reason_text}",
+        rf"Ignoring (?:JobGraph|job) submission '{ANY:job_name}' \({JOB}\) because "
+        rf"{REST:reason_text}",
         starts="Ignoring ",
         reason="JOB_KNOWN_ALREADY",
     ),
-    _pattern(
+    Pattern(
         "client_lost",
         "1.17+",
-        rf"The heartbeat from the job client is timeout and cancel the job {t.JOB}\.",
+        rf"The heartbeat from the job client is timeout and cancel the job {JOB}\.",
         reason="CLIENT_LOST",
     ),
-    _pattern(
+    Pattern(
         "ha_entry_removed",
         "1.12+ on Kubernetes",
-        rf"Could not retrieve the state handle of '{t.ANY:path}' from ConfigMap '{t.ANY}'\. "
-        rf"Removing the entry",
+        rf"Could not retrieve the state handle of '{ANY:path}' from ConfigMap '{ANY}'\. Removing "
+        rf"the entry",
         reason="HA_STORE_BROKEN",
     ),
-    _pattern(
+    Pattern(
         "cluster_shut_down",
         "1.9+",
-        rf"Shutting {t.WORD} down with application status {t.STATE:to_state}\. Diagnostics "
-        rf"(?:null\.|{t.REST:reason_text})",
+        rf"Shutting {WORD} down with application status {STATE:to_state}\. Diagnostics "
+        rf"(?:null\.|{REST:reason_text})",
         starts="Shutting ",
     ),
-    _pattern(
+    Pattern(
         "taskmanager_fatal",
         "1.9+",
-        rf"Fatal error occurred in TaskExecutor {t.WORD}\.",
+        rf"Fatal error occurred in TaskExecutor {WORD}\.",
         starts="Fatal error occurred in TaskExecutor ",
     ),
-    _pattern(
+    Pattern(
         "taskmanager_fatal",
         "1.9+",
         r"Fatal error occurred while executing the TaskManager\.",
     ),
-    _pattern(
+    Pattern(
         "taskmanager_fatal",
         "1.9–1.12",
         r"TaskManager initialization failed\.",
     ),
-    _pattern(
+    Pattern(
         "taskmanager_fatal",
         "1.9+",
-        rf"Terminating TaskManagerRunner with exit code {t.INT:count}",
+        rf"Terminating TaskManagerRunner with exit code {INT:count}",
     ),
-    _pattern(
+    Pattern(
         "fatal_error",
         "1.9+",
-        rf"FATAL: Thread '{t.ANY}' produced an uncaught exception\.",
+        rf"FATAL: Thread '{ANY}' produced an uncaught exception\.",
     ),
-    _pattern(
+    Pattern(
         "signal_received",
         "1.9+",
-        rf"RECEIVED SIGNAL {t.INT:count}: {t.ANY:reason_text}\.(?: |\n)",
+        rf"RECEIVED SIGNAL {INT:count}: {ANY:reason_text}\.(?: |\n)",
     ),
-    _pattern(
+    Pattern(
         "leadership_granted",
         "1.9–1.12",
-        rf"JobManager runner for job {t.ANY:job_name} \({t.JOB}\) was granted leadership with "
-        rf"session id ",
+        rf"JobManager runner for job {ANY:job_name} \({JOB}\) was granted leadership with session "
+        rf"id ",
     ),
-    _pattern(
+    Pattern(
         "leadership_granted",
         "1.13+",
-        rf"JobMasterServiceLeadershipRunner for job {t.JOB} was granted leadership with leader "
-        rf"id ",
+        rf"JobMasterServiceLeadershipRunner for job {JOB} was granted leadership with leader id ",
         starts="JobMasterServiceLeadershipRunner for job ",
     ),
-    _pattern(
+    Pattern(
         "leadership_lost",
         "1.13+",
-        rf"JobMasterServiceLeadershipRunner for job {t.JOB} was revoked leadership with leader "
-        rf"id ",
+        rf"JobMasterServiceLeadershipRunner for job {JOB} was revoked leadership with leader id ",
         starts="JobMasterServiceLeadershipRunner for job ",
         reason="LEADERSHIP_LOST",
     ),
-    _pattern(
+    Pattern(
         "leadership_lost",
         "1.9–1.12",
-        rf"JobManager for job {t.ANY:job_name} \({t.JOB}\) (?:at {t.ANY} )?was revoked "
-        rf"leadership",
+        rf"JobManager for job {ANY:job_name} \({JOB}\) (?:at {ANY} )?was revoked leadership",
         reason="LEADERSHIP_LOST",
     ),
-    _pattern(
+    Pattern(
         "leadership_lost",
         "1.9+",
-        rf"JobManager for job {t.JOB} with leader id {t.ANY} lost leadership",
+        rf"JobManager for job {JOB} with leader id {ANY} lost leadership",
         reason="LEADERSHIP_LOST",
     ),
-    _pattern(
+    Pattern(
         "leadership_lost",
         "1.9+",
-        rf"ResourceManager {t.WORD} was revoked leadership",
+        rf"ResourceManager {WORD} was revoked leadership",
         starts="ResourceManager ",
         reason="LEADERSHIP_LOST",
     ),
-    _pattern(
+    Pattern(
         "leadership_lost",
         "1.11+",
         r"DefaultDispatcherRunner was revoked the leadership",
         reason="LEADERSHIP_LOST",
     ),
-    _pattern(
+    Pattern(
         # org.apache.hadoop.fs.s3a.WriteOperationHelper
         STORE_RETRIED,
         "Hadoop 3.1+",
-        rf"{t.ANY}: Retried {t.INT:count}: {t.REST:reason_text}",
+        rf"{ANY}: Retried {INT:count}: {REST:reason_text}",
         contains=" Retried ",
     ),
-    _pattern(
+    Pattern(
         # com.google.cloud.hadoop.util.RetryHttpInitializer
         STORE_RETRIED,
         "GCS connector",
@@ -979,10 +979,10 @@ _PROCESS_PATTERNS = (
         starts="Encountered status code ",
         reason="STORE_THROTTLED",
     ),
-    _pattern(
+    Pattern(
         "zookeeper_lost",
         "1.9+",
-        rf"Connection to ZooKeeper (?:suspended|lost){t.REST:reason_text}",
+        rf"Connection to ZooKeeper (?:suspended|lost){REST:reason_text}",
         reason="ZOOKEEPER_LOST",
     ),
 )

@@ -472,11 +472,7 @@ class RestClient:
                 "refused_address",
             )
         if isinstance(error, aiohttp.ClientConnectorError):
-            why = (
-                os.strerror(error.os_error.errno)
-                if error.os_error.errno
-                else message("no connection")
-            )
+            why = os.strerror(error.os_error.errno) if error.os_error.errno else "no connection"
             return Unanswered(
                 message("{base:name} cannot be reached ({why:text}).", base=base, why=why),
                 "unreachable",
@@ -531,4 +527,4 @@ def _what_it_is(body: bytes) -> str:
         return "nothing"
     if start[:1] == b"<":
         return "HTML"
-    return message("an incomplete JSON document") if start[:1] in b"{[" else "text"
+    return "an incomplete JSON document" if start[:1] in b"{[" else "text"

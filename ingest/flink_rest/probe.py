@@ -39,7 +39,7 @@ async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:
         managers = overview.get("taskmanagers")
         notes.taskmanagers = managers if isinstance(managers, int) else None
         _say_version(notes)
-        config = await _answer_or_miss(client, "/config", message("time zone"), notes)
+        config = await _answer_or_miss(client, "/config", "time zone", notes)
         _compare_zones(config, logs, notes)
         jobs = _jobs(await client.get("/jobs/overview"))
         notes.jobs = len(jobs)
@@ -123,7 +123,7 @@ async def _probe_job(client: RestClient, job_id: str, notes: ProbeNotes) -> None
         )
     elif total == 0:
         notes.misses.append(message("no checkpoint yet: checkpointing may be off"))
-    job = await _answer_or_miss(client, f"/jobs/{job_id}", message("job graph"), notes)
+    job = await _answer_or_miss(client, f"/jobs/{job_id}", "job graph", notes)
     vertex_id = next((vertex.get("id") for vertex in objects(job, "vertices")), None)
     if not is_flink_id(vertex_id):
         return
