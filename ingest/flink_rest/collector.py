@@ -342,7 +342,7 @@ class _Cycle:
             self.session.skip(
                 f"/jobs/{job.job_id}",
                 "error",
-                (f"Reading this job failed with {type(error).__name__}; the others are read."),
+                f"Reading this job failed with {type(error).__name__}; the others are read.",
             )
             return
         self.observed.extend(parts)

@@ -248,7 +248,7 @@ class _Reading:
         if self._skipped > MAX_SKIPS:
             self._skip(
                 "more",
-                (f"{self._skipped - MAX_SKIPS:,} more records of {self._store.name} were skipped."),
+                f"{self._skipped - MAX_SKIPS:,} more records of {self._store.name} were skipped.",
             )
 
     def _is_used_up(self) -> bool:
