@@ -109,16 +109,19 @@ def subtask_paths(
     vertex_path: str, subtasks: Iterable[int], names: Sequence[str], prefix_bytes: int = 0
 ) -> list[str]:
     """``<vertex>/metrics?get=0.a,0.b,1.a…``, each path below Flink's limit."""
-    head = f"{vertex_path}/metrics?get="
-    room = MAX_PATH_BYTES - prefix_bytes
+    parts = (",".join(f"{subtask}.{name}" for name in names) for subtask in subtasks)
+    return packed_paths(f"{vertex_path}/metrics?get=", parts, prefix_bytes)
+
+
+def packed_paths(head: str, parts: Iterable[str], prefix_bytes: int = 0) -> list[str]:
+    """``head`` with as many parts, joined by commas, as Flink's limit allows in each path."""
     paths: list[str] = []
     current = head
-    for subtask in subtasks:
-        part = ",".join(f"{subtask}.{name}" for name in names)
-        if len(current) > len(head) and len(current) + 1 + len(part) > room:
+    for part in parts:
+        if current != head and len(current) + 1 + len(part) > MAX_PATH_BYTES - prefix_bytes:
             paths.append(current)
             current = head
-        current += part if current == head else "," + part
+        current += part if current == head else f",{part}"
     return [*paths, current] if current != head else paths
 
 
