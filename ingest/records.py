@@ -61,7 +61,7 @@ class Job:
     name: Annotated[str | None, "job name as submitted"]
     state: Annotated[
         str | None,
-        "Flink job state, upper case; NOT_LISTED where the JobManager answers and lists it no more",
+        "Flink job state, upper case; NOT_LISTED where the JobManager lists it no more",
     ]
     start_time: Annotated[datetime | None, "submission"] = None
     end_time: Annotated[
@@ -123,12 +123,10 @@ class Checkpoint:
     checkpoint_type: Annotated[
         str | None, "CHECKPOINT, UNALIGNED_CHECKPOINT, SAVEPOINT, SYNC_SAVEPOINT"
     ] = None
-    end_to_end_ms: Annotated[
-        int | None, "trigger to last acknowledgement (to failure where the version reports it)"
-    ] = None
+    end_to_end_ms: Annotated[int | None, "trigger to last acknowledgement (or failure)"] = None
     state_bytes: Annotated[
         int | None,
-        "full state; before 1.15 the only size that REST reports, which is the uploaded one",
+        "full state; before 1.15 the uploaded size, the only one",
     ] = None
     checkpointed_bytes: Annotated[int | None, "newly persisted; null before 1.15"] = None
     processed_bytes: Annotated[int | None, "in-flight data processed during alignment"] = None
@@ -216,7 +214,7 @@ class VertexMetrics:
     records_out: Annotated[PerSubtask[int], "likewise", "records"] = None
     pending_records: Annotated[
         PerSubtask[float],
-        "of a source: records of its splits that it has not read; null = not reported, or not yet",
+        "of a source: records that it has not read; null = not reported, or not yet",
         "records",
     ] = None
     records_lag_max: Annotated[
@@ -247,15 +245,11 @@ class VertexStart:
     host: Annotated[PerSubtask[str], "where it runs"] = None
     taskmanager_id: Annotated[PerSubtask[str], "resource id of its TaskManager"] = None
     scheduled_at: Annotated[PerSubtask[datetime], "slots were asked for"] = None
-    deploying_at: Annotated[PerSubtask[datetime], "it had its slot, and its deployment began"] = (
-        None
-    )
+    deploying_at: Annotated[PerSubtask[datetime], "it had its slot"] = None
     initializing_at: Annotated[
         PerSubtask[datetime], "it was deployed and began to restore its state"
     ] = None
-    running_at: Annotated[
-        PerSubtask[datetime], "its state was restored and its operators opened"
-    ] = None
+    running_at: Annotated[PerSubtask[datetime], "its operators opened"] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,25 +272,25 @@ class VertexGauges:
     input1_watermark_ms: Annotated[
         int | None, "of the first input, epoch, the least of the subtasks; null = none yet"
     ] = None
-    input2_watermark_ms: Annotated[int | None, "of the second input, likewise"] = None
+    input2_watermark_ms: Annotated[int | None, "of the second input"] = None
     debloated_buffer_bytes: Annotated[
-        int | None, "size of a buffer where debloating is on, the least of the subtasks"
+        int | None, "size of a buffer with debloating, the least of the subtasks"
     ] = None
     buffers_consumed_in_ms: Annotated[
-        int | None, "time to consume what is in flight, as debloating reckons it, the longest"
+        int | None, "time to consume what is in flight, by debloating, the longest"
     ] = None
     writes_stopped: Annotated[
-        int | None, "column families that RocksDB lets nobody write to", "column families"
+        int | None, "that RocksDB lets nobody write to", "column families"
     ] = None
     delayed_write_bytes_per_s: Annotated[
-        int | None, "to which RocksDB slows writes down, the greatest; 0 = not slowed"
+        int | None, "to which RocksDB slows writes, the greatest; 0 = not slowed"
     ] = None
     background_errors: Annotated[
         int | None, "of flushes and compactions, since RocksDB was opened", "errors"
     ] = None
     flushes_pending: Annotated[
         int | None,
-        "column families with a write buffer that waits for its flush",
+        "with a write buffer that waits for its flush",
         "column families",
     ] = None
     compactions_pending: Annotated[
@@ -318,33 +312,33 @@ class VertexGauges:
     sst_bytes: Annotated[int | None, "files, over all"] = None
     alignment_drift_ms: Annotated[
         int | None,
-        "of a source: how far its watermark is ahead of what watermark alignment allows, the "
-        "farthest of the subtasks; below 0 = behind it",
+        "how far a source is ahead of what watermark alignment allows, the farthest; "
+        "below 0 = behind",
     ] = None
     split_paused_ms_per_s: Annotated[
-        int | None, "watermark alignment paused a split, the longest of the splits; 2.1 and later"
+        int | None, "by watermark alignment, the longest of the splits; 2.1 and later"
     ] = None
     behind_latest_ms: Annotated[
-        int | None, "of a Kinesis source: age of what it reads, of the oldest of its shards"
+        int | None, "of a Kinesis source: age of what it reads, of its oldest shard"
     ] = None
     offset_commits: Annotated[
         int | None,
-        "of a Kafka source: commits of offsets that succeeded, since its tasks began",
+        "of a Kafka source, since its tasks began",
         "commits",
     ] = None
     offset_commits_failed: Annotated[int | None, "those that failed", "commits"] = None
     received_watermark_ms: Annotated[
         int | None,
         (
-            "of a vertex that several feed: epoch, the least of its inputs and subtasks; null = "
-            "none yet, or all ended"
+            "of a vertex that several feed: epoch, the least of its inputs; null = none yet, "
+            "or all ended"
         ),
     ] = None
     sent_watermark_ms: Annotated[
         int | None,
-        "of a vertex that feeds such a one: epoch, which its last operator sent on, the least of "
-        "the subtasks; of such a one that feeds no other: which its first operator did; null = "
-        "none yet, ended, or the chain ends with several operators",
+        "of a vertex that feeds such a one: epoch, of its last operator, the least of the "
+        "subtasks; of such a one that feeds no other, of its first operator; null = none yet, "
+        "ended, or not known",
     ] = None
 
 
@@ -403,17 +397,12 @@ class JobException:
 class LogRecord:
     process: Annotated[
         str,
-        (
-            "file name without rotation and compression suffixes: one JobManager or TaskManager "
-            "process"
-        ),
+        ("file name without rotation and compression suffixes"),
     ]
     ts: Annotated[datetime, "read in the time zone declared for the source"]
     level: Annotated[str, "upper case"]
     logger: str
-    message: Annotated[
-        str, "after the ' - ' of the header, with all lines of the stack trace; cut at 256 KiB"
-    ]
+    message: Annotated[str, "after the ' - ' of the header, with its stack trace; cut at 256 KiB"]
     record_hash: Annotated[str, "first 32 hex digits of SHA-256 over the record's text"]
     ordinal: Annotated[int, "among equal (ts, record_hash) in one file, from 0"]
     file: Annotated[str, "as read"]
@@ -431,14 +420,14 @@ class NameNodeSample:
     ts: Annotated[datetime, "when it was asked"]
     ha_state: Annotated[
         str | None,
-        "active, standby or observer; null where it is not in high availability and does not say",
+        "active, standby or observer; null without high availability",
     ]
     rpc_calls: Annotated[int | None, "calls since it was started, over all ports"]
     rpc_queue_ms: Annotated[
         float | None,
-        "mean wait of a call in the queue, in its last interval of metrics; of the port with most",
+        "mean wait of a call in its last interval of metrics; of the port with most",
     ]
-    rpc_processing_ms: Annotated[float | None, "mean time that a call was worked on, likewise"]
+    rpc_processing_ms: Annotated[float | None, "mean time that a call was worked on"]
     call_queue_length: Annotated[int | None, "calls that wait now"]
     files: Annotated[int | None, "files and directories"]
     blocks: int | None
@@ -546,7 +535,7 @@ class Skip:
         str,
         (
             "code: timeout, unreachable, http_error, bad_json, too_large, bad_payload, "
-            "unreadable_file, long_line, …"
+            "unreadable_file, …"
         ),
     ]
     detail: Annotated[str, "one sentence: what was expected, what to do"]
