@@ -115,7 +115,8 @@ class Given:
     def auth(self) -> Auth | None:
         """As Prometheus declares it; secrets are in files."""
         if "authorization" in self.values:
-            token = self.part("authorization", ("type", "credentials_file"))
+            # "authorization: …" in an error would be redacted as a header.
+            token = Given(self.values["authorization"], self.where, ("type", "credentials_file"))
             kind = token.values.get("type", "Bearer")
             if kind == "Negotiate" and "credentials_file" not in token.values:
                 return Auth("kerberos")
