@@ -85,7 +85,7 @@ def test_a_wrong_password_is_named_and_not_shown() -> None:
 def test_a_hang_ends_in_time() -> None:
     with serving(lambda path, headers: Reply(hang=True)) as url:
         found = probe(ClusterSource("lab", url, request_timeout_s=30), 0.3)
-    assert found.misses == ("The JobManager did not answer within 0.3 s.",)
+    assert found.misses == ["The JobManager did not answer within 0.3 s."]
 
 
 def test_a_dead_address_does_not_hide_the_logs() -> None:
