@@ -147,6 +147,8 @@ def _job_to_json(job: JobCursor) -> dict[str, Any]:
 def _job_from_json(document: Any) -> JobCursor:
     fields = mapping(document)
     failed = fields.get("failed")
+    numbers: dict[str, Any] = {name: _number(fields.get(name)) for name in _INSTANTS}
+    numbers |= {name: int(_number(fields.get(name))) for name in _COUNTS}
     return JobCursor(
         state=str(fields.get("state") or ""),
         failed=failed if isinstance(failed, int) else None,
@@ -166,8 +168,7 @@ def _job_from_json(document: Any) -> JobCursor:
             and len(item) == 3
             and all(isinstance(part, int) for part in item)
         },
-        **{name: _number(fields.get(name)) for name in _INSTANTS},
-        **{name: int(_number(fields.get(name))) for name in _COUNTS},
+        **numbers,
     )
 
 
