@@ -28,6 +28,7 @@ class Vertex:
     parallelism: int | None
     max_parallelism: int | None = None
     status: str | None = None
+    running_tasks: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

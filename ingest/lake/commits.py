@@ -11,7 +11,7 @@ from ingest.lake.damage import LakeDamaged
 from ingest.lake.news import ROUTINE, has_news
 from ingest.lake.reader import LakeReader
 from ingest.lake.rows import group_by_table, to_arrow
-from ingest.lake.tables import Table, lacking_columns
+from ingest.lake.tables import Table, lacking_columns, with_dropped_columns
 from ingest.records import Observed, Record
 
 
@@ -50,7 +50,7 @@ def _append(lake: LakeReader, table: Table, rows: Sequence[tuple[Observed, Recor
         with attempt, staged_commit(lake, table) as (delta, version):
             write_deltalake(
                 delta,
-                to_arrow(table, rows, version),
+                with_dropped_columns(to_arrow(table, rows, version), delta),
                 mode="append",
                 writer_properties=WriterProperties(compression="ZSTD"),
                 commit_properties=CommitProperties(max_commit_retries=0, custom_metadata=described),

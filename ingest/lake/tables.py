@@ -260,6 +260,14 @@ def lacking_columns(delta: DeltaTable, table: Table) -> list[Field]:
     ).fields
 
 
+def with_dropped_columns(rows: pa.Table, delta: DeltaTable) -> pa.Table:
+    """Null in the columns that an earlier version wrote."""
+    for column in pa.schema(delta.schema().to_arrow()):
+        if column.name not in rows.column_names:
+            rows = rows.append_column(column, pa.nulls(rows.num_rows, column.type))
+    return rows
+
+
 def with_columns(rows: pa.Table, declared: pa.Schema, wanted: Sequence[str]) -> pa.Table:
     """Null if the table they were read from lacks one."""
     for name in wanted:
