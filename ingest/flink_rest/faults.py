@@ -96,42 +96,29 @@ def lasting(path: str, reason: str) -> str:
 def fault_of_status(status: int, path: str, body: str = "") -> Fault:
     """The message does not repeat the body: the address may lead to an internal server."""
     answered = message("{path:name} answered HTTP {status:number}", path=path, status=status)
+    plain = message("{answered:message}.", answered=answered)
     if status in RETRIED_STATUSES:
-        return Unanswered(message("{answered:message}.", answered=answered), "http_error", status)
-    if status in (401, 403):
-        return BadAnswer(
-            message(
-                "{answered:message}. Check user, password, token or ticket of this cluster.",
-                answered=answered,
-            ),
-            "unauthorized",
-            status,
-        )
+        return Unanswered(plain, "http_error", status)
     if status == 404:
-        says_none = SAYS_NO_CHECKPOINTS in body
-        why = NO_CHECKPOINTS if says_none else "not_found"
-        return BadAnswer(message("{answered:message}.", answered=answered), why, status)
-    reason = not_yet(status, body)
-    if reason == NOT_MEASURED:
-        return BadAnswer(
-            message(
-                "{answered:message}, since the JobManager has metrics of none of its subtasks.",
-                answered=answered,
-            ),
-            reason,
-            status,
+        has_none = SAYS_NO_CHECKPOINTS in body
+        return BadAnswer(plain, NO_CHECKPOINTS if has_none else "not_found", status)
+    reason = not_yet(status, body) or "http_error"
+    if status in (401, 403):
+        reason = "unauthorized"
+        text = message(
+            "{answered:message}. Check user, password, token or ticket of this cluster.",
+            answered=answered,
         )
-    if reason == INITIALIZING:
-        return BadAnswer(
-            message(
-                "{answered:message}, since the JobManager is still initializing this job.",
-                answered=answered,
-            ),
-            reason,
-            status,
+    elif reason == NOT_MEASURED:
+        text = message(
+            "{answered:message}, since the JobManager has metrics of none of its subtasks.",
+            answered=answered,
         )
-    return BadAnswer(
-        message("{answered:message}; the log of the JobManager says why.", answered=answered),
-        "http_error",
-        status,
-    )
+    elif reason == INITIALIZING:
+        text = message(
+            "{answered:message}, since the JobManager is still initializing this job.",
+            answered=answered,
+        )
+    else:
+        text = message("{answered:message}; the log of the JobManager says why.", answered=answered)
+    return BadAnswer(text, reason, status)

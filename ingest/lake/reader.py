@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -71,25 +72,23 @@ class LakeReader:
 
     def has_news(self, table: str, after: int) -> bool:
         """Of any commit later than ``after`` (:mod:`ingest.lake.news`)."""
-        delta = self.open_or_none(ALL_TABLES[table])
-        later = delta.version() - after if delta else 0
-        if delta is None or later <= 0:
-            return False
-        with self.readable_errors(ALL_TABLES[table]):
-            # Compaction and removal are recorded as other operations.
-            return any(
-                commit["operation"] == "WRITE" and ROUTINE not in commit
-                for commit in delta.history(later)
-            )
+        # Compaction and removal are recorded as other operations.
+        return any(
+            commit["operation"] == "WRITE" and ROUTINE not in commit
+            for commit in self._commits(table, after)
+        )
 
     def commit_times(self, table: str, after: int) -> dict[int, int]:
         """Commit → its time in ms since 1970; those of old commits may be unknown."""
+        return {commit["version"]: commit["timestamp"] for commit in self._commits(table, after)}
+
+    def _commits(self, table: str, after: int) -> list[dict[str, Any]]:
         delta = self.open_or_none(ALL_TABLES[table])
         later = delta.version() - after if delta else 0
         if delta is None or later <= 0:
-            return {}
+            return []
         with self.readable_errors(ALL_TABLES[table]):
-            return {commit["version"]: commit["timestamp"] for commit in delta.history(later)}
+            return list(delta.history(later))
 
     def files(
         self,
