@@ -108,10 +108,10 @@ class _Cycle:
         except FileNotFoundError:
             return 0, None
         except UNREADABLE as error:
-            known = self.cursor.files.get(file.path)
-            if known is None or (known.size, known.changed) != (file.size, file.changed):
+            before = self.cursor.files.get(file.path)
+            if before is None or (before.size, before.changed) != (file.size, file.changed):
                 self.skips.append(unreadable(file.path, error))
-            failed = known or FileCursor(file.path)
+            failed = before or FileCursor(file.path)
             failed.size, failed.changed, failed.more = file.size, file.changed, False
             return 0, failed
 
