@@ -1,8 +1,7 @@
-"""``python -m ingest COMMAND``: read what Flink clusters show, without the web application.
+"""``python -m ingest COMMAND``: reads what Flink clusters show, without the web application.
 
-Each command is a module of ``ingest.commands`` with a docstring (its help),
-``add_arguments(parser)`` and ``run(args) -> int``. Only the requested command is imported. Exit
-codes: 0 done, 1 some inputs were skipped, 2 refused.
+Each command is a module of ``ingest.commands``: its docstring is its help. Exit codes: 0 done, 1
+some inputs were skipped, 2 refused.
 """
 
 import argparse
@@ -17,7 +16,7 @@ from ingest.errors import IngestError, Refused
 from ingest.privacy import keep_private
 
 COMMANDS = ("record", "replay", "import")
-"""Names as typed; ``import`` is in ``import_.py``, since it is a keyword of Python."""
+"""``import`` is in ``import_.py``: a keyword of Python."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,6 +1,5 @@
-"""Opens paths below a root without following a link. Each directory is opened from its parent
-(``openat`` with ``O_NOFOLLOW``), since whoever may write below a root can put a link there at any
-moment.
+"""Opens paths below a root without following a link: each directory from its parent (``openat``
+with ``O_NOFOLLOW``), since whoever may write below a root can put a link there at any moment.
 """
 
 import os
@@ -14,15 +13,14 @@ _WAY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 AS_AROUND = 0o7777 & ~stat.S_ISVTX & ~stat.S_IWOTH
 """The bits of the parent's mode that a new directory gets."""
 _PASSING = getattr(os, "O_PATH", os.O_RDONLY)
-"""Enough to pass a directory that cannot be listed; only on Linux."""
+"""Enough to pass a directory that cannot be listed."""
 
 
 Make = Literal["as_around", "private"] | None
-"""The mode of new directories: like their parent's, or private to this user."""
 
 
 class LeadsElsewhere(OSError):
-    """A link, or a name that is not below its root; the message says which, and what to do."""
+    """A link, or a name that is not below its root."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -30,7 +28,7 @@ class LeadsElsewhere(OSError):
 
 
 def steps(root: str | Path, path: str | Path) -> tuple[str, ...]:
-    """The names of the path from ``root`` to ``path``. Raises ``LeadsElsewhere``."""
+    """Raises ``LeadsElsewhere``."""
     try:
         names = Path(path).relative_to(root).parts
     except ValueError:
@@ -42,10 +40,8 @@ def steps(root: str | Path, path: str | Path) -> tuple[str, ...]:
 
 @contextmanager
 def folder(root: str | Path, names: tuple[str, ...] = (), *, make: Make = None) -> Iterator[int]:
-    """A descriptor of the directory at ``names``, for ``dir_fd``; it cannot be listed. ``make``
-    creates missing directories, except the root.
-
-    Raises ``LeadsElsewhere`` if one is a link, else ``OSError``.
+    """A descriptor of the directory, for ``dir_fd``; it cannot be listed. ``make`` creates missing
+    directories, except the root. Raises ``LeadsElsewhere``, else ``OSError``.
     """
     here = os.open(root, _PASSING | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -59,9 +55,8 @@ def folder(root: str | Path, names: tuple[str, ...] = (), *, make: Make = None) 
 
 
 def refuse_link(within: int, name: str, path: str | Path) -> os.stat_result:
-    """The ``stat`` of the entry itself.
-
-    Raises ``LeadsElsewhere`` if it is a link, ``OSError`` if it is not there.
+    """The ``stat`` of the entry itself. Raises ``LeadsElsewhere``, or ``OSError`` if it is not
+    there.
     """
     link = os.stat(name, dir_fd=within, follow_symlinks=False)
     if stat.S_ISLNK(link.st_mode):

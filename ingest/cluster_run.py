@@ -1,5 +1,3 @@
-"""One cluster during a collect cycle, and what the clusters of a shard share."""
-
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
@@ -9,6 +7,7 @@ from typing import Any, TypeVar
 from ingest.flink_rest.client import Gates, RestClient, client_of
 from ingest.flink_rest.collector import Collected
 from ingest.flink_rest.limits import RequestLimits
+from ingest.json_members import mapping
 from ingest.records import Observed, Skip
 from ingest.source_read import SourceRead
 from ingest.sources import ClusterSource
@@ -19,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass
 class Shard:
-    """``at`` is the clock, ``limits`` are those of one cluster."""
+    """``limits`` are those of one cluster."""
 
     at: Callable[[], datetime]
     cycle_s: float
@@ -40,8 +39,6 @@ class Shard:
 
 @dataclass(slots=True)
 class ClusterRun:
-    """``cursor`` has a part for each source; sources fill fields of ``outcome``."""
-
     cluster: ClusterSource
     cursor: CollectorCursor
     shard: Shard
@@ -61,8 +58,7 @@ class ClusterRun:
         return self.rest is not None and self.reachable
 
     def part(self, name: str) -> dict[str, Any]:
-        part = self.cursor.get(name)
-        return part if isinstance(part, dict) else {}
+        return mapping(self.cursor.get(name))
 
     @asynccontextmanager
     async def asking(self, client: RestClient) -> AsyncIterator[RestClient]:

@@ -1,11 +1,7 @@
-"""Tests a connection: what Weir would read of a cluster, and what it would miss.
-
-Nothing is stored.
-"""
+"""What Weir would read of a cluster, and what it would miss. Nothing is stored."""
 
 import asyncio
 import pkgutil
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from ingest.cluster_run import ClusterRun, Shard
@@ -19,29 +15,12 @@ from ingest.source_registry import sources
 from ingest.sources import ClusterSource
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """``sees`` and ``misses`` are short sentences.
-
-    ``reachable``: at least one source could be read.
-    """
-
-    reachable: bool
-    sees: tuple[str, ...]
-    misses: tuple[str, ...]
-    flink_version: str | None = None
-    jobs: int | None = None
-    taskmanagers: int | None = None
-
-
-def probe(source: ClusterSource, timeout_s: float = 30) -> Probe:
-    """Send each declared source a few requests. Ends within ``timeout_s``; no answer of a source
-    makes it raise.
-    """
+def probe(source: ClusterSource, timeout_s: float = 30) -> ProbeNotes:
+    """Ends within ``timeout_s``; no answer makes it raise."""
     return asyncio.run(_probe(source, timeout_s))
 
 
-async def _probe(cluster: ClusterSource, timeout_s: float) -> Probe:
+async def _probe(cluster: ClusterSource, timeout_s: float) -> ProbeNotes:
     notes = ProbeNotes()
     run = ClusterRun(
         cluster, {}, Shard(lambda: datetime.now(UTC), 0, RequestLimits(), gates=Gates(1))
@@ -53,14 +32,7 @@ async def _probe(cluster: ClusterSource, timeout_s: float) -> Probe:
         notes.misses.append(
             message("No address, Prometheus or logs are given: Weir has nothing to read.")
         )
-    return Probe(
-        bool(notes.sees),
-        tuple(notes.sees),
-        tuple(notes.misses),
-        notes.flink_version,
-        notes.jobs,
-        notes.taskmanagers,
-    )
+    return notes
 
 
 async def _run_with_timeout(

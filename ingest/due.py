@@ -1,6 +1,3 @@
-"""Whether something is due again, by a clock that may be set back without delaying it for hours."""
-
-
 def is_due(now_s: float, last_s: float, every_s: float) -> bool:
     """True also where ``last_s`` lies ahead: the clock was set back."""
     return not 0 <= now_s - last_s < every_s

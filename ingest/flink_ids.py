@@ -1,6 +1,6 @@
-"""Checks ids of Flink as they are read, since they become parts of paths, keys and addresses. Jobs,
-vertices and operators are 32 hex digits. TaskManagers are free text (``taskmanager.resource-id``, a
-YARN container, a host with port and hash) without slashes and control characters.
+"""Ids of Flink become parts of paths, keys and addresses. Jobs, vertices and operators have 32 hex
+digits; TaskManagers free text (``taskmanager.resource-id``, a YARN container, a host with port and
+hash).
 """
 
 import re
@@ -12,7 +12,7 @@ _FLINK_ID = re.compile(r"[0-9a-f]{32}")
 _GIVEN_ID = re.compile(
     "(?:(?:0{8}|f{8})[0-9a-f]{8}[0-9a-f]{16}|[0-9a-f]{16}(?:0{8}|f{8})[0-9a-f]{8})"
 )
-"""Ids made of a hash or a number of 32 bits; half of a random id looks so once in a billion."""
+"""Made of a hash or a number of 32 bits; half of a random id looks so once in a billion."""
 _DIRECTORIES = frozenset({".", ".."})
 
 
@@ -21,14 +21,12 @@ def is_flink_id(value: object) -> TypeGuard[str]:
 
 
 def is_given(job_id: str) -> bool:
-    """Whether an id was chosen rather than drawn at random, by its form; other jobs may have it as
-    well.
-    """
+    """Whether an id was chosen rather than drawn at random: other jobs may have it as well."""
     return bool(_GIVEN_ID.fullmatch(job_id))
 
 
 def is_taskmanager_id(value: object) -> TypeGuard[str]:
-    """Printable text of a sane length that names no directory."""
+    """Printable text that names no directory."""
     return (
         isinstance(value, str)
         and 0 < len(value) <= MAX_TASKMANAGER_CHARS

@@ -1,23 +1,17 @@
-"""Spares the garbage collector objects that it would walk over again and again: many small rows,
-and imported modules.
-"""
-
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 
 def keep_what_is_imported() -> None:
-    """Freeze imported modules: the collector would otherwise touch, and so copy, every page of them
-    in each forked child.
-    """
+    """The collector would touch, and so copy, every page of them in each forked child."""
     gc.collect()
     gc.freeze()
 
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """For work on rows, which form no cycles: collecting would take a fifth of the time."""
+    """For work on rows, which form no cycles: collecting takes a fifth of the time."""
     collecting = gc.isenabled()
     gc.disable()
     try:

@@ -8,11 +8,11 @@ from typing import Any
 from ingest.messages import message
 
 MAX_VALUES = 3_000_000
-"""Of one answer: nearly four times the largest real one; at most 250 MB decoded."""
+"""Of one answer: nearly four times the largest real one, 250 MB decoded."""
 
 BYTES_PER_VALUE = 64
 MAX_HELD_BYTES = 1024**3
-"""The decoded size of all answers in one cluster's cycle, or of all documents in one archive."""
+"""Of all answers in one cluster's cycle, or of all documents in one archive."""
 
 MAX_NUMBER_CHARACTERS = 40
 _OF_NUMBERS = bytes(
@@ -45,9 +45,7 @@ def values_in(content: bytes) -> int:
 
 
 def number_hooks(content: bytes) -> dict[str, Any]:
-    """Decoder hooks that keep long numbers as texts. Empty if the document has none, since calls
-    take time.
-    """
+    """Keep long numbers as texts. Empty if there are none, since calls take time."""
     if _LONG_NUMBER not in content.translate(_OF_NUMBERS):
         return {}
     return {"parse_int": _whole, "parse_float": _fraction}
@@ -62,9 +60,7 @@ def _fraction(text: str) -> float | str:
 
 
 def pushed_hooks(content: bytes) -> dict[str, Any]:
-    """As :func:`number_hooks`, but fractions stay the bytes of the document, which ``float``
-    accepts.
-    """
+    """As :func:`number_hooks`, but fractions stay bytes, which ``float`` accepts."""
     return number_hooks(content) | {"parse_float": str.encode}
 
 
@@ -76,9 +72,9 @@ def decoded(
     cut_deep: bool = False,
     hooks: Callable[[bytes], dict[str, Any]] = number_hooks,
 ) -> tuple[Any, int]:
-    """The document, and about how many bytes it takes in memory. Raises ``TooManyValues``, and
-    ``ValueError`` or ``RecursionError`` if it is no JSON. ``lenient``: bytes that are no UTF-8 are
-    replaced. ``cut_deep``: what is nested too deep becomes null.
+    """The document, and about how many bytes it takes in memory. Raises ``TooManyValues``,
+    ``ValueError`` or ``RecursionError``. ``lenient``: bytes that are no UTF-8 are replaced.
+    ``cut_deep``: what is nested too deep becomes null.
     """
     values = values_in(content)
     if values > most:
@@ -99,9 +95,8 @@ def decoded(
 
 
 def _shallow(content: bytes) -> bytes:
-    """The same text with ``null`` for whatever is nested deeper than ``KEPT_DEPTH``.
-
-    Raises ``ValueError`` if it holds too much.
+    """``null`` for what is nested deeper than ``KEPT_DEPTH``. Raises ``ValueError`` if it holds too
+    much.
     """
     made, depth, kept_to = bytearray(), 0, 0
     for number, token in enumerate(_NESTING.finditer(content)):

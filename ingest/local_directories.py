@@ -1,14 +1,15 @@
-"""Which local files Weir reads for a cluster: logs. Weir's own folders hold secrets, the database
-and the lake: they are not read, except the demo's logs and lines that Weir itself stored for this
-cluster (``LogSource.own_globs``). Where ``WEIR_READ_DIRS`` lists directories, nothing outside of
+"""Which local files Weir reads for a cluster. Its own folders hold secrets, the database and the
+lake: of them only the demo's logs and lines that it stored for this cluster
+(``LogSource.own_globs``) are read. Where ``WEIR_READ_DIRS`` lists directories, nothing outside of
 them is read.
 
 :func:`refusal_of_entry` helps people who enter a path; :func:`refusal_of_file` enforces it.
+Refusals are sentences, "" if nothing is refused.
 """
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import fsspec
@@ -57,31 +58,25 @@ NO_STORES = frozenset(
         "wandb",
     }
 )
-"""Schemes of fsspec that are no storage of Flink: wrappers and archives of other files, and
-services without checkpoints or logs.
-"""
+"""Schemes of fsspec that are no storage of Flink."""
 
 
 class NotAllowed(OSError):
-    """``strerror`` is a sentence that says what to do."""
+    """``strerror`` says what to do."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
         self.strerror = why
 
 
-def read_directories(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """Resolved directories that ``WEIR_READ_DIRS`` lists, separated by commas; none means
-    everywhere.
-    """
-    given = (text.strip() for text in environment.get(VARIABLE, "").split(","))
+def read_directories() -> tuple[str, ...]:
+    """Resolved; none means everywhere."""
+    given = (text.strip() for text in os.environ.get(VARIABLE, "").split(","))
     return tuple(os.path.realpath(text) for text in given if text)
 
 
 def local_path(uri: str) -> str | None:
-    """The absolute path of a local file, folder or glob as fsspec reads it; None for a URI of a
-    store elsewhere.
-    """
+    """The absolute path as fsspec reads it; None for a URI of a store elsewhere."""
     if "://" in uri and not schemes_of(uri) <= _LOCAL:
         return None
     # as fsspec does, globs included
@@ -89,7 +84,7 @@ def local_path(uri: str) -> str | None:
 
 
 def refusal_of_chain(uri: str) -> str:
-    """The refusal of a chained URI, which may lead to local files; "" if it may be opened."""
+    """A chained URI may lead to local files."""
     if "::" in _IPV6.sub("", uri):
         return message("Give one path or URI, not a chain of them.")
     if refused := sorted(schemes_of(uri) & NO_STORES):
@@ -101,26 +96,25 @@ def refusal_of_chain(uri: str) -> str:
     return ""
 
 
-def refusal_of_entry(pattern: str, environment: Mapping[str, str] = os.environ) -> str:
-    """The refusal as a sentence; "" if the path may be entered."""
+def refusal_of_entry(pattern: str) -> str:
     if refused := refusal_of_chain(pattern):
         return refused
     path = local_path(pattern)
-    return "" if path is None else refusal_of_file(_fixed_part(path), environment)
+    return "" if path is None else refusal_of_file(_fixed_part(path))
 
 
-def refusal_of_file(path: str, environment: Mapping[str, str] = os.environ) -> str:
-    """The refusal as a sentence, with links resolved; "" if the file is read."""
+def refusal_of_file(path: str) -> str:
+    """With links resolved."""
     resolved = os.path.realpath(path)
-    if refused := refusal_of_own(resolved, environment):
+    if refused := refusal_of_own(resolved):
         return refused
     if any(_is_within(resolved, place) for place in _OF_THE_SYSTEM):
         return message(
             "It is a view of running processes, which may show their keys; name the files that "
             "Flink writes."
         )
-    listed = read_directories(environment)
-    is_played = _is_within(resolved, f"{_home(environment)}/{_PLAYED}")
+    listed = read_directories()
+    is_played = _is_within(resolved, f"{_home()}/{_PLAYED}")
     if (
         listed
         and not is_played
@@ -134,16 +128,14 @@ def refusal_of_file(path: str, environment: Mapping[str, str] = os.environ) -> s
     return ""
 
 
-def listed_directory(path: str, environment: Mapping[str, str] = os.environ) -> str | None:
+def listed_directory(path: str) -> str | None:
     resolved = os.path.realpath(path)
-    directory = next(
-        (place for place in read_directories(environment) if _is_within(resolved, place)), None
-    )
-    return None if directory is None or refusal_of_file(resolved, environment) else directory
+    directory = next((place for place in read_directories() if _is_within(resolved, place)), None)
+    return None if directory is None or refusal_of_file(resolved) else directory
 
 
-def refusal_of_tree(uri: str, environment: Mapping[str, str] = os.environ) -> str:
-    """The refusal as a sentence: the tree is one of Weir's own folders, or holds one."""
+def refusal_of_tree(uri: str) -> str:
+    """The tree is one of Weir's own folders, or holds one."""
     if refused := refusal_of_chain(uri):
         return refused
     if unread := sorted(schemes_of(uri) - {*fsspec.available_protocols(), *fsspec.registry}):
@@ -155,18 +147,17 @@ def refusal_of_tree(uri: str, environment: Mapping[str, str] = os.environ) -> st
     path = local_path(uri)
     if path is None:
         return ""
-    if refused := refusal_of_own(path, environment):
+    if refused := refusal_of_own(path):
         return refused
-    if any(_is_within(own, os.path.realpath(path)) for own in _own(environment)):
+    if any(_is_within(own, os.path.realpath(path)) for own in _own()):
         return message("It holds Weir's own folder; name the directory that Flink writes to.")
     return ""
 
 
-def refusal_of_own(path: str, environment: Mapping[str, str] = os.environ) -> str:
-    """The refusal as a sentence; "" if the path is in none of Weir's folders."""
+def refusal_of_own(path: str) -> str:
     resolved = os.path.realpath(path)
-    if not _is_within(resolved, f"{_home(environment)}/{_PLAYED}") and any(
-        _is_within(resolved, own) for own in _own(environment)
+    if not _is_within(resolved, f"{_home()}/{_PLAYED}") and any(
+        _is_within(resolved, own) for own in _own()
     ):
         return message(
             "It lies in Weir's own folder, of which nothing is read; name the files that Flink "
@@ -176,19 +167,19 @@ def refusal_of_own(path: str, environment: Mapping[str, str] = os.environ) -> st
 
 
 def check_file(path: str | Path) -> None:
-    """For :func:`ingest.regular_files.open_regular`. Raises :class:`NotAllowed`."""
+    """Raises :class:`NotAllowed`."""
     if refused := refusal_of_file(str(path)):
         raise NotAllowed(refused)
 
 
-def _own(environment: Mapping[str, str]) -> Iterator[str]:
-    yield _home(environment)
-    others = (local_path(environment[name]) for name in _OTHER_FOLDERS if environment.get(name))
+def _own() -> Iterator[str]:
+    yield _home()
+    others = (local_path(os.environ[name]) for name in _OTHER_FOLDERS if os.environ.get(name))
     yield from (os.path.realpath(path) for path in others if path)
 
 
-def _home(environment: Mapping[str, str]) -> str:
-    return os.path.realpath(Path(environment.get("WEIR_HOME") or _DEFAULT_HOME).expanduser())
+def _home() -> str:
+    return os.path.realpath(Path(os.environ.get("WEIR_HOME") or _DEFAULT_HOME).expanduser())
 
 
 def _fixed_part(pattern: str) -> str:

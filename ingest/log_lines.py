@@ -1,5 +1,5 @@
-"""Weir's own log, for every process: one line a record, as text or JSON, with its request and run.
-Credentials are redacted.
+"""Weir's own log: one line a record, as text or JSON, with its request and run, without
+credentials.
 """
 
 import json
@@ -46,9 +46,7 @@ def run_context(attempt: str) -> Iterator[None]:
 
 
 class TextFormatter(logging.Formatter):
-    """``2026-11-24 05:00:00,001 INFO webapp.work.runs [spark-… 4f2a…] message``; trace-backs in
-    lines of their own.
-    """
+    """``2026-11-24 05:00:00,001 INFO webapp.work.runs [spark-… 4f2a…] message``."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s %(belongs_to)s%(message)s")
@@ -60,9 +58,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line: ``time`` (UTC), ``level``, ``logger``, ``message``, ``process``, and
-    where there are any ``request_id``, ``run``, ``status_code`` and ``exception``.
-    """
+    """One JSON object a line; ``time`` is UTC."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields = {
@@ -89,7 +85,7 @@ def formatter(form: str) -> logging.Formatter:
 
 
 def configure(environ: Mapping[str, str], level: int = logging.WARNING) -> None:
-    """For processes without Django: on standard error."""
+    """For processes without Django."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter(environ.get(FORMAT, TEXT)))
     logging.basicConfig(level=level, handlers=[handler])

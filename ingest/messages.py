@@ -65,9 +65,7 @@ def duration_figure(duration_ms: float) -> str:
 
 
 def share_figure(share: float) -> str:
-    """``31.4 %``; ``100 %`` and ``0 %`` are exact: what only rounds to them reads ``> 99.9 %`` or
-    ``< 0.1 %``.
-    """
+    """``100 %`` and ``0 %`` are exact: what only rounds to them reads ``> 99.9 %`` or ``< 0.1 %``."""
     percent = share * 100
     if 0 < percent < 0.05:
         return "< 0.1 %"
@@ -111,10 +109,8 @@ Value = int | float | str | list[str]
 
 
 class Message(str):
-    """A sentence, or a part of one: equal to its English text. Made by :func:`message` and
-    :func:`plural`.
-
-    ``plural`` and ``number``: the plural form and the count; empty and 1 if nothing is counted.
+    """Equal to its English text. ``plural`` and ``number``: the plural form and the count; empty
+    and 1 if nothing is counted.
     """
 
     __slots__ = ("number", "plural", "template", "values")
@@ -173,31 +169,30 @@ def message(template: str, /, **values: Value) -> Message:
 
 
 def plural(count: int, singular: str, many: str, **values: Value) -> Message:
-    """The template that fits ``count``, which fills ``{count:count}`` unless ``values`` are given."""
+    """``count`` fills ``{count:count}`` unless ``values`` are given."""
     return Message(singular, values or {"count": count}, many, count)
 
 
 def quoted(text: str) -> Message:
-    """A foreign text as a message; a message is returned as it is."""
+    """A foreign text as a message."""
     return text if isinstance(text, Message) else Message("{text:text}", {"text": text})
 
 
 def join_messages(parts: Iterable[str], separator: str = "") -> Message:
-    """Messages and punctuation, one after the other."""
     present = [part for part in parts if part]
     template = separator.join(f"{{part{at}:text}}" for at in range(len(present)))
     return Message(template, {f"part{at}": part for at, part in enumerate(present)})
 
 
 def in_sentence(word: str) -> str:
-    """A capitalised word inside a sentence; catalogues have it as declared."""
+    """Catalogues have the word as declared."""
     return (
         Message(word.lower(), {}) if isinstance(word, Message) and not word.values else word.lower()
     )
 
 
 def brief(name: str) -> str:
-    """A name shortened for sentences: names of long chains and SQL plans take kilobytes."""
+    """Names of long chains and SQL plans take kilobytes."""
     if isinstance(name, Message) or len(name) <= LONGEST_NAME:
         return name
     return f"{name[: LONGEST_NAME - 1].rstrip()}…"
@@ -226,7 +221,7 @@ def list_text(names: Iterable[str], at_most: int = MOST_LISTED) -> Message:
 
 
 def subtask_text(vertex: str | None, subtask: int | None) -> Message:
-    """``enrich/1``: subtasks are counted from 0 as in Flink's REST answers and web page."""
+    """``enrich/1``: counted from 0 as in Flink's REST answers and web page."""
     name = brief(vertex or message("a task"))
     if subtask is None:
         return quoted(name)
@@ -235,7 +230,7 @@ def subtask_text(vertex: str | None, subtask: int | None) -> Message:
 
 @lru_cache(maxsize=8_192)
 def placeholders(template: str) -> dict[str, str]:
-    """Name → kind, in the order of the template. Raises ValueError for a kind that is not known."""
+    """Name → kind. Raises ValueError for an unknown kind."""
     kinds = {name: kind or "text" for name, kind in PLACEHOLDER.findall(template)}
     if unknown := set(kinds.values()) - KINDS:
         raise ValueError(f"{template!r} has placeholders of unknown kinds: {sorted(unknown)}.")
@@ -247,9 +242,7 @@ def rendered(
     translate: Callable[[Message], str],
     fill: Callable[[str, Mapping[str, str]], str],
 ) -> str:
-    """``translate`` returns the template in another language, ``fill`` inserts the values. Plain
-    texts stay as they are.
-    """
+    """``translate`` returns the template in another language, ``fill`` inserts the values."""
     if not isinstance(shown, Message):
         return shown
     parts = placeholders(shown.template)
@@ -276,9 +269,7 @@ def _translate(
 
 
 def to_plain(value: Any) -> Any:
-    """Messages anywhere in lists, tuples and dicts → dicts of JSON: ``{"template": …, "values":
-    {…}}``. The rest stays.
-    """
+    """Messages anywhere in lists, tuples and dicts → dicts of JSON."""
     if isinstance(value, Message):
         plain = {
             _TEMPLATE: value.template,
@@ -293,12 +284,12 @@ def to_plain(value: Any) -> Any:
 
 
 def message_document(text: str) -> str:
-    """A message or foreign text as compact JSON, as columns store it."""
+    """Compact JSON, as columns store it."""
     return json.dumps(to_plain(quoted(text)), ensure_ascii=False, separators=(",", ":"))
 
 
 def with_texts(shown: Message, change: Callable[[str], str]) -> Message:
-    """The same sentence with ``change`` applied to its names and quotes, such as to remove secrets."""
+    """With ``change`` applied to its names and quotes, such as to remove secrets."""
 
     def changed(value: Any) -> Any:
         if isinstance(value, Message):
@@ -316,9 +307,8 @@ def is_message(plain: Mapping[str, Any]) -> bool:
 
 
 def as_message(plain: dict[str, Any]) -> Any:
-    """Inverse of :func:`to_plain`, as an object hook of JSON readers.
-
-    A dict that is no message, or whose values do not fit, stays what it is.
+    """Inverse of :func:`to_plain`, as an object hook of JSON readers. What is no message stays as
+    it is.
     """
     if not is_message(plain):
         return plain

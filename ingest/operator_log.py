@@ -1,6 +1,4 @@
-"""The operator's events of jobs as log records: so they reach job pages, time lines and rules like
-any log line.
-"""
+"""The operator's events as log records: they reach job pages and rules like any log line."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -10,6 +8,7 @@ from typing import Any
 from ingest.cluster_run import ClusterRun
 from ingest.discovery.operator_report import MAX_EVENTS, OperatorEvent
 from ingest.flink_ids import is_flink_id
+from ingest.json_members import listed
 from ingest.records import LogRecord, Observed
 from ingest.source_read import SourceRead
 
@@ -29,9 +28,8 @@ def read_events(run: ClusterRun) -> SourceRead:
 def new_records(
     events: Sequence[OperatorEvent], cursor: Mapping[str, Any], at: datetime
 ) -> tuple[tuple[LogRecord, ...], dict[str, Any]]:
-    """New events as records, and the next cursor. Events without a job are left out."""
-    taken = cursor.get("taken")
-    known = [text for text in taken if isinstance(text, str)] if isinstance(taken, list) else []
+    """New events, and the next cursor. Events without a job are left out."""
+    known = [text for text in listed(cursor.get("taken")) if isinstance(text, str)]
     latest_ms = at.timestamp() * 1000 + AHEAD_MS
     records = []
     for event in events:

@@ -1,8 +1,6 @@
-"""Ends this process with its parent. Linux only; elsewhere nothing happens.
-
-A killed process cannot stop its children; the kernel can. As a program with ``PARENT COMMAND…``,
-this file becomes COMMAND with that request to the kernel. PARENT is a pid, or ``parent`` for the
-process that started it.
+"""Ends this process with its parent (Linux only). As a program with ``PARENT COMMAND…``, this file
+becomes COMMAND with that request to the kernel. PARENT is a pid, or ``parent`` for the process that
+started it.
 """
 
 import ctypes
@@ -16,8 +14,8 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent(parent: int) -> None:
-    """From now on the kernel kills this process when the thread that started it ends; at once if
-    ``parent`` (its pid) has already ended.
+    """The kernel kills this process when the thread that started it ends; at once if ``parent``
+    (its pid) has ended.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -26,7 +24,7 @@ def die_with_parent(parent: int) -> None:
 
 
 def leashed(command: Sequence[str]) -> list[str]:
-    """``command``, wrapped so that it is killed when the thread that starts it ends."""
+    """``command``, killed when the thread that starts it ends."""
     return [sys.executable, "-I", "-S", __file__, str(os.getpid()), *command]
 
 

@@ -1,5 +1,3 @@
-"""Reads Parquet from files that Python opened, in the calling thread."""
-
 from collections.abc import Iterator, Sequence
 from typing import IO
 
@@ -8,7 +6,7 @@ import pyarrow.parquet as pq
 
 
 class ParquetStream(pq.ParquetFile):  # type: ignore[misc]  # no types
-    """Reads as :class:`pyarrow.parquet.ParquetFile` does, without another thread.
+    """Reads files that Python opened, in the calling thread.
 
     ``checks_pages``: their checksums, if any. ``encoded``: text columns that stay
     dictionary-encoded, so that a repeated long text is held once.

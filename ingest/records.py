@@ -18,6 +18,7 @@ from typing import Annotated, TypeVar
 
 _Value = TypeVar("_Value")
 PerSubtask = tuple[_Value | None, ...] | None
+Id = Annotated[str, "32 hex digits"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +58,17 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    job_id: Annotated[str, "32 hex digits"]
+    job_id: Id
     name: Annotated[str | None, "job name as submitted"]
     state: Annotated[
         str | None,
-        "Flink job state, upper case; NOT_LISTED where the JobManager answers and lists it no more",
+        "Flink job state, upper case; NOT_LISTED where the JobManager lists it no more",
     ]
     start_time: Annotated[datetime | None, "submission"] = None
     end_time: Annotated[
         datetime | None, "null while it runs; of NOT_LISTED when it was last listed"
     ] = None
     flink_version: Annotated[str | None, "of the cluster"] = None
-    job_type: Annotated[str | None, "STREAMING or BATCH where the version reports it"] = None
     parallelism: Annotated[int | None, "largest of its vertices", "subtasks"] = None
     vertices: Annotated[tuple[Vertex, ...] | None, "job vertices in plan order"] = None
     edges: Annotated[tuple[Edge, ...] | None, "edges between vertices"] = None
@@ -115,7 +115,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    job_id: Annotated[str, "32 hex digits"]
+    job_id: Id
     checkpoint_id: Annotated[int, "repeats where a fixed job id restarts"]
     trigger_time: Annotated[datetime, "trigger"]
     status: Annotated[str, "IN_PROGRESS, COMPLETED or FAILED"]
@@ -124,13 +124,10 @@ class Checkpoint:
     checkpoint_type: Annotated[
         str | None, "CHECKPOINT, UNALIGNED_CHECKPOINT, SAVEPOINT, SYNC_SAVEPOINT"
     ] = None
-    latest_ack_time: Annotated[datetime | None, "last acknowledgement so far"] = None
-    end_to_end_ms: Annotated[
-        int | None, "trigger to last acknowledgement (to failure where the version reports it)"
-    ] = None
+    end_to_end_ms: Annotated[int | None, "trigger to last acknowledgement (or failure)"] = None
     state_bytes: Annotated[
         int | None,
-        "full state; before 1.15 the only size that REST reports, which is the uploaded one",
+        "full state; before 1.15 the uploaded size, the only one",
     ] = None
     checkpointed_bytes: Annotated[int | None, "newly persisted; null before 1.15"] = None
     processed_bytes: Annotated[int | None, "in-flight data processed during alignment"] = None
@@ -146,12 +143,11 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class VertexCheckpoint:
-    job_id: Annotated[str, "32 hex digits"]
+    job_id: Id
     checkpoint_id: int
     trigger_time: Annotated[datetime, "of the checkpoint"]
-    vertex_id: Annotated[str, "32 hex digits"]
+    vertex_id: Id
     status: Annotated[str | None, "IN_PROGRESS, COMPLETED or FAILED"] = None
-    latest_ack_time: datetime | None = None
     end_to_end_ms: int | None = None
     state_bytes: Annotated[int | None, "full"] = None
     checkpointed_bytes: Annotated[int | None, "newly persisted; null before 1.15"] = None
@@ -171,8 +167,6 @@ class VertexCheckpoint:
     subtask_async_ms: Annotated[PerSubtask[int], "asynchronous part"] = None
     subtask_state_bytes: Annotated[PerSubtask[int], "full"] = None
     subtask_checkpointed_bytes: Annotated[PerSubtask[int], "newly persisted"] = None
-    subtask_processed_bytes: PerSubtask[int] = None
-    subtask_persisted_bytes: PerSubtask[int] = None
     subtask_unaligned: Annotated[PerSubtask[bool], "took an unaligned snapshot; 1.13 and later"] = (
         None
     )
@@ -181,8 +175,8 @@ class VertexCheckpoint:
 
 @dataclass(frozen=True, slots=True)
 class VertexMetrics:
-    job_id: Annotated[str, "32 hex digits"]
-    vertex_id: Annotated[str, "32 hex digits"]
+    job_id: Id
+    vertex_id: Id
     ts: Annotated[datetime, "of the sample"]
     parallelism: Annotated[int | None, "", "subtasks"] = None
     in_pool_usage: Annotated[
@@ -221,7 +215,7 @@ class VertexMetrics:
     records_out: Annotated[PerSubtask[int], "likewise", "records"] = None
     pending_records: Annotated[
         PerSubtask[float],
-        "of a source: records of its splits that it has not read; null = not reported, or not yet",
+        "of a source: records that it has not read; null = not reported, or not yet",
         "records",
     ] = None
     records_lag_max: Annotated[
@@ -245,22 +239,18 @@ class VertexMetrics:
 class VertexStart:
     """Instants are those of the JobManager's clock."""
 
-    job_id: Annotated[str, "32 hex digits"]
-    vertex_id: Annotated[str, "32 hex digits"]
+    job_id: Id
+    vertex_id: Id
     ts: Annotated[datetime, "of the answer"]
     attempt: Annotated[PerSubtask[int], "execution attempt, from 0"] = None
     host: Annotated[PerSubtask[str], "where it runs"] = None
     taskmanager_id: Annotated[PerSubtask[str], "resource id of its TaskManager"] = None
     scheduled_at: Annotated[PerSubtask[datetime], "slots were asked for"] = None
-    deploying_at: Annotated[PerSubtask[datetime], "it had its slot, and its deployment began"] = (
-        None
-    )
+    deploying_at: Annotated[PerSubtask[datetime], "it had its slot"] = None
     initializing_at: Annotated[
         PerSubtask[datetime], "it was deployed and began to restore its state"
     ] = None
-    running_at: Annotated[
-        PerSubtask[datetime], "its state was restored and its operators opened"
-    ] = None
+    running_at: Annotated[PerSubtask[datetime], "its operators opened"] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,38 +267,36 @@ class VertexGauges:
     Those of RocksDB are there where ``state.backend.rocksdb.metrics.…`` switched them on.
     """
 
-    job_id: Annotated[str, "32 hex digits"]
-    vertex_id: Annotated[str, "32 hex digits"]
+    job_id: Id
+    vertex_id: Id
     ts: Annotated[datetime, "of the answer"]
     input1_watermark_ms: Annotated[
         int | None, "of the first input, epoch, the least of the subtasks; null = none yet"
     ] = None
-    input2_watermark_ms: Annotated[int | None, "of the second input, likewise"] = None
+    input2_watermark_ms: Annotated[int | None, "of the second input"] = None
     debloated_buffer_bytes: Annotated[
-        int | None, "size of a buffer where debloating is on, the least of the subtasks"
+        int | None, "size of a buffer with debloating, the least of the subtasks"
     ] = None
     buffers_consumed_in_ms: Annotated[
-        int | None, "time to consume what is in flight, as debloating reckons it, the longest"
+        int | None, "time to consume what is in flight, by debloating, the longest"
     ] = None
     writes_stopped: Annotated[
-        int | None, "column families that RocksDB lets nobody write to", "column families"
+        int | None, "that RocksDB lets nobody write to", "column families"
     ] = None
     delayed_write_bytes_per_s: Annotated[
-        int | None, "to which RocksDB slows writes down, the greatest; 0 = not slowed"
+        int | None, "to which RocksDB slows writes, the greatest; 0 = not slowed"
     ] = None
     background_errors: Annotated[
         int | None, "of flushes and compactions, since RocksDB was opened", "errors"
     ] = None
     flushes_pending: Annotated[
         int | None,
-        "column families with a write buffer that waits for its flush",
+        "with a write buffer that waits for its flush",
         "column families",
     ] = None
     compactions_pending: Annotated[
         int | None, "with a compaction that waits", "column families"
     ] = None
-    flushes_running: Annotated[int | None, "of one RocksDB, the most", "flushes"] = None
-    compactions_running: Annotated[int | None, "of one RocksDB, the most", "compactions"] = None
     compaction_pending_bytes: Annotated[
         int | None, "that compactions have to rewrite, as RocksDB estimates"
     ] = None
@@ -325,33 +313,33 @@ class VertexGauges:
     sst_bytes: Annotated[int | None, "files, over all"] = None
     alignment_drift_ms: Annotated[
         int | None,
-        "of a source: how far its watermark is ahead of what watermark alignment allows, the "
-        "farthest of the subtasks; below 0 = behind it",
+        "how far a source is ahead of what watermark alignment allows, the farthest; "
+        "below 0 = behind",
     ] = None
     split_paused_ms_per_s: Annotated[
-        int | None, "watermark alignment paused a split, the longest of the splits; 2.1 and later"
+        int | None, "by watermark alignment, the longest of the splits; 2.1 and later"
     ] = None
     behind_latest_ms: Annotated[
-        int | None, "of a Kinesis source: age of what it reads, of the oldest of its shards"
+        int | None, "of a Kinesis source: age of what it reads, of its oldest shard"
     ] = None
     offset_commits: Annotated[
         int | None,
-        "of a Kafka source: commits of offsets that succeeded, since its tasks began",
+        "of a Kafka source, since its tasks began",
         "commits",
     ] = None
     offset_commits_failed: Annotated[int | None, "those that failed", "commits"] = None
     received_watermark_ms: Annotated[
         int | None,
         (
-            "of a vertex that several feed: epoch, the least of its inputs and subtasks; null = "
-            "none yet, or all ended"
+            "of a vertex that several feed: epoch, the least of its inputs; null = none yet, "
+            "or all ended"
         ),
     ] = None
     sent_watermark_ms: Annotated[
         int | None,
-        "of a vertex that feeds such a one: epoch, which its last operator sent on, the least of "
-        "the subtasks; of such a one that feeds no other: which its first operator did; null = "
-        "none yet, ended, or the chain ends with several operators",
+        "of a vertex that feeds such a one: epoch, of its last operator, the least of the "
+        "subtasks; of such a one that feeds no other, of its first operator; null = none yet, "
+        "ended, or not known",
     ] = None
 
 
@@ -369,11 +357,9 @@ class TaskManager:
     managed_memory_bytes: Annotated[int | None, "configured"] = None
     managed_memory_used_bytes: int | None = None
     heap_used_bytes: int | None = None
-    heap_committed_bytes: int | None = None
     heap_max_bytes: int | None = None
     non_heap_used_bytes: int | None = None
     direct_used_bytes: int | None = None
-    mapped_used_bytes: int | None = None
     network_memory_total_bytes: int | None = None
     network_memory_used_bytes: int | None = None
     cpu_load: Annotated[float | None, "JVM CPU load, 0..1", "ratio"] = None
@@ -398,7 +384,7 @@ class TaskManager:
 
 @dataclass(frozen=True, slots=True)
 class JobException:
-    job_id: Annotated[str, "32 hex digits"]
+    job_id: Id
     ts: Annotated[datetime, "when the failure happened"]
     task: Annotated[str | None, "'name (i/p) - execution #n', null for a global failure"]
     exception_name: Annotated[str | None, "class"]
@@ -406,24 +392,18 @@ class JobException:
     endpoint: Annotated[str | None, "host:port"] = None
     taskmanager_id: Annotated[str | None, "resource id; 1.17 and later"] = None
     is_root: Annotated[bool, "false for concurrent exceptions"] = True
-    root_ts: Annotated[datetime | None, "ts of the root it is concurrent to"] = None
 
 
 @dataclass(frozen=True, slots=True)
 class LogRecord:
     process: Annotated[
         str,
-        (
-            "file name without rotation and compression suffixes: one JobManager or TaskManager "
-            "process"
-        ),
+        ("file name without rotation and compression suffixes"),
     ]
     ts: Annotated[datetime, "read in the time zone declared for the source"]
     level: Annotated[str, "upper case"]
     logger: str
-    message: Annotated[
-        str, "after the ' - ' of the header, with all lines of the stack trace; cut at 256 KiB"
-    ]
+    message: Annotated[str, "after the ' - ' of the header, with its stack trace; cut at 256 KiB"]
     record_hash: Annotated[str, "first 32 hex digits of SHA-256 over the record's text"]
     ordinal: Annotated[int, "among equal (ts, record_hash) in one file, from 0"]
     file: Annotated[str, "as read"]
@@ -441,19 +421,17 @@ class NameNodeSample:
     ts: Annotated[datetime, "when it was asked"]
     ha_state: Annotated[
         str | None,
-        "active, standby or observer; null where it is not in high availability and does not say",
+        "active, standby or observer; null without high availability",
     ]
     rpc_calls: Annotated[int | None, "calls since it was started, over all ports"]
     rpc_queue_ms: Annotated[
         float | None,
-        "mean wait of a call in the queue, in its last interval of metrics; of the port with most",
+        "mean wait of a call in its last interval of metrics; of the port with most",
     ]
-    rpc_processing_ms: Annotated[float | None, "mean time that a call was worked on, likewise"]
+    rpc_processing_ms: Annotated[float | None, "mean time that a call was worked on"]
     call_queue_length: Annotated[int | None, "calls that wait now"]
-    open_connections: int | None
     files: Annotated[int | None, "files and directories"]
     blocks: int | None
-    capacity_bytes: Annotated[int | None, "raw, of all DataNodes"]
     used_bytes: Annotated[int | None, "raw: each replica counts"]
     remaining_bytes: Annotated[int | None, "raw"]
     under_replicated_blocks: int | None
@@ -558,7 +536,7 @@ class Skip:
         str,
         (
             "code: timeout, unreachable, http_error, bad_json, too_large, bad_payload, "
-            "unreadable_file, long_line, …"
+            "unreadable_file, …"
         ),
     ]
     detail: Annotated[str, "one sentence: what was expected, what to do"]

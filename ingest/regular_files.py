@@ -1,6 +1,4 @@
-"""Opens files that others wrote: only regular ones, since a FIFO or a device never ends, and only
-where they should lie.
-"""
+"""Opens files that others wrote: only regular ones, since a FIFO or a device never ends."""
 
 import os
 import stat
@@ -9,19 +7,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ingest import beneath
-from ingest.messages import message
 
 _KINDS = (
-    (stat.S_ISDIR, message("a directory")),
-    (stat.S_ISFIFO, message("a FIFO")),
-    (stat.S_ISSOCK, message("a socket")),
+    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
 )
 
 
 class NotRegular(OSError):
-    """What lies there is no file that can be read to its end, or leads elsewhere; the message says
-    which.
-    """
+    """The message says what lies there."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -43,14 +38,11 @@ def open_regular(
     try:
         real = Path(path).resolve(strict=True)
     except RuntimeError:  # until Python 3.13
-        raise NotRegular(message("it is a link that leads in a circle")) from None
+        raise NotRegular("it is a link that leads in a circle") from None
     root = Path("/") if within is None else Path(within).resolve()
     if not real.is_relative_to(root):
         raise NotRegular(
-            message(
-                "it is a link that leads out of {within:name}; put the file itself in its place",
-                within=str(within),
-            )
+            f"it is a link that leads out of {within}; put the file itself in its place"
         )
     if check is not None:
         check(real)
@@ -73,8 +65,7 @@ def open_regular(
 def _refuse_others(mode: int) -> None:
     if not stat.S_ISREG(mode):
         raise NotRegular(
-            message(
-                "it is {next:name}, not a regular file",
-                next=next((name for is_it, name in _KINDS if is_it(mode)), message("a device")),
-            )
+            "it is "
+            f"{next((name for is_it, name in _KINDS if is_it(mode)), 'a device')}, "
+            "not a regular file"
         )

@@ -1,5 +1,3 @@
-"""A collect cycle over a shard of clusters, committed to the lake as clusters are read."""
-
 import contextvars
 import logging
 import threading
@@ -25,17 +23,14 @@ from ingest.sources import ClusterSource
 log = logging.getLogger(__name__)
 
 SHARD_REQUESTS = 40_000
-"""Of one cycle over all clusters of a shard: as many as one core can request, read and write in
-half a minute.
-"""
+"""Of one cycle: what one core can request, read and write in half a minute."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterOutcome:
-    """``cursor`` is the next one, to be saved now. ``reachable`` is about the cluster's own REST
-    endpoint (or History Server), ``refused``: no process listened there; ``error`` is one sentence.
-    ``metrics_interval_s`` is how often healthy jobs are sampled at present, and ``sampling_reason``
-    why.
+    """``reachable`` is about the cluster's own REST endpoint (or History Server), ``refused``: no
+    process listened there. ``metrics_interval_s`` is how often healthy jobs are sampled,
+    ``sampling_reason`` why.
     """
 
     cluster: str
@@ -64,18 +59,17 @@ def collect_shard(
     *,
     at: Callable[[], datetime] = lambda: datetime.now(UTC),
     cycle_s: float = 30,
-    total_requests: int = SHARD_REQUESTS,
     limits: RequestLimits | None = None,
     committed: Callable[[Sequence[ClusterOutcome]], None] = lambda _outcomes: None,
     stragglers_after_s: float | None = None,
 ) -> list[ClusterOutcome]:
-    """Outcomes in the order of ``clusters``. ``cursors`` is by cluster name. ``committed`` gets the
-    outcomes of each group of clusters, in this thread, as soon as their rows are in the lake.
-    ``stragglers_after_s``: a cluster that takes longer than this and than twice the shard's median
-    has no outcome, and reading files waits less. Raises only where the lake cannot be written.
+    """Outcomes in the order of ``clusters``. ``committed`` gets the outcomes of each group of
+    clusters, in this thread, as soon as their rows are in the lake. ``stragglers_after_s``: a
+    cluster that takes longer than this and than twice the shard's median has no outcome. Raises
+    only where the lake cannot be written.
     """
     shard = Shard(
-        at, cycle_s, limits_per_cluster(total_requests, len(clusters), limits or RequestLimits())
+        at, cycle_s, limits_per_cluster(SHARD_REQUESTS, len(clusters), limits or RequestLimits())
     )
     shard.runs = [
         ClusterRun(cluster, dict(cursors.get(cluster.name) or {}), shard) for cluster in clusters
@@ -108,16 +102,14 @@ async def _read_endpoints(run: ClusterRun, stall: Stall) -> None:
                 run.error = run.error or error_text
                 run.skip(
                     "rest",
-                    Skip(message("cluster {name:name}", name=run.cluster.name), reason, error_text),
+                    Skip(f"cluster {run.cluster.name}", reason, error_text),
                 )
     run.took_s = time.monotonic() - began
     run.stalled_s = stall.total_s_since(began)
 
 
 FILES_S = 120.0
-"""For the logs and snapshots of one cluster: most take a second, and a large backlog on a busy
-machine half a minute.
-"""
+"""For the logs and snapshots of one cluster; a large backlog takes half a minute."""
 FILES_OF_SHARD_S = 20.0
 """The same where others wait."""
 _reading: dict[str, threading.Thread] = {}
@@ -125,9 +117,7 @@ _reading: dict[str, threading.Thread] = {}
 
 
 def _with_files(run: ClusterRun, within_s: float) -> ClusterRun:
-    """``run`` with what its files hold; without, where that was not read in time, so that nobody
-    waits for a mount or a bucket of others.
-    """
+    """``run`` with what its files hold; without, where that was not read in time."""
     name = run.cluster.name
     if not any(source.files and source.wanted(run) for source in sources()):
         return run
@@ -149,7 +139,7 @@ def _with_files(run: ClusterRun, within_s: float) -> ClusterRun:
     )
     run.error = run.error or late
     run.files_late = True
-    run.skip("log", Skip(message("cluster {name:name}", name=name), "timeout", late))
+    run.skip("log", Skip(f"cluster {name}", "timeout", late))
     return run
 
 
@@ -165,11 +155,7 @@ def _read_files(run: ClusterRun) -> None:
                 run.skip(
                     source.name,
                     Skip(
-                        message(
-                            "source {name:name} of {name2:name}",
-                            name=source.name,
-                            name2=run.cluster.name,
-                        ),
+                        f"source {source.name} of {run.cluster.name}",
                         "unreadable_file",
                         reason,
                     ),

@@ -1,5 +1,5 @@
-"""The endpoints of all clusters of a shard at once, on an event loop in a thread of its own, handed
-over in groups as clusters are done; the caller reads files and commits meanwhile.
+"""The endpoints of all clusters of a shard at once, on an event loop in a thread of its own, in
+groups as clusters are done; the caller reads files and commits meanwhile.
 """
 
 import asyncio
@@ -14,18 +14,16 @@ from typing import Any, Generic, Self, TypeVar
 Run = TypeVar("Run")
 
 GROUP_S = 3.0
-"""Clusters finished within this time are one commit: ten tables take some tenths of a second."""
+"""Clusters finished within this time are one commit: ten tables take tenths of a second."""
 MOST_OF_THE_TIME = 0.1
-"""The largest share of time for commits; if they are slow, groups get larger, up to those within
-:data:`LONGEST_GROUP_S`.
-"""
+"""The largest share of time for commits; if they are slow, groups get larger."""
 LONGEST_GROUP_S = 10.0
 STRAGGLER_FACTOR = 2
 STALL_CHECK_S = 0.25
 
 
 class Stall:
-    """How long the event loop did not get to run: then time-outs say nothing about who was asked."""
+    """How long the event loop did not run: then time-outs say nothing about who was asked."""
 
     def __init__(self) -> None:
         self._stalls: list[tuple[float, float]] = []
@@ -38,7 +36,7 @@ class Stall:
             self._stalls += self._present()
 
     def total_s_since(self, since: float) -> float:
-        """0 if it ran all the time. ``since`` is of ``time.monotonic``."""
+        """``since`` is of ``time.monotonic``."""
         # Whoever asks may have come to run again before the watch did.
         return sum(
             max(0.0, min(late_s, ended - since))
@@ -52,7 +50,7 @@ class Stall:
 
 
 class ShardReading(Generic[Run]):
-    """To be used in a ``with``: at its end nothing is read any more."""
+    """To be used in a ``with``."""
 
     def __init__(
         self,
@@ -89,7 +87,7 @@ class ShardReading(Generic[Run]):
         self._thread.join()
 
     def groups(self) -> Iterator[list[Run]]:
-        """Clusters whose endpoints are read, some at once, until all are but stragglers."""
+        """Until all are read but stragglers."""
         group: list[Run] = []
         since, wait_s = time.monotonic(), GROUP_S
         while True:
@@ -144,8 +142,8 @@ class ShardReading(Generic[Run]):
     def _may_take_s(
         self, finished_after_s: Sequence[float], began: float, stall: Stall
     ) -> float | None:
-        """How long those that are left may still take, without what this process did not get to
-        run; None if it is not known yet what is slow here.
+        """How long the others may still take, without stalls; None if it is not known yet what is
+        slow here.
         """
         half = (len(self._runs) + 1) // 2
         if self._stragglers_after_s is None or len(finished_after_s) < half:

@@ -1,8 +1,3 @@
-"""What a source is: where something is read, and when. ``source.py`` of a folder declares its own.
-
-A declaration imports nothing that reads; the collector imports what ``reader`` names when it reads.
-"""
-
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Turn(IntEnum):
-    """When a source is read among those of a cluster; those of one turn by their names."""
+    """The order of a cluster's sources; those of one turn by their names."""
 
     JOBMANAGER = 0
     JOBS = 1
@@ -29,10 +24,8 @@ class Turn(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A field of a cluster that says where something is read, and what it holds.
-
-    An ``address`` is asked over HTTP; a ``place`` is a path or URI, ``places`` a list of them with
-    globs. ``option`` is that of ``add_cluster``.
+    """A field of a cluster. An ``address`` is asked over HTTP; a ``place`` is a path or URI,
+    ``places`` a list of them with globs. ``option`` is that of ``add_cluster``.
     """
 
     field: str
@@ -42,12 +35,12 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """``name`` is that of its part of a cursor. ``tables``: records that it writes. ``reader`` is
+    """``name``: of its part of a cursor. ``tables``: records that it writes. ``reader`` is
     ``module:function``, which gets a :class:`ingest.cluster_run.ClusterRun` and returns a
     :class:`ingest.source_read.SourceRead`, or None if nothing was due: a coroutine where it asks
-    over a network, a function where it reads ``files``. The first of its settings declares it;
-    ``suffices``: a cluster may have this source alone. ``probe``: as ``reader`` for a connection
-    test; it gets :class:`ingest.source_read.ProbeNotes`, too. ``subject``: what did not answer.
+    over a network, a function where it reads ``files``. ``suffices``: a cluster may have this
+    source alone. ``probe``: as ``reader`` for a connection test; it gets
+    :class:`ingest.source_read.ProbeNotes`, too. ``subject``: what did not answer.
     """
 
     name: str

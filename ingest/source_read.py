@@ -1,5 +1,3 @@
-"""What one cycle read of one source of a cluster, and what a connection test saw of it."""
-
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,10 +7,7 @@ from ingest.records import Observed, Skip
 @dataclass(frozen=True, slots=True)
 class SourceRead:
     """``reachable`` is ``None`` if nothing was due, or where it does not say whether the cluster is
-    there.
-
-    ``cursor`` is to be saved after the records are safe. ``behind``: more is waiting than one cycle
-    reads.
+    there. ``cursor`` is to be saved after the records are safe. ``behind``: more is waiting.
     """
 
     observed: tuple[Observed, ...]
@@ -26,10 +21,15 @@ class SourceRead:
 
 @dataclass(slots=True)
 class ProbeNotes:
-    """``sees`` and ``misses`` are short sentences for a person."""
+    """Short sentences."""
 
     sees: list[str] = field(default_factory=list)
     misses: list[str] = field(default_factory=list)
     flink_version: str | None = None
     jobs: int | None = None
     taskmanagers: int | None = None
+
+    @property
+    def reachable(self) -> bool:
+        """Whether at least one source could be read."""
+        return bool(self.sees)

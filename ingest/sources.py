@@ -1,5 +1,3 @@
-"""What a cluster is to the collector: where to ask, how to sign in, which logs to follow."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -9,9 +7,8 @@ from ingest.discovery.operator_report import OperatorEvent
 
 @dataclass(frozen=True, slots=True)
 class Auth:
-    """``basic`` uses ``user`` and ``secret`` (password), ``bearer`` and ``api_key``
-    (Elasticsearch's) use ``secret`` (token) alone, ``kerberos`` neither: see
-    :mod:`ingest.network.kerberos`.
+    """``basic`` uses ``user`` and ``secret``, ``bearer`` and ``api_key`` (Elasticsearch's)
+    ``secret`` alone, ``kerberos`` neither: see :mod:`ingest.network.kerberos`.
     """
 
     scheme: Literal["basic", "bearer", "api_key", "kerberos"]
@@ -29,27 +26,22 @@ class Tls:
 
 @dataclass(frozen=True, slots=True)
 class LogSource:
-    """Globs (local or any fsspec URI). ``layout`` is ``flink`` for whatever is recognised by
-    itself, or a log4j pattern; ``time_zone`` is an IANA name, for lines that carry none.
+    """Globs (local or any fsspec URI). ``layout``: ``flink`` for whatever is recognised, or a log4j
+    pattern; ``time_zone``: for lines that carry none.
     """
 
     globs: tuple[str, ...] = ()
     layout: str = "flink"
     time_zone: str = "UTC"
     max_bytes_per_cycle: int = 256 * 1024 * 1024
-    endpoint: bool = True
-    """Without globs: follow the JobManager's logs over its REST endpoint."""
     own_globs: tuple[str, ...] = ()
-    """Those of ``globs`` that match files stored by Weir for this cluster; nothing else of its own
-    folder is read.
-    """
+    """Those of ``globs`` that match files stored by Weir for this cluster."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrometheusSource:
-    """The HTTP API's address, and label matchers that pick this cluster's series, such as
-    ``namespace="flink"``. ``ca_file``: the authority of its certificate; empty for those of the
-    machine. ``tenant``: of Mimir, Cortex, Thanos.
+    """``selector``: label matchers of this cluster's series, such as ``namespace="flink"``.
+    ``ca_file``: empty for the machine's authorities. ``tenant``: of Mimir, Cortex, Thanos.
     """
 
     url: str
@@ -61,9 +53,8 @@ class PrometheusSource:
 
 @dataclass(frozen=True, slots=True)
 class LogStoreSource:
-    """``query`` is a LogQL selector such as ``{namespace="flink"}``, or a query string in Lucene's
-    syntax for documents of the index pattern ``index``. ``spool``: the folder where its lines wait
-    to be read. It is read from ``backfill_s`` ago on.
+    """``query`` is a LogQL selector, or a query string in Lucene's syntax for documents of the
+    index pattern ``index``. ``spool``: the folder where its lines wait to be read.
     """
 
     kind: Literal["loki", "elasticsearch", "opensearch"]
@@ -79,7 +70,7 @@ class LogStoreSource:
 @dataclass(frozen=True, slots=True)
 class MetadataRoot:
     """A registered root: its canonical URI, where the same tree is read ("" for the URI itself),
-    and the names of the clusters that it is read for; of none, for all.
+    and the clusters that it is read for; of none, for all.
     """
 
     uri: str
@@ -90,10 +81,10 @@ class MetadataRoot:
 @dataclass(frozen=True, slots=True)
 class MetadataSource:
     """Which ``_metadata`` may be read as evidence: those below ``roots`` of the cluster that names
-    them, and local ones in directories that ``WEIR_READ_DIRS`` lists, in bounds.
+    them, and local ones in directories that ``WEIR_READ_DIRS`` lists.
 
     ``roots`` are all that there are: of those of other clusters nothing is read. ``aliases`` are
-    other spellings of prefixes that Flink's paths may have.
+    other spellings of prefixes.
     """
 
     enabled: bool = True
@@ -105,8 +96,6 @@ class MetadataSource:
 
 @dataclass(frozen=True, slots=True)
 class ClusterSource:
-    """One registered cluster. ``url`` and ``history_url`` may be empty."""
-
     name: str
     url: str = ""
     history_url: str = ""
@@ -114,14 +103,13 @@ class ClusterSource:
     tls: Tls = Tls()
     logs: LogSource = LogSource()
     prometheus: PrometheusSource | None = None
-    """If given, task metrics are read from it instead of the JobManager."""
+    """Task metrics are read from it instead of the JobManager."""
     log_store: LogStoreSource | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Entered values by field, for sources that need nothing else."""
+    """By field, for sources that need nothing else."""
     pushed_metrics: str = ""
     metadata: MetadataSource = MetadataSource()
     metrics_interval_s: float = 30
     request_timeout_s: float = 10
-    max_response_bytes: int = 64 * 1024 * 1024
     operator_events: tuple[OperatorEvent, ...] = ()
     thread_dumps: tuple[str, ...] = ()

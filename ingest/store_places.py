@@ -1,5 +1,5 @@
-"""Which bucket of an object store a text names: by a URI, by the address of a request, or in the
-words of the store.
+"""Which bucket of an object store a text names: by a URI, the address of a request, or the store's
+words.
 """
 
 import re
@@ -16,10 +16,10 @@ _CANONICAL = {
     "dfs": "abfs",
     "blob": "wasb",
 }
-"""Schemes that are only other clients of a store, and names of Azure's services."""
+"""Other clients of a store, and names of Azure's services."""
 _SCHEMES = r"s3[anp]?|oss|cosn|gs|obs|abfss?|wasbs?"
 _AZURE = frozenset({"abfs", "abfss", "wasb", "wasbs"})
-"""Here ``container@account``; elsewhere the part before ``@`` is a user and secret."""
+"""Here ``container@account``; elsewhere the part before ``@`` is user and secret."""
 _KEY = r"[^\s'\"<>(),;{}\[\]]{0,600}"
 _BUCKET = r"[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]"
 _NAMED = re.compile(
@@ -51,9 +51,7 @@ _READ_CHARS = 16_384
 
 @dataclass(frozen=True, slots=True)
 class StorePlace:
-    """A bucket, and the key in it as far as the text has it. ``scheme`` is the same whichever client
-    wrote: s3 of s3a.
-    """
+    """``scheme`` is the same whichever client wrote: s3 of s3a."""
 
     scheme: str
     bucket: str
@@ -65,7 +63,7 @@ class StorePlace:
 
     @property
     def prefix(self) -> str:
-        """What keys of one directory of checkpoints begin with; of other keys the first two parts."""
+        """Of one directory of checkpoints; of other keys the first two parts."""
         root = _OF_JOB.split(self.key, maxsplit=1)[0]
         if root == self.key:
             root = "/".join(self.key.split("/")[:-1][:_PREFIX_PARTS])
@@ -77,7 +75,7 @@ class StorePlace:
 
 
 def place_in(text: str, near: int = 0) -> StorePlace | None:
-    """The first that its line names, else the last before it, else the first after it."""
+    """The first that the line at ``near`` names, else the last before it, else the first after it."""
     text = text[:_READ_CHARS]
     begin = text.rfind("\n", 0, near) + 1
     end = text.find("\n", near)

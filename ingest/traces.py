@@ -1,14 +1,10 @@
-"""Stack traces that are too long to be kept whole: their beginning and their innermost cause say
-most.
-"""
-
 CAUSED = "\nCaused by: "
 CUT = "\n\t... cut ...\n"
 
 
 def shortened(trace: str, most_chars: int) -> str:
-    """The trace where it fits, else its beginning and, of at most half of the room, the beginning
-    of its last cause.
+    """The trace where it fits, else its beginning and, in at most half of the room, its innermost
+    cause: these say most.
     """
     if len(trace) <= most_chars:
         return trace

@@ -1,8 +1,8 @@
 """One spelling for each place in storage, so that references and listings can be compared as text.
 Where two spellings *might* mean one file they become the same text: two files under one name cost a
 deletion that could have been; one file under two names would look like an orphan. So percent
-encoding is decoded although Flink itself takes it literally, slashes are folded although object
-stores distinguish them. A file is opened by the spelling that its listing gave it.
+encoding is decoded although Flink takes it literally, and slashes are folded although object stores
+distinguish them. A file is opened by the spelling of its listing.
 """
 
 import re
@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.errors import IngestError
-from ingest.messages import message
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _ONE_STORAGE = {
@@ -22,21 +21,21 @@ _ONE_STORAGE = {
     **dict.fromkeys(("abfss", "wasb", "wasbs"), "abfs"),
     "swebhdfs": "webhdfs",
 }
-"""Schemes that are only other clients, or the same with TLS. Flink's Presto client is ``s3p``."""
+"""Other clients, or the same with TLS. Flink's Presto client is ``s3p``."""
 _DEFAULT_PORTS = {"hdfs": "8020", "viewfs": "", "abfs": "443"}
 _USER_IS_A_NAME = {"abfs"}
 """Here ``container@account``; elsewhere the part before ``@`` is a user or a secret."""
 _BLOB_HOST = re.compile(r"^([a-z0-9]+(?:\.z[0-9]+)?)\.blob\.")
-"""Of an account of Azure: its Blob and its Data Lake endpoint (``.dfs.``) lead to the same files."""
+"""An account's Blob and Data Lake endpoints (``.dfs.``) lead to the same files."""
 _ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
 _MOST_ENCODINGS = 8
 _MOST_STEPS = 1000
 _UNDECODABLE = re.compile("[\ud800-\udfff]")
-"""How Python marks bytes of a file name that are no UTF-8; Java puts U+FFFD in their place."""
+"""Bytes of a file name that are no UTF-8; Java puts U+FFFD in their place."""
 
 
 class BadUri(IngestError, ValueError):
-    """This names no place in storage: which text, what is wrong with it and what was expected."""
+    """This names no place in storage."""
 
     def __init__(self, uri: str, why: str) -> None:
         super().__init__(f"{uri[:200]!r} {why}")
@@ -45,9 +44,8 @@ class BadUri(IngestError, ValueError):
 @dataclass(frozen=True)
 class Spellings:
     """Prefixes that mean other ones: name services, other authorities of one storage, mount points.
-
-    ``aliases`` are pairs (from, to), in any spelling; the longest ``from`` wins, and what it leads
-    to is looked up again. Raises ``BadUri`` if one is no URI or if they go round in a circle.
+    ``aliases`` are pairs (from, to); the longest ``from`` wins, and what it leads to is looked up
+    again. Raises ``BadUri`` if they go round in a circle.
     """
 
     aliases: tuple[tuple[str, str], ...] = ()
@@ -88,10 +86,9 @@ class Spellings:
             at = step
         raise BadUri(
             old,
-            message(
-                "is an alias of {new:text}, which leads back to it; remove one of the aliases that "
-                "form the circle.",
-                new=f"{new!r}",
+            (
+                f"is an alias of {new!r}, which leads back to it; remove one of the "
+                "aliases that form the circle."
             ),
         )
 
@@ -101,19 +98,15 @@ PLAIN = Spellings()
 
 def canonical(uri: str, spellings: Spellings = PLAIN) -> str:
     """``file:/a/b``, ``s3://bucket/key``, ``hdfs://host/path``: no trailing slash, nothing encoded,
-    no credentials.
-
-    A plain absolute path is local. Raises ``BadUri``. Idempotent.
+    no credentials. A plain absolute path is local. Raises ``BadUri``. Idempotent.
     """
     return spellings.apply(_normalise(uri))
 
 
 def refuse_undecodable(uri: str) -> None:
-    """Raises ``BadUri`` for a name that no text can hold: it could be neither stored nor compared."""
+    """Raises ``BadUri`` for a name that no text can hold."""
     if _UNDECODABLE.search(uri):
-        raise BadUri(
-            uri, message("is not UTF-8; rename the directory, or read it by another mount.")
-        )
+        raise BadUri(uri, "is not UTF-8; rename the directory, or read it by another mount.")
 
 
 def is_below(path: str, root: str) -> bool:
@@ -131,8 +124,8 @@ def are_nested(uri: str, other: str) -> bool:
 def canonical_column(
     uris: pa.Array | pa.ChunkedArray, spellings: Spellings = PLAIN
 ) -> pa.Array | pa.ChunkedArray:
-    """``canonical`` of a string column, null if there is none; the usual spellings cost well under
-    a microsecond each.
+    """``canonical`` of a string column, null if there is none; usual spellings cost below 1 µs
+    each.
     """
     if isinstance(uris, pa.ChunkedArray):
         return pa.chunked_array(
@@ -165,12 +158,11 @@ def canonical_column(
 
 
 def _plain(written: pa.Array) -> pa.Array:
-    """Which are canonical but for aliases, or null."""
     return pc.fill_null(pc.match_substring_regex(written, _SURELY_CANONICAL), True)
 
 
 def _respell(written: pa.Array, plain: pa.Array, aliases: Sequence[tuple[str, str]]) -> pa.Array:
-    """What ``Spellings.apply`` does, for the rows that are ``plain``."""
+    """``Spellings.apply`` for the rows that are ``plain``."""
     left = plain
     while aliases and pc.any(left).as_py():
         moved = pa.repeat(pa.scalar(False), len(written))
@@ -215,9 +207,9 @@ def _normalise(uri: str) -> str:
     if "\x00" in uri:
         raise BadUri(
             uri,
-            message(
-                "contains a null character, which is not allowed in a path; check "
-                "where it was read from."
+            (
+                "contains a null character, which is not allowed in a path; check where "
+                "it was read from."
             ),
         )
     scheme, authority, path = _split(_UNDECODABLE.sub("\ufffd", uri))
@@ -228,15 +220,11 @@ def _normalise(uri: str) -> str:
 
 
 def _split(uri: str) -> tuple[str, str, str]:
-    """Scheme, authority and path; unlike in web addresses ``?`` and ``#`` are ordinary
-    characters.
-    """
+    """Unlike in web addresses ``?`` and ``#`` are ordinary characters."""
     match = _SCHEME.match(uri)
     scheme, rest = (match[1].lower(), uri[match.end() :]) if match else ("file", uri)
     if not rest.startswith("/"):
-        raise BadUri(
-            uri, message("is not absolute; write /directory, or scheme://authority/directory.")
-        )
+        raise BadUri(uri, "is not absolute; write /directory, or scheme://authority/directory.")
     if match is None or not rest.startswith("//"):
         return _ONE_STORAGE.get(scheme, scheme), "", rest
     scheme = _ONE_STORAGE.get(scheme, scheme)
@@ -247,7 +235,7 @@ def _split(uri: str) -> tuple[str, str, str]:
 def _authority(scheme: str, authority: str, uri: str) -> str:
     if scheme == "file":
         if authority.lower() not in ("", "localhost"):
-            raise BadUri(uri, message("names a host for a local file; write file:/directory."))
+            raise BadUri(uri, "names a host for a local file; write file:/directory.")
         return ""
     user, at, host = authority.rpartition("@")
     if scheme == "s3":
@@ -269,23 +257,22 @@ def _decode(path: str, uri: str) -> str:
         if "\x00" in path:
             raise BadUri(
                 uri,
-                message(
+                (
                     "contains an encoded null character, which is not allowed in a path; "
                     "check where it was read from."
                 ),
             )
     raise BadUri(
         uri,
-        message(
-            "is percent-encoded more than {most_encodings:number} times over; give the name as the "
-            "storage has it.",
-            most_encodings=_MOST_ENCODINGS,
+        (
+            f"is percent-encoded more than {_MOST_ENCODINGS} times over; give the name as "
+            "the storage has it."
         ),
     )
 
 
 def _path(path: str) -> str:
-    """Without empty components, ``.`` and ``..``; as everywhere, nothing is above the top."""
+    """Nothing is above the top."""
     parts: list[str] = []
     for part in path.split("/"):
         if part == "..":
@@ -296,7 +283,6 @@ def _path(path: str) -> str:
 
 
 def _join(prefix: str, rest: str) -> str:
-    """``rest`` is empty, or what follows a prefix with or without the slash between."""
     if not rest:
         return prefix
     return f"{prefix.rstrip('/')}/{rest.lstrip('/')}"

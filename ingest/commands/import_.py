@@ -8,6 +8,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from ingest.commands.record import add_log_arguments
 from ingest.lake.environment import lake_place
 from ingest.lake.store import Lake
 from ingest.messages import count_text
@@ -24,18 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ROOT",
         help="path or URI of the lake (default: WEIR_LAKE_ROOT, else WEIR_HOME/lake)",
     )
-    parser.add_argument(
-        "--log-time-zone",
-        default="UTC",
-        metavar="ZONE",
-        help="IANA name of the zone of the logs (default: UTC)",
-    )
-    parser.add_argument(
-        "--log-layout",
-        default="flink",
-        metavar="PATTERN",
-        help="log4j pattern of the logs (default: those of Flink)",
-    )
+    add_log_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -20,10 +20,7 @@ from ingest.sources import Auth, ClusterSource, LogSource, Tls
 
 
 def add_connection_arguments(parser: argparse.ArgumentParser) -> None:
-    """How to reach and sign in.
-
-    Secrets come from files or the environment, never from the command line.
-    """
+    """Secrets come from files or the environment, never from the command line."""
     parser.add_argument("--user", help="user of basic authentication")
     parser.add_argument(
         "--password-file",
@@ -55,13 +52,6 @@ def add_connection_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_log_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--logs",
-        action="append",
-        default=[],
-        metavar="GLOB",
-        help="log files, local or any fsspec URI; may be given often",
-    )
     parser.add_argument(
         "--log-time-zone",
         default="UTC",
@@ -152,6 +142,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="stop when the folder is that large (default: 2048)",
     )
     add_connection_arguments(parser)
+    parser.add_argument(
+        "--logs",
+        action="append",
+        default=[],
+        metavar="GLOB",
+        help="log files, local or any fsspec URI; may be given often",
+    )
     add_log_arguments(parser)
 
 

@@ -1,1 +1,1 @@
-"""Discovers clusters: declared sources list them as addresses with labels."""
+pass

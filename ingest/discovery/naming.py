@@ -1,5 +1,3 @@
-"""Targets → clusters: their addresses, names and labels."""
-
 import ipaddress
 import re
 from collections.abc import Iterable, Mapping
@@ -17,16 +15,16 @@ _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
 _PATH = re.compile(r"(/[A-Za-z0-9._~%@,:+-]+)*/?")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 METRICS_PATH = "/metrics"
-"""Prometheus's default path: it is a reporter's, and says nothing about a JobManager's REST API."""
+"""Prometheus's default path: it says nothing about a JobManager's REST API."""
 LONGEST_URL = 500
 
 
 class _Refused(ValueError):
-    """The reason, as the end of a sentence."""
+    pass
 
 
 def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = "") -> Listing:
-    """Clusters by name, in their order; the first of two with the same name is kept."""
+    """Clusters by name; the first of two with the same name is kept."""
     clusters: dict[str, FoundCluster] = {}
     refused = []
     for target in targets:
@@ -43,12 +41,12 @@ def listing_of(source: DiscoverySource, targets: Iterable[Target], error: str = 
             name = _name(source, labels)
             if labels.get("cluster") == name:
                 del labels["cluster"]  # already reported
-            kept = {
+            own_labels = {
                 key: text
                 for key, text in sorted(labels.items())
                 if not key.startswith("__") and text
             }
-            cluster = FoundCluster(name, url, kept, target.operator)
+            cluster = FoundCluster(name, url, own_labels, target.operator)
             before = clusters.setdefault(name, cluster)
             if before != cluster:
                 raise _Refused(
@@ -70,9 +68,7 @@ def filled(template: str, labels: Mapping[str, str]) -> str:
 
 
 def matchers(template: str, cluster: FoundCluster) -> str:
-    """Label matchers of a cluster's series. ``{cluster}`` stands for its name, ``{label}`` for one
-    of its labels, escaped for quotes.
-    """
+    """``{cluster}`` stands for its name, ``{label}`` for one of its labels, escaped for quotes."""
     texts = {
         name: text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
         for name, text in cluster.labels.items()
@@ -114,8 +110,6 @@ def _url(source: DiscoverySource, labels: Mapping[str, str]) -> str:
                 scheme2=source.scheme,
             )
         )
-    if not _ADDRESS.fullmatch(address):
-        raise _Refused(message("it is not an address of the form host:port"))
     path = "" if path in ("", METRICS_PATH) else path
     url = f"{scheme}://{address}{path}".rstrip("/")
     if not _PATH.fullmatch(path) or len(url) > LONGEST_URL:
@@ -124,11 +118,12 @@ def _url(source: DiscoverySource, labels: Mapping[str, str]) -> str:
         )
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
+        host = parts.hostname or ""
+        is_address = _ADDRESS.fullmatch(address) is not None and parts.port != 0
     except ValueError:
-        raise _Refused(message("it is not an address of the form host:port")) from None
-    if port == 0:
-        raise _Refused(message("port 0 is not a valid port"))
+        is_address = False
+    if not is_address:
+        raise _Refused(message("it is not an address of the form host:port"))
     if source.hosts and not any(fnmatchcase(host, glob.lower()) for glob in source.hosts):
         raise _Refused(message("its host matches none of the source's 'hosts'"))
     try:

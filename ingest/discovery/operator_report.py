@@ -1,7 +1,7 @@
-"""The operator's report on a cluster and its jobs, for when no JobManager answers."""
-
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
+
+from ingest.json_members import member
 
 MAX_EVENTS = 50
 MAX_JOBS = 50
@@ -12,11 +12,7 @@ State = Literal["", "broken", "suspended"]
 
 @dataclass(frozen=True, slots=True)
 class OperatorEvent:
-    """``reason`` is the operator's word, such as SpecChanged; ``path`` that of a savepoint, else
-    "".
-
-    ``job_id``: of the job it is about.
-    """
+    """``reason`` is the operator's word, such as SpecChanged; ``path`` that of a savepoint."""
 
     at_ms: int
     reason: str
@@ -38,7 +34,7 @@ class ReportedJob:
 
 @dataclass(frozen=True, slots=True)
 class OperatorReport:
-    """Words are those of the operator's status, upper case; "" if it says none."""
+    """Words of the operator's status, upper case; "" if it says none."""
 
     resource: str
     lifecycle: str
@@ -52,7 +48,7 @@ class OperatorReport:
     @property
     def state(self) -> State:
         """``broken`` if no JobManager is up or starting, ``suspended`` if none should be. With a
-        ready JobManager REST decides: the operator reports refused changes as errors, too.
+        ready one REST decides: the operator reports refused changes as errors, too.
         """
         if self.job_manager == _READY:
             return ""
@@ -88,10 +84,8 @@ class OperatorReport:
 
 
 def events_of(plain: Any) -> tuple[OperatorEvent, ...]:
-    """The events in the output of any version of :meth:`OperatorReport.plain`; unreadable ones are
-    left out.
-    """
-    listed = plain.get("events") if isinstance(plain, dict) else None
+    """Of :meth:`OperatorReport.plain`; unreadable ones are left out."""
+    listed = member(plain, "events")
     events = (
         _event(entry)
         for entry in (listed if isinstance(listed, list | tuple) else ())[:MAX_EVENTS]

@@ -1,7 +1,3 @@
-"""Reads all sources concurrently, each within its limits: files by their globs, addresses over
-HTTP.
-"""
-
 import asyncio
 import glob
 from collections.abc import Sequence
@@ -18,7 +14,7 @@ from ingest.discovery.target_groups import MAX_TARGETS, Target, targets_of
 from ingest.discovery.yarn import APPLICATIONS, applications
 from ingest.errors import IngestError, Skipped
 from ingest.flink_rest.client import RestClient
-from ingest.flink_rest.faults import BadAnswer, Unanswered
+from ingest.flink_rest.faults import BadAnswer
 from ingest.messages import message
 from ingest.regular_files import open_regular
 
@@ -30,9 +26,7 @@ _CHECK = message("Check what answers there, or its entry in the file of sources.
 
 
 def read_sources(sources: Sequence[DiscoverySource]) -> list[Listing]:
-    """Listings in the order of ``sources``. A source that cannot be read gives a listing with an
-    error; nothing is raised.
-    """
+    """In the order of ``sources``. One that cannot be read gives a listing with an error."""
     return asyncio.run(_read_all(sources))
 
 
@@ -44,22 +38,11 @@ async def _guard(source: DiscoverySource) -> Listing:
     within_s = KUBERNETES_WITHIN_S if source.kubernetes else READ_WITHIN_S
     try:
         async with asyncio.timeout(within_s):
-            if source.kubernetes:
-                targets, notes = await read_kubernetes(source.name, source.kubernetes)
-                listing = listing_of(source, targets)
-                return replace(listing, refused=(*listing.refused, *notes))
             if source.files:
                 return await asyncio.to_thread(read_files, source)
-            if source.zookeeper:
-                targets, unled = await asyncio.to_thread(_leaders, source)
-                listing = listing_of(source, targets)
-                return replace(listing, refused=(*listing.refused, *unled))
-            if source.yarn:
-                return listing_of(
-                    source,
-                    applications(await _answer(source, source.yarn.rstrip("/") + APPLICATIONS)),
-                )
-            return listing_of(source, targets_of(await _answer(source, source.url)))
+            targets, notes = await _targets(source)
+            listing = listing_of(source, targets)
+            return replace(listing, refused=(*listing.refused, *notes))
     except TimeoutError:
         return Listing(
             error=message(
@@ -68,10 +51,11 @@ async def _guard(source: DiscoverySource) -> Listing:
                 within_s=within_s,
             )
         )
-    except (BadAnswer, Unanswered) as error:
+    except IngestError as error:
+        is_too_large = isinstance(error, BadAnswer) and error.reason == "too_large"
         why = (
             message("it answers more than {max_bytes:number} MiB", max_bytes=MAX_BYTES >> 20)
-            if error.reason == "too_large"
+            if is_too_large
             else str(error).rstrip(".")
         )
         return Listing(
@@ -82,31 +66,28 @@ async def _guard(source: DiscoverySource) -> Listing:
                 check=_CHECK,
             )
         )
-    except IngestError as error:
-        return Listing(
-            error=message(
-                "{place:name} could not be read: {error:text}. {check:message}",
-                place=source.place,
-                error=str(error),
-                check=_CHECK,
-            )
-        )
+
+
+async def _targets(source: DiscoverySource) -> tuple[list[Target], list[RefusedTarget]]:
+    if source.kubernetes:
+        return await read_kubernetes(source.name, source.kubernetes)
+    if source.zookeeper:
+        return await asyncio.to_thread(_leaders, source)
+    if source.yarn:
+        return applications(await _answer(source, source.yarn.rstrip("/") + APPLICATIONS)), []
+    return targets_of(await _answer(source, source.url)), []
 
 
 def _leaders(source: DiscoverySource) -> tuple[list[Target], list[RefusedTarget]]:
     try:
         from ingest.discovery.zookeeper import leaders
     except ModuleNotFoundError as error:
-        raise Skipped(
-            message("Weir lacks the library kazoo here: pip install 'weir[zookeeper]'")
-        ) from error
+        raise Skipped("Weir lacks the library kazoo here: pip install 'weir[zookeeper]'") from error
     return leaders(source.zookeeper, source.root)
 
 
 async def _answer(source: DiscoverySource, url: str) -> object:
-    """The answer of the declared address. No redirect leaves it, and forbidden addresses are not
-    connected to.
-    """
+    """No redirect leaves the declared address."""
     parts = urlsplit(url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     origin = f"{parts.scheme}://{parts.netloc}"
@@ -121,7 +102,7 @@ async def _answer(source: DiscoverySource, url: str) -> object:
 
 
 def read_files(source: DiscoverySource) -> Listing:
-    """Listings of the files. A glob without a match is an error, as if its folder were missing."""
+    """A glob without a match is an error, as if its folder were missing."""
     targets: list[Target] = []
     wrong: list[str] = []
     for pattern in source.files:

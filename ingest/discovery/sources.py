@@ -1,5 +1,3 @@
-"""A source of clusters: where it is read, and how its clusters are named, labelled and asked."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -13,15 +11,13 @@ ADDRESS = "{service}.{namespace}:{port}"
 
 @dataclass(frozen=True, slots=True)
 class KubernetesSource:
-    """``kubeconfig`` "" is the cluster that this process runs in; ``context`` "" the current one of
-    the file.
+    """``kubeconfig`` "" is the cluster that this process runs in.
 
     ``read``: deployments (of the operator), services (of native clusters), leaders (of high
     availability); empty is the first two, of which the operator's resources need not be installed.
     ``namespaces``: empty for all; :data:`OWN_NAMESPACE` is that of the service account or the
     context. ``address``: where a cluster is asked, with ``{service}``, ``{namespace}``, ``{name}``
-    and ``{port}`` in it, and scheme and path as far as needed. ``leader``: ask the JobManager that
-    leads at its own address instead, where a ConfigMap names it.
+    and ``{port}``. ``leader``: ask the leading JobManager instead, where a ConfigMap names it.
     """
 
     kubeconfig: str = ""
@@ -45,17 +41,17 @@ class KubernetesSource:
 @dataclass(frozen=True, slots=True)
 class DiscoverySource:
     """One entry of ``sources:``; exactly one of ``files``, ``url``, ``zookeeper``, ``yarn`` and
-    ``kubernetes`` is given. ``cluster`` and ``labels`` are templates of a target's labels,
-    ``{label}``; ``cluster`` "" takes the label ``cluster``, else host and port. ``hosts``: globs
-    that each address must fit; empty for any. ``auth``, ``tls`` and ``logs`` are of the clusters,
-    ``own_…`` of the address that lists them.
+    ``kubernetes`` is given. ``cluster`` and ``labels`` are templates of a target's labels;
+    ``cluster`` "" takes the label ``cluster``, else host and port. ``hosts``: globs that each
+    address must fit; empty for any. ``auth``, ``tls`` and ``logs`` are of the clusters, ``own_…``
+    of the address that lists them.
     """
 
     name: str
     files: tuple[str, ...] = ()
     url: str = ""
     zookeeper: tuple[str, ...] = ()
-    """Hosts with their ports; ``root`` is Flink's ``high-availability.zookeeper.path.root``."""
+    """With ports; ``root`` is Flink's ``high-availability.zookeeper.path.root``."""
     root: str = "/flink"
     yarn: str = ""
     kubernetes: KubernetesSource | None = None
@@ -70,9 +66,6 @@ class DiscoverySource:
     tls: Tls | None = None
     logs: LogSource | None = None
     prometheus: PrometheusSource | None = None
-    """``selector`` is a template, filled for each cluster by
-    :func:`ingest.discovery.naming.matchers`.
-    """
 
     @property
     def kind(self) -> str:
@@ -96,10 +89,7 @@ class DiscoverySource:
 
 @dataclass(frozen=True, slots=True)
 class FoundCluster:
-    """A cluster as a source lists it.
-
-    ``labels`` are those that stay: none begins with two underscores.
-    """
+    """None of its labels begins with two underscores."""
 
     name: str
     url: str
@@ -109,7 +99,7 @@ class FoundCluster:
 
 @dataclass(frozen=True, slots=True)
 class RefusedTarget:
-    """A listed target that is not followed. ``name`` is the cluster's if known, else ""."""
+    """``name`` is the cluster's if known, else ""."""
 
     what: str
     why: str
@@ -118,9 +108,7 @@ class RefusedTarget:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The current content of a source. With an ``error`` it is incomplete: clusters missing from it
-    are not removed.
-    """
+    """With an ``error`` it is incomplete: clusters missing from it are not removed."""
 
     clusters: tuple[FoundCluster, ...] = ()
     refused: tuple[RefusedTarget, ...] = ()

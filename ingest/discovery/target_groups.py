@@ -1,8 +1,6 @@
-"""Target groups as Prometheus reads them from files and over HTTP: ``[{"targets": ["host:port"],
-"labels": {"team": "a"}}]``.
-
-https://prometheus.io/docs/prometheus/latest/http_sd/ and, in the same form, ``file_sd_config``. As
-in Prometheus, a document with an error is refused as a whole.
+"""Target groups as Prometheus reads them from files and over HTTP
+(https://prometheus.io/docs/prometheus/latest/http_sd/): ``[{"targets": ["host:port"], "labels":
+{"team": "a"}}]``. As in Prometheus, a document with an error is refused as a whole.
 """
 
 import re
@@ -12,7 +10,6 @@ from typing import Any
 
 from ingest.discovery.operator_report import OperatorReport
 from ingest.errors import Skipped
-from ingest.messages import message
 from ingest.redaction.texts import redact
 
 MAX_TARGETS = 10_000
@@ -25,7 +22,7 @@ _UNSEEN = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One address with all its labels, including ``__meta_…``; secrets in values are masked."""
+    """With all labels, including ``__meta_…``; secrets in values are masked."""
 
     address: str
     labels: Mapping[str, str]
@@ -33,51 +30,27 @@ class Target:
 
 
 def targets_of(document: Any) -> list[Target]:
-    """The targets of one file or answer. Raises ``Skipped``, which names the place of the error."""
+    """Raises ``Skipped``, which names the place of the error."""
     if not isinstance(document, list):
-        raise Skipped(
-            message("it must be a list of target groups, and is {kind:text}", kind=_kind(document))
-        )
+        raise Skipped("it must be a list of target groups")
     by_labels: dict[tuple[str, tuple[tuple[str, str], ...]], Target] = {}
     listed = 0
-    for number, group in enumerate(document):
-        where = message("group {number:number}", number=number + 1)
+    for number, group in enumerate(document, 1):
+        where = f"group {number}"
         if not isinstance(group, dict):
-            raise Skipped(
-                message(
-                    "{where:message} must have targets and labels, and is {kind:text}",
-                    where=where,
-                    kind=_kind(group),
-                )
-            )
+            raise Skipped(f"{where} must have targets and labels")
         labels = dict(_labels(group.get("labels"), where))
         targets = group.get("targets")
         if not isinstance(targets, list):
-            raise Skipped(
-                message(
-                    "{where:message}: targets must be a list of addresses, and are {kind:text}",
-                    where=where,
-                    kind=_kind(targets),
-                )
-            )
+            raise Skipped(f"{where}: targets must be a list of addresses")
         listed += len(targets)
         if listed > MAX_TARGETS:
             raise Skipped(
-                message(
-                    "it lists more than {max_targets:count} targets; split it into several sources",
-                    max_targets=MAX_TARGETS,
-                )
+                f"it lists more than {MAX_TARGETS:,} targets; split it into several sources"
             )
         for address in targets:
             if not isinstance(address, str):
-                raise Skipped(
-                    message(
-                        "{where:message}: a target must be a text such as jobmanager:8081, and is "
-                        "{kind:text}",
-                        where=where,
-                        kind=_kind(address),
-                    )
-                )
+                raise Skipped(f"{where}: a target must be a text such as jobmanager:8081")
             by_labels.setdefault((address, tuple(sorted(labels.items()))), Target(address, labels))
     return list(by_labels.values())
 
@@ -86,46 +59,16 @@ def _labels(given: Any, where: str) -> Iterator[tuple[str, str]]:
     if given is None:
         return
     if not isinstance(given, dict) or len(given) > MAX_LABELS:
-        raise Skipped(
-            message(
-                "{where:text}: labels must be at most {max_labels:number} names with texts, and "
-                "are {kind:text}",
-                where=where,
-                max_labels=MAX_LABELS,
-                kind=_kind(given),
-            )
-        )
+        raise Skipped(f"{where}: labels must be at most {MAX_LABELS} names with texts")
     for name, value in given.items():
         if not isinstance(name, str) or not _LABEL.fullmatch(name):
             raise Skipped(
-                message(
-                    "{where:text}: {name:text} is not a valid label name: letters, digits and "
-                    "underscores, 64 at most",
-                    where=where,
-                    name=f"{str(name)[:64]!r}",
-                )
+                f"{where}: {str(name)[:64]!r} is not a valid label name: letters, digits and "
+                "underscores, 64 at most"
             )
         if not isinstance(value, str) or len(value) > MAX_VALUE or _UNSEEN.search(value):
             raise Skipped(
-                message(
-                    "{where:text}: the label {name:name} must be a text of at most "
-                    "{max_value:number} characters on one line, and is {kind:text}",
-                    where=where,
-                    name=name,
-                    max_value=MAX_VALUE,
-                    kind=_kind(value),
-                )
+                f"{where}: the label {name} must be a text of at most {MAX_VALUE} characters on "
+                "one line"
             )
         yield name, redact(value)
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, list | dict | str):
-        return message(
-            "{value:message} of {value2:count}",
-            value={list: message("a list"), dict: message("a mapping"), str: message("a text")}[
-                type(value)
-            ],
-            value2=len(value),
-        )
-    return "nothing" if value is None else f"{type(value).__name__} {str(value)[:40]!r}"

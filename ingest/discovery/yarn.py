@@ -1,8 +1,6 @@
-"""Flink on YARN: running applications of its type, as the ResourceManager lists them; each is asked
-through its tracking URL.
+"""Flink on YARN: running applications, each asked through its tracking URL.
 
-``GET /ws/v1/cluster/apps`` of Hadoop's documentation of the ResourceManager REST API; ``{"apps":
-null}`` if none runs.
+``GET /ws/v1/cluster/apps`` of Hadoop's ResourceManager REST API; ``{"apps": null}`` if none runs.
 """
 
 import re
@@ -11,7 +9,6 @@ from urllib.parse import urlsplit
 
 from ingest.discovery.target_groups import MAX_TARGETS, MAX_VALUE, Target
 from ingest.errors import Skipped
-from ingest.messages import message
 from ingest.redaction.texts import redact
 
 APPLICATIONS = "/ws/v1/cluster/apps?states=RUNNING&applicationTypes=Apache%20Flink"
@@ -27,7 +24,7 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def applications(document: Any) -> list[Target]:
-    """Raises ``Skipped`` if the document is none of a ResourceManager."""
+    """Raises ``Skipped``."""
     listed = document.get("apps", document) if isinstance(document, dict) else document
     if listed is None:
         return []
@@ -37,9 +34,7 @@ def applications(document: Any) -> list[Target]:
             "it must be {'apps': {'app': [...]}}, as a ResourceManager lists applications"
         )
     if len(apps) > MAX_TARGETS:
-        raise Skipped(
-            message("it lists more than {max_targets:count} applications", max_targets=MAX_TARGETS)
-        )
+        raise Skipped(f"it lists more than {MAX_TARGETS:,} applications")
     return [
         _target(app) for app in apps if app.get("state") == "RUNNING" and app.get("trackingUrl")
     ]

@@ -1,7 +1,7 @@
 """The leading JobManager, as Flink's high availability records it in ZooKeeper.
 ``<root>/<cluster-id>/leader/rest_server/connection_info`` since Flink 1.15
-(``<root>/<cluster-id>/leader/rest_server_lock`` before) holds the REST address of the leader,
-written by ``java.io.ObjectOutputStream``: ``writeUTF(address)``, then the id of its session
+(``…/leader/rest_server_lock`` before) holds its REST address, written by
+``java.io.ObjectOutputStream``: ``writeUTF(address)``, then the id of its session
 (``ZooKeeperUtils.writeLeaderInformationToZooKeeper``). It is empty or missing while nobody leads.
 """
 
@@ -17,7 +17,6 @@ from kazoo.handlers.threading import KazooTimeoutError
 from ingest.discovery.sources import RefusedTarget
 from ingest.discovery.target_groups import Target
 from ingest.errors import Skipped
-from ingest.messages import message
 from ingest.network.clusters import RefusedAddress, check_host
 
 CONNECT_WITHIN_S = 3.0
@@ -34,7 +33,7 @@ _SHORT_BLOCK, _LONG_BLOCK = 0x77, 0x7A
 
 
 def leaders(hosts: tuple[str, ...], root: str) -> tuple[list[Target], list[RefusedTarget]]:
-    """The addresses of leaders, and the cluster ids without a leader. Raises ``Skipped``."""
+    """And the cluster ids without a leader. Raises ``Skipped``."""
     for host in hosts:
         try:
             check_host(*_host_and_port(host))
@@ -51,15 +50,10 @@ def leaders(hosts: tuple[str, ...], root: str) -> tuple[list[Target], list[Refus
         return _read(client, "/" + root.strip("/"))
     except NoNodeError as error:
         raise Skipped(
-            message(
-                "there is no {root:name} in it; give Flink's high-availability.zookeeper.path.root",
-                root=root,
-            )
+            f"there is no {root} in it; give Flink's high-availability.zookeeper.path.root"
         ) from error
     except (KazooException, KazooTimeoutError, OSError) as error:
-        raise Skipped(
-            message("it did not answer in time ({name:name})", name=type(error).__name__)
-        ) from error
+        raise Skipped(f"it did not answer in time ({type(error).__name__})") from error
     finally:
         client.stop()
         client.close()
@@ -76,7 +70,7 @@ def _read(client: KazooClient, root: str) -> tuple[list[Target], list[RefusedTar
             if address:
                 targets.append(_target(address, cluster_id))
                 continue
-            why: str = message("it has no leader now; it stays unchanged")
+            why: str = "it has no leader now; it stays unchanged"
         except ValueError as error:
             why = str(error)
         unled.append(RefusedTarget(f"{path}", why, cluster_id.replace("/", "-")))
@@ -92,13 +86,7 @@ def _clusters(client: KazooClient, root: str) -> Iterator[str]:
             children = sorted(_answer(client.get_children_async(path)))
             nodes += len(children)
             if nodes > MAX_NODES:
-                raise Skipped(
-                    message(
-                        "more than {max_nodes:count} nodes are below {root:name}",
-                        max_nodes=MAX_NODES,
-                        root=root,
-                    )
-                )
+                raise Skipped(f"more than {MAX_NODES:,} nodes are below {root}")
             if "leader" in children and path != root:
                 yield path
             else:
@@ -107,7 +95,7 @@ def _clusters(client: KazooClient, root: str) -> Iterator[str]:
 
 
 def _leader(client: KazooClient, path: str) -> str:
-    """ "" if nobody leads. Raises ``ValueError`` if something else stands there."""
+    """Empty if nobody leads. Raises ``ValueError`` if something else stands there."""
     try:
         content = _answer(client.get_async(path))[0]
     except NoNodeError:
@@ -115,8 +103,8 @@ def _leader(client: KazooClient, path: str) -> str:
     return written_address(content) if content else ""
 
 
-def _answer(asked: Any) -> Any:
-    return asked.get(timeout=ANSWER_WITHIN_S)
+def _answer(pending: Any) -> Any:
+    return pending.get(timeout=ANSWER_WITHIN_S)
 
 
 def written_address(content: bytes) -> str:

@@ -1,11 +1,9 @@
-"""How far each log file has been read: the state of :mod:`ingest.flink_logs.tail` between cycles."""
-
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from hashlib import sha256
 from typing import Any
 
-from ingest.flink_logs.names import process_of
+from ingest.flink_logs.names import is_packed, process_of
 
 HEAD_BYTES = 4096
 LEAST_IDENTIFYING_BYTES = 64
@@ -16,11 +14,10 @@ FORGET_GONE_AFTER_CYCLES = 10
 @dataclass(slots=True)
 class FileCursor:
     """Reading begins again at ``offset``; bytes up to ``read_to`` were read (both in the unpacked
-    file). ``pending``: bytes behind ``offset`` belong to an unfinished record. ``more``: the
-    cycle's budget ended before the file. ``seen``: the newest records' counts, see
-    :class:`record_splitter.RecordCounts`. ``streams``: if one file has several, the offset from
-    which each stream with an unfinished record must be read again; of the others everything before
-    ``settled`` was returned. ``prefixes``: those of records before ``offset``.
+    file). ``pending``: an unfinished record begins at ``offset``. ``more``: the cycle's budget
+    ended before the file. ``seen``: see :class:`record_splitter.RecordCounts`. ``streams``: of
+    several in one file, those with an unfinished record and where it begins; of the others all
+    before ``settled`` was returned.
     """
 
     path: str
@@ -44,7 +41,7 @@ class FileCursor:
     prefixes: list[str] = field(default_factory=list)
 
     def knows(self, path: str, head: bytes) -> bool:
-        """Whether a file that begins with ``head`` is this one; it may have grown."""
+        """Whether a file that begins with ``head`` is this one, perhaps grown."""
         enough = LEAST_IDENTIFYING_BYTES if path != self.path else 1
         return (
             enough <= self.head_bytes <= len(head)
@@ -77,7 +74,7 @@ class TailCursor:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Only what differs from the defaults, so that thousands of idle files stay small."""
+        """Thousands of idle files stay small: defaults are left out."""
         entries = [_short(file) for file in (*self.files.values(), *self.gone)]
         return {"version": 1, "cycle": self.cycle, "files": entries}
 
@@ -87,21 +84,36 @@ class TailCursor:
             index.setdefault(process_of(file.path), []).append(file)
         return index
 
-    @staticmethod
-    def best_of(candidates: Iterable[FileCursor], path: str, head: bytes) -> FileCursor | None:
-        """The cursor of the file that begins with ``head``: the one of the same name, else the one
-        that was read farthest.
+    def recognise(
+        self, path: str, head: bytes, size: int, by_process: dict[str, list[FileCursor]]
+    ) -> FileCursor:
+        """The cursor of the file that begins with ``head``: of the same name, else the one read
+        farthest, else a new one.
         """
-        known = (file for file in candidates if file.knows(path, head))
-        return max(
-            known, key=lambda file: (file.path == path, file.head_bytes, file.read_to), default=None
-        )
+        same_path = self.files.get(path)
+        if head and not head.strip(b"\0"):
+            # A hole left by copy-and-truncate identifies nothing; only the name and a growing size
+            # can.
+            is_same = same_path and not same_path.head and size >= same_path.read_to
+            known = same_path if is_same else None
+        else:
+            candidates = by_process.get(process_of(path), ())
+            known = max(
+                (file for file in candidates if file.knows(path, head)),
+                key=lambda file: (file.path == path, file.head_bytes, file.read_to),
+                default=None,
+            )
+        if same_path and same_path is not known and same_path.head:
+            self.lose(same_path)
+        if known is None or (not is_packed(path) and size < known.read_to):
+            return FileCursor(path)
+        return known.continued_as(path) if known.path != path else known
 
     def lose(self, file: FileCursor) -> None:
         self.gone.append(replace(file, gone_cycle=self.cycle))
 
     def leave(self, present: Iterable[str]) -> None:
-        """Remember files that are no longer listed for a while: they may return under another name."""
+        """Files that are no longer listed may return under another name."""
         for path in sorted(self.files.keys() - set(present)):
             self.lose(self.files.pop(path))
         self.gone = [

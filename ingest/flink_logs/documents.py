@@ -1,5 +1,5 @@
-"""Files that are not made of lines, as the lines that the reader knows: what stores of logs export
-as one JSON document or as a table of CSV, and texts of Windows in UTF-16.
+"""Files that are not made of lines, as lines: JSON documents and tables of CSV that stores of logs
+export, and UTF-16.
 """
 
 import codecs
@@ -14,16 +14,16 @@ import orjson
 
 READ_BYTES = 1024 * 1024
 MOST_BYTES = 64 * 1024 * 1024
-"""Of a document, which is read as a whole; a larger one is read as lines."""
+"""A larger document is read as lines."""
 
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LISTS = ("events", "results", "hits", "data", "result", "entries")
-"""Members in which CloudWatch, Elasticsearch and Loki answer with their records."""
+"""Members with the records of CloudWatch, Elasticsearch and Loki."""
 _DOCUMENT = re.compile(
     rb'\s*(?:\[\s*[\[{]|\{\s*(?:\n|"(?:took|status|' + "|".join(_LISTS).encode() + rb')"))'
 )
 _BETWEEN = re.compile(rb"(?<=\n\})\s*(?=\{\s*\n)")
-"""Where log4j's ``JsonLayout`` ends an object that it prints over several lines."""
+"""Where log4j's ``JsonLayout`` ends an object over several lines."""
 _CELLS = ("@message", "_raw", "message", "logentry", "logmessage", "textpayload", "log", "content")
 _TIMES = ("@timestamp", "timestamp", "_time", "time", "date")
 _TABLE = re.compile(
@@ -32,11 +32,10 @@ _TABLE = re.compile(
     + rb')"?(?:,[^\n0-9]{0,500})?\r?\n'
 )
 _INSIGHTS = re.compile(r"[0-9-]{10} [0-9:]{8}\.[0-9]{3}")
-"""A time of CloudWatch's Logs Insights, which is UTC."""
+"""A time of CloudWatch's Logs Insights, in UTC."""
 
 
 def pieces(stream: IO[bytes]) -> Iterator[bytes]:
-    """The bytes of a file, rewritten where they are no lines of a log."""
     data = stream.read(READ_BYTES)
     if data[:2] in _UTF_16:
         decoder = codecs.getincrementaldecoder("utf-16")("replace")

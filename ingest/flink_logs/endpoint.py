@@ -1,5 +1,3 @@
-"""Follow a JobManager's logs over REST, if its files cannot be reached."""
-
 import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
@@ -13,7 +11,8 @@ from ingest.flink_logs.cursors import HEAD_BYTES, FileCursor, TailCursor, finger
 from ingest.flink_logs.files import no_header
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
-from ingest.flink_logs.names import age_order, day_of, process_of
+from ingest.flink_logs.names import age_order
+from ingest.json_members import objects
 from ingest.records import LogRecord, Observed, Skip
 from ingest.source_read import SourceRead
 from ingest.sources import LogSource
@@ -21,9 +20,7 @@ from ingest.sources import LogSource
 SOURCE = "log_endpoint"
 LEAST_INTERVAL_S = 60.0
 BYTES_PER_S = 256 * 1024
-"""The average rate: a log of 16 MiB is fetched about once a minute, one of 64 MiB every four
-minutes.
-"""
+"""The average rate: a log of 16 MiB is fetched about once a minute."""
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_FILES = 50
 QUIET_READINGS = 2
@@ -36,7 +33,7 @@ Fetch = Callable[[str], AsyncIterator[bytes]]
 
 @dataclass(slots=True)
 class Transfer:
-    """Bytes that the shard may still fetch from log endpoints in this cycle."""
+    """Bytes that the shard may still fetch in this cycle."""
 
     left: int
 
@@ -65,15 +62,10 @@ def waiting(at: datetime, wait_s: float) -> dict[str, float]:
 
 
 def listed_logs(body: Any) -> list[ListedLog]:
-    """Log files of the answer, oldest of each process first; output files and state backends' own
-    logs are not Flink logs.
-    """
-    entries = body.get("logs") if isinstance(body, dict) else None
+    """Oldest of each process first; output files and state backends' own logs are left out."""
     logs = []
-    for entry in entries if isinstance(entries, list) else ():
-        name, size = (
-            (entry.get("name"), entry.get("size")) if isinstance(entry, dict) else (None, None)
-        )
+    for entry in objects(body, "logs"):
+        name, size = entry.get("name"), entry.get("size")
         if (
             isinstance(name, str)
             and isinstance(size, int)
@@ -94,10 +86,8 @@ async def read_new(
     at: datetime,
     transfer: Transfer,
 ) -> SourceRead:
-    """Records written since ``cursor``. ``listing`` is the body of ``/jobmanager/logs``.
-
-    Raises ``Refused`` for a layout or time zone that makes no sense; an incomplete file becomes a
-    skip.
+    """``listing`` is the body of ``/jobmanager/logs``. Raises ``Refused`` for a layout or time zone
+    that makes no sense.
     """
     files = listed_logs(listing)
     reader = _Reader(log_source, TailCursor.from_json(cursor), fetch)
@@ -149,15 +139,11 @@ class _Reader:
                     head += piece
                     if len(head) < HEAD_BYTES and position < file.size:
                         continue
-                    piece, known = head, self._recognise(file, head[:HEAD_BYTES])
-                    reader = LogReader(
-                        layout,
-                        zone,
-                        file=file.name,
-                        process=process_of(file.name),
-                        begin=known,
-                        day=day_of(file.name),
+                    piece = head
+                    known = self.cursor.recognise(
+                        file.name, head[:HEAD_BYTES], file.size, self.cursor.by_process()
                     )
+                    reader = LogReader(layout, zone, file=file.name, begin=known)
                 new = (
                     piece[max(0, len(piece) - (position - known.offset)) :]
                     if position > known.offset
@@ -193,17 +179,6 @@ class _Reader:
             reported=no_records,
             **reader.resumption(),
         )
-
-    def _recognise(self, file: ListedLog, head: bytes) -> FileCursor:
-        known = self.cursor.best_of(
-            self.cursor.by_process().get(process_of(file.name), ()), file.name, head
-        )
-        same_name = self.cursor.files.get(file.name)
-        if same_name and same_name is not known:
-            self.cursor.lose(same_name)
-        if known is None or file.size < known.read_to:
-            return FileCursor(file.name)
-        return known.continued_as(file.name) if known.path != file.name else known
 
     def _too_large(self, file: ListedLog, known: FileCursor | None) -> None:
         if known is None or not known.reported:

@@ -1,6 +1,4 @@
-"""Envelopes that container runtimes and log daemons put around each printed line, and how to remove
-them.
-"""
+"""Removes what container runtimes and log daemons put around each printed line."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +15,7 @@ COLOURS = re.compile(rb"\x1b\[[0-9;]*m")
 
 class Stripped(NamedTuple):
     """``process`` names the writer, if the envelope does; ``whole`` is false if the rest of the
-    line follows. ``stamp`` is the envelope's time as ISO-8601 text.
+    line follows; ``stamp``: the envelope's time as ISO-8601.
     """
 
     envelope: str
@@ -113,9 +111,7 @@ def docker(line: bytes) -> Stripped | None:
 
 
 def cloudwatch(line: bytes) -> Stripped | None:
-    """A record of Amazon's managed Flink behind its time: a row of Logs Insights' CSV, or a line of
-    ``aws logs tail``.
-    """
+    """A row of Logs Insights' CSV, or a line of ``aws logs tail``."""
     row = _CLOUDWATCH_ROW.fullmatch(line)
     if row:
         stamp, content = row[1].replace(b" ", b"T"), row[2].replace(b'""', b'"')
@@ -125,9 +121,7 @@ def cloudwatch(line: bytes) -> Stripped | None:
 
 
 def prefixed(line: bytes) -> Iterator[Stripped]:
-    """Candidates for the line behind a prefix of syslog, journald, ``kubectl logs`` or ``docker
-    compose logs``; most likely first.
-    """
+    """Candidates, most likely first."""
     if line[:1] == b"\x1b":
         line = COLOURS.sub(b"", line, count=4)
     for prefix in _PREFIXES:

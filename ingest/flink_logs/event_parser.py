@@ -1,21 +1,15 @@
 """A log record → its typed event, by the pattern table.
 
 ``spark_jobs.transforms.event_batches`` does the same in columns; a contract test compares both.
-What is derived after the expression matched:
-
-* ``detail``: the lines below the first one, of more than 16,384 characters their beginning and the
-  innermost cause;
-  ``message``: the first line, cut at 2,000;
-* ``reason``: the entry's own code, or for checkpoint kinds the reason of the innermost
-  ``CheckpointException`` of the trace (else of ``reason_text``), or for failures a well-known
-  cause; of a line that no entry reads, how it begins;
-* ``reason_text``: what the line itself says, else the last ``Caused by:`` line, else the first line
-  of the trace.
+``detail``: the lines below the first one. ``reason``: the entry's own code, or for checkpoint kinds
+the reason of the innermost ``CheckpointException`` (else of ``reason_text``), or for failures a
+well-known cause; of a line that no entry reads, how it begins. ``reason_text``: what the line says,
+else the last ``Caused by:``, else the trace's first line.
 """
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any
@@ -42,7 +36,7 @@ DETAIL_CHARS = 16_384
 PATH_CHARS = 500
 """Of a place in an object store."""
 LAST_EPOCH_MS = 7_258_118_400_000
-"""Times from the year 2200 on are no times."""
+"""The year 2200."""
 
 CHECKPOINT_FAILURE_KINDS = frozenset(
     {
@@ -53,7 +47,6 @@ CHECKPOINT_FAILURE_KINDS = frozenset(
         "late_decline",
     }
 )
-"""Kinds whose reason is a ``CheckpointFailureReason``."""
 FAILURE_KINDS = frozenset(
     {
         "task_state",
@@ -113,22 +106,22 @@ class _Entry:
     in_trace: tuple[int, Callable[[str], re.Match[str] | None]] | None = None
 
 
-def _entry(pattern: Pattern) -> _Entry:
-    places = {name: place for place, name in reversed(list(enumerate(pattern.fields)))}
+def _entry(pattern: Pattern, regex: str, fields: tuple[str, ...]) -> _Entry:
+    places = {name: place for place, name in reversed(list(enumerate(fields)))}
     twice = tuple(
-        (places[name], place) for place, name in enumerate(pattern.fields) if places[name] != place
+        (places[name], place) for place, name in enumerate(fields) if places[name] != place
     )
-    in_order = itemgetter(*(places.get(name, len(pattern.fields)) for name in READ_FIELDS))
+    in_order = itemgetter(*(places.get(name, len(fields)) for name in READ_FIELDS))
     below, in_trace = (
-        (READ_FIELDS.index(found[0]), re.compile(found[1]).search) if found else None
-        for found in (pattern.below, pattern.in_trace)
+        (READ_FIELDS.index(declared[0]), re.compile(declared[1]).search) if declared else None
+        for declared in (pattern.below, pattern.in_trace)
     )
     return _Entry(
         pattern.kind,
         pattern.reason,
         pattern.starts,
         pattern.contains,
-        re.compile(pattern.regex).match,
+        re.compile(regex).match,
         in_order,
         twice,
         below,
@@ -136,9 +129,9 @@ def _entry(pattern: Pattern) -> _Entry:
     )
 
 
-_ENTRIES = tuple(map(_entry, PATTERNS))
+_ENTRIES = tuple(_entry(pattern, pattern.regex, pattern.fields) for pattern in PATTERNS)
 _TOLERANT = {
-    strict: _entry(replace(pattern, regex=pattern.tolerant, fields=pattern.tolerant_fields))
+    strict: _entry(pattern, pattern.tolerant, pattern.tolerant_fields)
     for strict, pattern in zip(_ENTRIES, PATTERNS, strict=True)
 }
 _SURE_CHARS = min(len(entry.starts) for entry in _ENTRIES if entry.starts)
@@ -246,9 +239,7 @@ def _parse(level: str, message: str) -> ParsedMessage | None:
 
 
 def without_logger(line: str) -> str:
-    """The message of a layout that prints the logger, and perhaps the thread, in brackets behind
-    it.
-    """
+    """Without the logger, and perhaps the thread, in brackets behind the message."""
     opening = max(line.rfind(" ("), line.rfind(" ["))
     return line[:opening] if opening > 0 and _LOGGER_BEHIND(line, opening) else line
 
@@ -259,9 +250,6 @@ def _lines_before_trace(detail: str) -> str:
 
 
 def cause_line(detail: str | None) -> str | None:
-    """The innermost cause as one line: behind the last ``Caused by: ``, else the first line of the
-    trace.
-    """
     if not detail:
         return None
     _, _, cause = detail.rpartition(_CAUSED)
@@ -286,7 +274,7 @@ def path_of(text: str) -> str | None:
 
 
 def attempt_of(execution_id: str) -> tuple[str, int, int] | None:
-    """Vertex, 0-based subtask and attempt, which ids contain from 1.16 on."""
+    """Vertex, 0-based subtask and attempt (1.16+)."""
     parts = execution_id.split("_")
     return (
         (parts[1], int(parts[2]), int(parts[3]))

@@ -6,10 +6,10 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class LogEvent:
-    """Fields that its kind does not have are ``None``. ``execution_id`` is the attempt id as
-    logged: 32 hex digits up to 1.15, from 1.16 on ``{graph}_{vertex}_{subtask}_{attempt}``.
-    ``subtask`` is 0-based although logs print ``(i/p)`` 1-based. ``path``: of a checkpoint or
-    savepoint, or the failed operation of an object store; ``count``: of tasks or attempts.
+    """``execution_id``: 32 hex digits up to 1.15, from 1.16 on
+    ``{graph}_{vertex}_{subtask}_{attempt}``. ``subtask`` is 0-based although logs print ``(i/p)``
+    1-based. ``path``: of a checkpoint or savepoint, or the failed operation of an object store;
+    ``count``: of tasks or attempts.
     """
 
     kind: str

@@ -1,5 +1,3 @@
-"""Finds log files, local or remote, opens them unpacked, and reads whole ones as observed records."""
-
 import lzma
 import zlib
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -13,7 +11,7 @@ from fsspec.compression import compr
 from ingest.flink_logs.documents import pieces
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
-from ingest.flink_logs.names import age_order, day_of, is_packed, process_of
+from ingest.flink_logs.names import age_order, is_packed
 from ingest.flink_logs.record_splitter import Keep
 from ingest.local_directories import NotAllowed, check_file, local_path, refusal_of_file
 from ingest.messages import message
@@ -26,14 +24,14 @@ from ingest.regular_files import open_regular
 
 BATCH_RECORDS = 20_000
 UNREADABLE = (OSError, EOFError, aiohttp.ClientError, zlib.error, lzma.LZMAError)
-"""What opening or unpacking a bad file raises; a permission error is an ``OSError`` too."""
+"""What opening or unpacking a bad file raises."""
 
 _UNPACKERS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz"}
 
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """``size`` is in bytes as stored (packed), ``changed`` differs whenever the content may have
+    """``size`` in bytes as stored (packed); ``changed`` differs whenever the content may have
     changed.
     """
 
@@ -41,18 +39,15 @@ class LogFile:
     size: int
     changed: str
     own: bool = False
-    """Whether it is in Weir's own folder, stored for this cluster."""
+    """In Weir's own folder, stored for this cluster."""
 
     def open(self) -> IO[bytes]:
         return open_unpacked(self.path, self.own)
 
 
 def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[LogFile], list[Skip]]:
-    """Files that match any of the globs (local paths or fsspec URIs), each once, oldest of a
-    process first.
-
-    Of Weir's own folder only what those of ``own_globs`` match: see
-    :mod:`ingest.local_directories`.
+    """Files that match any glob (local path or fsspec URI), each once, oldest of a process first.
+    Of Weir's own folder only what ``own_globs`` match: see :mod:`ingest.local_directories`.
     """
     files: dict[str, LogFile] = {}
     skips: list[Skip] = []
@@ -107,13 +102,10 @@ def find(globs: Iterable[str], own_globs: Container[str] = ()) -> tuple[list[Log
 
 
 def open_unpacked(path: str, anywhere: bool = True) -> IO[bytes]:
-    """The bytes of a log, decompressed by its suffix.
-
-    Unless ``anywhere``, raises ``NotAllowed`` for a local file that clusters may not read.
-    """
+    """Unless ``anywhere``, raises ``NotAllowed`` for a local file that clusters may not read."""
     packing = _UNPACKERS.get(path[path.rfind(".") :]) if is_packed(path) else None
     if is_packed(path) and packing is None:
-        raise OSError(message("this compression is not supported; use gzip, bzip2 or xz"))
+        raise OSError("this compression is not supported; use gzip, bzip2 or xz")
     local = local_path(path)
     if local is not None:
         file = open_regular(local, check=None if anywhere else check_file)
@@ -128,20 +120,17 @@ def read_files(
     cluster: str,
     layout: str = "flink",
     time_zone: str = "UTC",
-    keep: Keep = "events",
-    source: str = "log",
-    at: datetime | None = None,
 ) -> Iterator[Observed]:
-    """All records of whole files, oldest file of each process first, in batches; skips come as
-    records. ``observed_at`` of a batch is its newest record's time unless ``at`` says otherwise.
+    """Oldest file of each process first, in batches, observed at the newest record's time; skips
+    come as records.
     """
-    newest = at
+    newest: datetime | None = None
     for path in sorted(paths, key=age_order):
-        for records, skips in read_file(path, layout=layout, time_zone=time_zone, keep=keep):
+        for records, skips in read_file(path, layout=layout, time_zone=time_zone):
             times = [record.ts for record in records]
-            newest = at or max([*times, *([newest] if newest else [])], default=None)
+            newest = max([*times, *([newest] if newest else [])], default=None)
             if newest and (records or skips):
-                yield Observed(cluster, newest, source, (*records, *skips))
+                yield Observed(cluster, newest, "log", (*records, *skips))
 
 
 def read_file(
@@ -151,16 +140,9 @@ def read_file(
     time_zone: str = "UTC",
     keep: Keep = "events",
 ) -> Iterator[tuple[list[LogRecord], Sequence[Skip]]]:
-    """Records of one whole file in batches, with what was skipped; never raises for a bad file."""
+    """In batches; never raises for a bad file."""
     compiled = layout_of(layout)
-    reader = LogReader(
-        compiled,
-        zone_of(time_zone, compiled),
-        file=path,
-        process=process_of(path),
-        keep=keep,
-        day=day_of(path),
-    )
+    reader = LogReader(compiled, zone_of(time_zone, compiled), file=path, keep=keep)
     records: list[LogRecord] = []
     trouble: list[Skip] = []
     size = 0
@@ -179,21 +161,6 @@ def read_file(
         trouble.append(no_header(path))
     if records or trouble or reader.skips:
         yield records, (*reader.skips, *trouble)
-
-
-def records_of(
-    data: bytes, *, file: str, layout: str = "flink", time_zone: str = "UTC", keep: Keep = "events"
-) -> list[LogRecord]:
-    compiled = layout_of(layout)
-    reader = LogReader(
-        compiled,
-        zone_of(time_zone, compiled),
-        file=file,
-        process=process_of(file),
-        keep=keep,
-        day=day_of(file),
-    )
-    return [*reader.feed(data), *reader.close()]
 
 
 def unreadable(path: str, error: BaseException) -> Skip:
@@ -245,13 +212,7 @@ def _stamp(info: dict[str, Any]) -> str:
 
 
 def why(error: BaseException, *, remote: bool) -> str:
-    """The reason without a remote server's words: the URI may have been entered to probe an
-    internal server.
-    """
+    """Without a remote server's words: the URI may have been entered to probe it."""
     text = getattr(error, "strerror", None) or ("" if remote else str(error))
     status = getattr(error, "status", None)
-    return text or (
-        message("it answered {status:number}", status=status)
-        if isinstance(status, int)
-        else type(error).__name__
-    )
+    return text or (f"it answered {status}" if isinstance(status, int) else type(error).__name__)

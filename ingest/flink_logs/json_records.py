@@ -1,9 +1,9 @@
-"""Lines that are JSON objects: whole log records of JSON layouts, or envelopes of one printed line.
+"""Lines that are JSON objects: records of JSON layouts, or envelopes of one printed line.
 
-Names are those of log4j2's ``JsonLayout`` and ``JsonTemplateLayout`` (its own event templates, ECS,
-GELF, logstash), of logback's logstash encoder and of Amazon's managed Flink; as envelopes those of
-Docker's ``json-file``, journald's JSON export, Fluent Bit and Vector, and what stores of logs
-export: Elasticsearch, Google Cloud Logging, Azure Monitor, Alibaba's SLS, Datadog, Loki and Splunk.
+Names are those of log4j2's ``JsonLayout`` and ``JsonTemplateLayout`` (its own, ECS, GELF,
+logstash), logback's logstash encoder and Amazon's managed Flink; as envelopes those of Docker,
+journald, Fluent Bit, Vector, Elasticsearch, Google Cloud Logging, Azure Monitor, Alibaba's SLS,
+Datadog, Loki and Splunk.
 """
 
 import re
@@ -17,6 +17,7 @@ import orjson
 
 from ingest.flink_logs.envelopes import Stripped
 from ingest.flink_logs.record_splitter import may_be_read
+from ingest.json_members import member
 
 _QUIET = re.compile(rb'"(?:log\.)?level": ?"(?:INFO|DEBUG|TRACE)"').search
 _LOUD = re.compile(rb'"(?:WARN|ERROR|FATAL)').search
@@ -112,7 +113,7 @@ _FIRST, _LAST = datetime(1971, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UT
 
 
 class JsonRecord(NamedTuple):
-    """``message`` has the stack trace below its first line, as text layouts print it."""
+    """``message`` has the stack trace below its first line."""
 
     ts: datetime
     level: str
@@ -122,10 +123,8 @@ class JsonRecord(NamedTuple):
 
 
 def read(line: bytes, zone: ZoneInfo, stamp: bytes = b"") -> JsonRecord | Stripped | None:
-    """What a line is; ``None`` if it is some other object. ``stamp``: the time that stands around
-    it, for a record that has none.
-
-    Raises ``ValueError`` with the reason if it is no JSON that is read.
+    """``None`` for some other object. ``stamp``: the time around a record that has none. Raises
+    ``ValueError`` with the reason.
     """
     if len(line) > MAX_JSON_BYTES:
         raise ValueError(f"it is longer than {MAX_JSON_BYTES} bytes")
@@ -151,9 +150,7 @@ def read(line: bytes, zone: ZoneInfo, stamp: bytes = b"") -> JsonRecord | Stripp
 
 
 def _without_cloudwatch(document: dict[str, Any]) -> dict[str, Any]:
-    """A record of Amazon's managed Flink, which has no time of its own, with that of the event of
-    CloudWatch around it, as its log events and its Logs Insights export them.
-    """
+    """Records of Amazon's managed Flink get their time from CloudWatch's event around them."""
     for name, time in (("@message", "@timestamp"), ("message", "timestamp")):
         inner = document.get(name)
         if isinstance(inner, str) and inner[:1] == "{":
@@ -236,8 +233,7 @@ def _envelope(document: dict[str, Any], names: _Names) -> Stripped | None:
 
 def _ecs_member(document: Mapping[str, Any], name: str) -> Any:
     """A member of ECS's object ``log``."""
-    log = document.get("log")
-    return log.get(name) if isinstance(log, dict) else None
+    return member(document.get("log"), name)
 
 
 def _level(level: Any) -> str | None:
@@ -274,9 +270,7 @@ def _first(document: Mapping[str, Any], names: Iterable[str], kinds: tuple[type,
 
 
 def _instant(value: Any, zone: ZoneInfo) -> datetime | None:
-    """A time in milliseconds; numbers are seconds or milliseconds since 1970, texts without a zone
-    are of the declared one.
-    """
+    """Numbers are seconds or milliseconds since 1970."""
     try:
         if isinstance(value, dict):
             value = value["epochSecond"] * 1000 + value.get("nanoOfSecond", 0) // 1_000_000

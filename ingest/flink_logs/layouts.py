@@ -1,8 +1,7 @@
-"""How the lines of a log begin: Flink's default layouts, or any log4j ``PatternLayout`` with a date
-and a message.
+"""How lines of logs begin: Flink's default layouts, or any log4j ``PatternLayout``.
 
-A layout becomes one regular expression for the first line of a record, and the literal that every
-record opens with: files are split by the literal.
+A layout is a regular expression for the first line of a record, and the literal that every record
+opens with: files are split by it.
 """
 
 import re
@@ -17,15 +16,14 @@ from ingest.flink_logs.log4j_patterns import compiled
 from ingest.messages import message
 
 EPOCH_YEAR = 1970
-"""Flink has no older logs; later steps may subtract some days from an instant."""
+"""Later steps may subtract some days from an instant."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """``header`` matches from behind ``opening`` to the message; its groups are named by ``groups``
-    in order. ``second`` is the time up to the second, ``fraction`` what follows it and ``offset``
-    from UTC; ``second_regex`` takes a second apart into ``second_parts`` (``yMdHms``). ``zone``
-    overrides the zone declared for the source, an offset both.
+    """``header`` matches from behind ``opening`` to the message; ``groups`` names its groups.
+    ``second_regex`` takes a second apart into ``second_parts`` (``yMdHms``). ``zone`` overrides the
+    zone declared for the source, an offset both.
     """
 
     name: str
@@ -44,8 +42,8 @@ class Layout:
         return re.compile(self.second_regex)
 
     def instant(self, second: str, zone: ZoneInfo) -> datetime | None:
-        """UTC instant of a second as printed; ``None`` if it is no valid time. In the hour that
-        daylight saving repeats, the first pass.
+        """``None`` if it is no valid time. In the hour that daylight saving repeats, the first
+        pass.
         """
         match = self._second.fullmatch(second)
         if not match:
@@ -99,12 +97,10 @@ _BEFORE_MESSAGE = (
     rf"(?:[^\n]{{0,300}}? )?\[?{_LEVEL} *+\]? *+(?:[0-9]{{1,9}}+ ++)?(?:--- ++)?"
     rf"(?:(?!\[[A-Za-z_][A-Za-z0-9_.$]*+\] - ){_BRACKETS})*+{_LOGGER}"
 )
-"""Level, thread, logger, line number and MDC, each optional, in the usual orders of log4j and
-logback.
-"""
+"""Level, thread, logger, line number and MDC, each optional, in the usual orders."""
 
 DATED = Layout(
-    message("date first"),
+    "date first",
     "",
     r"^\[?([0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,:]([0-9]{1,9}))?"
     rf"(?: ?(Z|UTC|[+-][0-9]{{2}}:?[0-9]{{2}}))?\]?:? ++{_BEFORE_MESSAGE}",
@@ -113,7 +109,7 @@ DATED = Layout(
     "yMdHms",
 )
 LEVELLED = Layout(
-    message("level first"),
+    "level first",
     "",
     rf"^\[?{_LEVEL}(?: *+\])? ++"
     r"\[?([0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,:]([0-9]{1,9}))?"
@@ -123,7 +119,7 @@ LEVELLED = Layout(
     DATED.second_parts,
 )
 BEHIND = Layout(
-    message("date first, logger last"),
+    "date first, logger last",
     "",
     r"^\[?([0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,:]([0-9]{1,9}))?"
     rf"(?: ?(Z|UTC|[+-][0-9]{{2}}:?[0-9]{{2}}))?\]?:? ++\[?{_LEVEL}\]? ++"
@@ -132,11 +128,11 @@ BEHIND = Layout(
     r"([0-9]{4})[-/]([0-9]{2})[-/]([0-9]{2})[T ]([0-9]{2}):([0-9]{2}):([0-9]{2})(.*)",
     "yMdHms",
 )
-"""Kafka's default and similar ones: only the message behind the level, which may end with the
-logger in brackets (:func:`ingest.flink_logs.event_parser.without_logger`).
+"""Kafka's default: behind the level only the message, which may end with the logger in brackets
+(:func:`ingest.flink_logs.event_parser.without_logger`).
 """
 SHORT = Layout(
-    message("log4j 1, short"),
+    "log4j 1, short",
     "",
     (
         rf"^([0-9]{{2}}/[0-9]{{2}}/[0-9]{{2}} "
@@ -159,11 +155,10 @@ OPERATOR = Layout(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[T ]([0-9]{2}):([0-9]{2}):([0-9]{2})",
     "yMdHms",
 )
-"""https://github.com/apache/flink-kubernetes-operator: log4j2.properties of the operator, which
-often is that of its jobs, too.
+"""log4j2.properties of https://github.com/apache/flink-kubernetes-operator, often also of its jobs.
 """
 CLOCK = rf"^[0-2][0-9]:[0-5][0-9]:[0-5][0-9](?:[.,][0-9]{{1,9}})? ++{_BEFORE_MESSAGE}"
-"""Times without a date: with one before it, such a line has the layout ``DATED``."""
+"""With a date before it, such a line has the layout ``DATED``."""
 
 _FLINK_PATTERN = re.compile(
     r"%d\{yyyy-MM-dd HH:mm:ss,SSS\} %-5p %-60c (?:\[?%[xX](?:\{[^}]*\})?\]? )?- %m(?:%n.*)?"
@@ -171,9 +166,7 @@ _FLINK_PATTERN = re.compile(
 
 
 def layout_of(spec: str) -> Layout:
-    """The layout for ``flink`` or a log4j pattern; raises :class:`Refused` if it has no date or no
-    message, or parts without an end.
-    """
+    """For ``flink`` or a log4j pattern. Raises :class:`Refused`."""
     if spec in ("", "flink") or _FLINK_PATTERN.fullmatch(spec):
         return FLINK
     layout = compiled(spec)
@@ -189,9 +182,7 @@ def layout_of(spec: str) -> Layout:
 
 
 def zone_of(name: str, layout: Layout = FLINK) -> ZoneInfo:
-    """The time zone in which a source prints its times; raises :class:`Refused` for an unknown
-    name.
-    """
+    """Raises :class:`Refused` for an unknown name."""
     wanted = layout.zone or name or "UTC"
     try:
         return ZoneInfo(wanted)
@@ -206,7 +197,7 @@ def zone_of(name: str, layout: Layout = FLINK) -> ZoneInfo:
 
 
 def _offset(text: str | None) -> timezone | None:
-    """``Z``, ``UTC``, ``+0800`` or ``+08:00``; ``None`` for none."""
+    """``Z``, ``UTC``, ``+0800`` or ``+08:00``."""
     if not text:
         return None
     digits = text.replace(":", "")[1:] if text[0] in "+-" else "0000"
@@ -220,7 +211,7 @@ _OTHERS = tuple(
 )
 _CLOCK = re.compile(CLOCK.encode()).match
 _OPENINGS = frozenset((b"[", b"T", b"D", b"I", b"W", b"E", b"F"))
-"""First characters of headers besides digits: a bracket, or a level."""
+"""First characters of headers besides digits."""
 _FOREIGN = (
     rb"(?:\[?[0-9]{2,4}[-/:][0-9]{2}[-/:][0-9]{2}[T ,.]|\{ "
     rb"?\"|<[0-9]{1,3}>|\[pod/|\x1b\[|[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:"
@@ -236,9 +227,7 @@ def uncoloured(line: bytes) -> bytes:
 
 
 class LineLayouts:
-    """``own`` matches a header of the declared layout; ``undated``: a time without a known day was
-    met.
-    """
+    """``undated``: a time without a known day was met."""
 
     def __init__(self, layout: Layout, zone: ZoneInfo, day: date | None) -> None:
         self._layout, self._zone, self._day = layout, zone, day
@@ -258,9 +247,7 @@ class LineLayouts:
         return bool(self.own(line) or _CLOCK(line) or any(match(line) for _, match in _OTHERS))
 
     def of(self, line: bytes, stamp: bytes) -> tuple[Layout | None, bytes]:
-        """The layout whose header the line has, and the line without colours and with a date before
-        a bare time.
-        """
+        """The layout whose header the line has, and the line without colours and with a date."""
         if line[:1] == b"{" and not self.may_begin_objects:
             return None, line
         if self.own(line):

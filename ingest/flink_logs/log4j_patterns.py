@@ -1,6 +1,6 @@
-"""A log4j ``PatternLayout`` → a regular expression for the first line of a record. It reads any
-line in bounded time: repetitions are possessive, and each text ends at the first match of what
-follows it, inside an atomic group.
+"""A log4j ``PatternLayout`` → a regular expression for the first line of a record. It takes bounded
+time on any line: repetitions are possessive, and each text ends at the first match of what follows
+it, inside an atomic group.
 """
 
 import re
@@ -36,8 +36,8 @@ _TOKEN = re.compile(r"'[^']*'|([A-Za-z])\1*+|[^A-Za-z']+")
 
 @dataclass(frozen=True)
 class LogDate:
-    """``second`` matches the time up to the second, with one group for each of ``parts``
-    (``yMdHms``, in order); ``rest`` matches what follows.
+    """``second`` matches the time up to the second, with a group for each of ``parts``
+    (``yMdHms``); ``rest`` what follows.
     """
 
     second: str
@@ -67,9 +67,7 @@ def no_layout(pattern: str, why: str) -> Refused:
 
 
 def date_of(layout: str, options: list[str]) -> LogDate:
-    """The date of a layout with these options of ``%d``. Raises :class:`Refused` for a date that
-    cannot be read.
-    """
+    """``options``: those of ``%d``. Raises :class:`Refused`."""
     pattern = _NAMED.get(options[0] if options else "", options[0] if options else "")
     second = parts = rest = ""
     has_fraction = False
@@ -107,53 +105,17 @@ LONGEST_PATTERN = 500
 MOST_PARTS = 20
 
 _CONVERTER = re.compile(r"%(?:-?[0-9]+)?(?:\.-?[0-9]+)?([A-Za-z]+|%)((?:\{[^{}]*\})*)")
-_KINDS = {
-    "d": "date",
-    "date": "date",
-    "p": "level",
-    "level": "level",
-    "le": "level",
-    "c": "logger",
-    "logger": "logger",
-    "lo": "logger",
-    "C": "word",
-    "class": "word",
-    "m": "message",
-    "msg": "message",
-    "message": "message",
-    "n": "end",
-    "t": "text",
-    "tn": "text",
-    "thread": "text",
-    "threadName": "text",
-    "x": "text",
-    "NDC": "text",
-    "X": "text",
-    "mdc": "text",
-    "MDC": "text",
-    "L": "word",
-    "line": "word",
-    "M": "word",
-    "method": "word",
-    "F": "word",
-    "file": "word",
-    "l": "text",
-    "location": "text",
-    "r": "word",
-    "relative": "word",
-    "pid": "word",
-    "processId": "word",
-    "T": "word",
-    "tid": "word",
-    "threadId": "word",
-    "tp": "word",
-    "threadPriority": "word",
-    "sn": "word",
-    "sequenceNumber": "word",
-    "ex": "end",
-    "throwable": "end",
-    "xEx": "end",
+_CONVERSIONS = {
+    "date": "d date",
+    "level": "p level le",
+    "logger": "c logger lo",
+    "word": "C class L line M method F file r relative pid processId T tid threadId tp "
+    "threadPriority sn sequenceNumber",
+    "message": "m msg message",
+    "end": "n ex throwable xEx",
+    "text": "t tn thread threadName x NDC X mdc MDC l location",
 }
+_KINDS = {name: kind for kind, names in _CONVERSIONS.items() for name in names.split()}
 _UNBOUNDED = ("logger", "word", "text")
 _SPACES = " {1,200}+"
 _PADDING = " {0,200}+"
@@ -163,7 +125,6 @@ _OF_NAMES = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234
 class _Part(NamedTuple):
     kind: str
     written: str
-    """Of a literal; of what is converted, as the pattern has it."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +138,7 @@ class Compiled:
 
 
 def compiled(pattern: str) -> Compiled:
-    """Raises :class:`Refused` for a pattern that cannot be read."""
+    """Raises :class:`Refused`."""
     if len(pattern) > LONGEST_PATTERN:
         raise no_layout(
             f"{pattern[:LONGEST_PATTERN]}…",

@@ -1,14 +1,12 @@
 """Bytes of one log file → its records, in any envelope and layout.
 
-Each line is read by itself. Its envelope (:mod:`ingest.flink_logs.envelopes`) names its stream: one
-for each container and each of its outputs. A header of any known layout begins a record. So a file
-may mix layouts and be read from its middle, and damage stays local. A file in one layout without
-envelopes is not split line by line.
+Each line is read by itself. Its envelope names its stream: one for each container and output. A
+header of any known layout begins a record, so a file may mix layouts and be read from its middle. A
+file in one layout without envelopes is not split line by line.
 
-A new envelope goes into :mod:`~ingest.flink_logs.envelopes` (a JSON one into ``json_records``), a
-new layout into ``layouts``; add its first characters to ``_FOREIGN`` here, and a way to write it to
-``tests/ingest/flink_logs/wrapped.py``. Recorded logs in it are then compared with the events of the
-plain files: in pieces, in Spark's blocks and beside damage.
+A new envelope goes into ``envelopes`` (a JSON one into ``json_records``), a new layout into
+``layouts``; add its first characters to ``_FOREIGN`` there, and a way to write it to
+``tests/ingest/flink_logs/wrapped.py``.
 """
 
 import re
@@ -17,7 +15,6 @@ from codecs import BOM_UTF8
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from itertools import accumulate
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -27,6 +24,7 @@ from ingest.flink_logs.envelopes import Stripped, cloudwatch, cri, docker, prefi
 from ingest.flink_logs.json_records import JsonRecord, is_routine
 from ingest.flink_logs.json_records import read as read_json
 from ingest.flink_logs.layouts import Layout, LineLayouts, uncoloured
+from ingest.flink_logs.names import day_of, process_of
 from ingest.flink_logs.record_splitter import (
     MAX_RECORD_BYTES,
     Keep,
@@ -39,9 +37,7 @@ from ingest.redaction.texts import redact
 
 MAX_DEPTH = 3
 MAX_KNOWN = 1024
-"""Known prefixes with their processes: after one record behind it, a prefix is accepted without
-one.
-"""
+"""Prefixes that are accepted without a record behind them, since one was there before."""
 LONGEST_KEPT, MOST_KEPT = 300, 100
 BEFORE = -1
 
@@ -52,8 +48,8 @@ _WRAPPED_JSON = re.compile(
 
 
 class EnvelopeStripper:
-    """Strips the envelopes of one file. ``known``: prefixes of records, each with the offset of its
-    first line. ``at``: the offset of the current line.
+    """``known``: prefixes of records, each with the offset of its first line. ``at``: the offset of
+    the current line.
     """
 
     def __init__(self, lines: LineLayouts, zone: ZoneInfo) -> None:
@@ -66,9 +62,7 @@ class EnvelopeStripper:
         return _WRAPPED_JSON(block) is not None
 
     def stripped(self, line: bytes, within: tuple[str, ...] = ()) -> Stripped | None:
-        """The line without its envelopes, ``None`` if it has none. No envelope is nested in one of
-        its kind.
-        """
+        """``None`` without an envelope. None is nested in one of its kind."""
         for outer in self._envelopes(line):
             if outer.envelope in within:
                 continue
@@ -94,7 +88,6 @@ class EnvelopeStripper:
         return None
 
     def known_before(self, offset: int) -> list[str]:
-        """Prefixes met before this offset; a hundred at most."""
         return [
             known for known, at in self.known.items() if at < offset and len(known) <= LONGEST_KEPT
         ][:MOST_KEPT]
@@ -171,11 +164,10 @@ _PLAIN: StreamKey = ("", "", "")
 
 
 class LogReader:
-    """Feed it the bytes of a file in order; it returns the records that are complete.
+    """Feed it the bytes of a file in order; it returns the complete records.
 
-    ``layout`` is tried first. ``day`` is for times without a date, in themselves and their
-    envelope. ``begin`` is how far the file has been read, as from :meth:`resumption`. ``mid_line``:
-    the first bytes begin within a line, which is dropped.
+    ``layout`` is tried first. ``begin``: how far the file has
+    been read, as from :meth:`resumption`.
     """
 
     def __init__(
@@ -184,20 +176,13 @@ class LogReader:
         zone: ZoneInfo,
         *,
         file: str,
-        process: str,
         keep: Keep = "events",
         begin: FileCursor | None = None,
-        day: date | None = None,
     ) -> None:
         begin = begin or FileCursor(file)
         self.skips: list[Skip] = []
-        self._layout, self._zone, self._file, self._process, self._keep = (
-            layout,
-            zone,
-            file,
-            process,
-            keep,
-        )
+        self._layout, self._zone, self._file, self._keep = layout, zone, file, keep
+        self._process = process_of(file)
         self._counts = RecordCounts(begin.seen)
         self._floors = {
             (envelope, process_, stream): offset
@@ -210,7 +195,7 @@ class LogReader:
         self._ended_headers = 0
         self._skipped: Counter[str] = Counter()
         self._streams: OrderedDict[StreamKey, LogStream] = OrderedDict()
-        self._lines = LineLayouts(layout, zone, day)
+        self._lines = LineLayouts(layout, zone, day_of(file))
         self._stripper = EnvelopeStripper(self._lines, zone)
         self._stripper.known = dict.fromkeys(begin.prefixes, BEFORE)
         self._out: list[tuple[str, RawRecord]] = []
@@ -385,9 +370,7 @@ class LogReader:
     def _lines_of(
         self, block: bytes, at: int, objects_are_bare: bool
     ) -> Iterable[tuple[bytes, int]]:
-        """Lines with their offsets. Without envelopes, lines that are counted but not kept may be
-        left out.
-        """
+        """With their offsets. A subclass may leave out lines that are counted but not kept."""
         lines = block[:-1].split(b"\n")
         return zip(lines, _places(lines, at), strict=True)
 
@@ -556,5 +539,4 @@ class LogReader:
 
 
 def _places(lines: Sequence[bytes], first: int) -> list[int]:
-    """The offset of each line; the first is at ``first``."""
     return list(accumulate((len(line) + 1 for line in lines[:-1]), initial=first))

@@ -58,9 +58,7 @@ def is_packed(path: str) -> bool:
 
 
 def age_order(path: str) -> tuple[str, int, str]:
-    """Sort key by which the files of one process come oldest first: ``.log.2``, ``.log.1``,
-    ``.log``.
-    """
+    """Files of one process come oldest first: ``.log.2``, ``.log.1``, ``.log``."""
     match = _NUMBER.search(path) if is_rotated(path) else None
     return (
         process_of(path),

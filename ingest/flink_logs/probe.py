@@ -1,5 +1,3 @@
-"""Tests log globs: what would be read, and whether layout and time zone fit."""
-
 from datetime import datetime, timedelta
 
 from ingest.cluster_run import ClusterRun
@@ -8,16 +6,14 @@ from ingest.flink_logs.documents import READ_BYTES
 from ingest.flink_logs.files import UNREADABLE, LogFile, find
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
-from ingest.flink_logs.names import is_packed, process_of
+from ingest.flink_logs.names import is_packed
 from ingest.messages import message, plural
 from ingest.source_read import ProbeNotes
 from ingest.sources import LogSource
 
 MAX_FILES_PROBED = 20
 ZONE_TOLERANCE = timedelta(minutes=20)
-"""A busy log's last line is about now; off by more than this, and by about whole half hours, its
-zone is wrong.
-"""
+"""A busy log's last line is about now."""
 
 
 def probe(run: ClusterRun, notes: ProbeNotes) -> None:
@@ -29,9 +25,6 @@ def probe(run: ClusterRun, notes: ProbeNotes) -> None:
 
 
 def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
-    """Reports which files the globs match, and whether the declared layout and time zone can be
-    right.
-    """
     result = ProbeNotes()
     try:
         layout = layout_of(logs.layout)
@@ -59,9 +52,7 @@ def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
     newest = None
     unknown: list[str] = []
     for file in files[-MAX_FILES_PROBED:]:
-        last, headers = _last_record(
-            file, LogReader(layout, zone, file=file.path, process=process_of(file.path), keep="all")
-        )
+        last, headers = _last_record(file, LogReader(layout, zone, file=file.path, keep="all"))
         if not headers and file.size:
             unknown.append(file.path)
         newest = max(filter(None, (newest, last)), default=None)
@@ -91,9 +82,7 @@ def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
 
 
 def zone_is_doubtful(newest: datetime, now: datetime) -> bool:
-    """Whether times are in the future, or off by about whole half hours up to a day: clocks are not
-    that wrong, zones are.
-    """
+    """In the future, or off by whole half hours up to a day: clocks are not that wrong, zones are."""
     off = newest - now
     if off > ZONE_TOLERANCE:
         return True

@@ -1,7 +1,3 @@
-"""One cycle's reading of a cluster's logs: of its files or, if it has none, of its JobManager's
-endpoint.
-"""
-
 import asyncio
 from dataclasses import replace
 
@@ -9,7 +5,6 @@ from ingest.cluster_run import ClusterRun, Shard
 from ingest.flink_logs import endpoint, tail
 from ingest.flink_logs.endpoint import Transfer
 from ingest.flink_rest.faults import BadAnswer, Unanswered
-from ingest.messages import message
 from ingest.records import Observed, Skip
 from ingest.source_read import SourceRead
 
@@ -20,7 +15,7 @@ LEAST_LOG_BYTES = 4 * 1024 * 1024
 SHARD_ENDPOINT_BYTES = 256 * 1024 * 1024
 
 LOG_ENDPOINT_TIMEOUT_S = 45.0
-"""Of one cluster: generous at an average of 256 KiB/s, and the longest that other clusters wait."""
+"""Of one cluster: the longest that others wait."""
 
 NO_ENDPOINT_AGAIN_AFTER_S = 900
 
@@ -61,10 +56,9 @@ async def read_endpoint(run: ClusterRun) -> SourceRead | None:
                 (skip,) if error.reason != "not_found" else (),
             )
         except TimeoutError:
-            detail = message(
-                "Its log files were not delivered within {log_endpoint_timeout_s:number} s; "
-                "reading continues from the last position.",
-                log_endpoint_timeout_s=LOG_ENDPOINT_TIMEOUT_S,
+            detail = (
+                f"Its log files were not delivered within {LOG_ENDPOINT_TIMEOUT_S:g} s; "
+                "reading continues from the last position."
             )
             return SourceRead((), again, (Skip("/jobmanager/logs", "timeout", detail),))
 

@@ -1,7 +1,3 @@
-"""Why a checkpoint failed: Flink's sentences and the ``CheckpointFailureReason`` codes they stand
-for.
-"""
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,103 +5,79 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FailureReason:
-    """``preflight``: refused before any task was triggered.
-
-    ``counts``: uses up a tolerable failure (Flink 2.3).
+    """``preflight``: refused before any task was triggered. ``counts``: uses up a tolerable failure
+    (Flink 2.3).
     """
 
     code: str
     text: str
-    preflight: bool = False
-    counts: bool = False
+    preflight: bool
+    counts: bool
 
 
-REASONS: tuple[FailureReason, ...] = (
-    FailureReason(
-        "PERIODIC_SCHEDULER_SHUTDOWN", "Periodic checkpoint scheduler is shut down.", preflight=True
-    ),
-    FailureReason(
-        "TOO_MANY_CHECKPOINT_REQUESTS",
-        "The maximum number of queued checkpoint requests exceeded",
-        preflight=True,
-    ),
-    FailureReason(
-        "TOO_MANY_CONCURRENT_CHECKPOINTS",
-        "The maximum number of concurrent checkpoints is exceeded",
-        preflight=True,
-    ),
-    FailureReason(
-        "MINIMUM_TIME_BETWEEN_CHECKPOINTS",
-        "The minimum time between checkpoints is still pending.",
-        preflight=True,
-    ),
-    FailureReason(
-        "NOT_ALL_REQUIRED_TASKS_RUNNING",
-        "Not all required tasks are currently running.",
-        preflight=True,
-    ),
-    FailureReason(
-        "IO_EXCEPTION",
-        "An Exception occurred while triggering the checkpoint. IO-problem detected.",
-        preflight=True,
-        counts=True,
-    ),
-    FailureReason(
-        "EXCEPTION",
-        "An Exception occurred while triggering the checkpoint.",
-        preflight=True,
-        counts=True,
-    ),
-    FailureReason(
-        "BLOCKING_OUTPUT_EXIST", "Blocking output edge exists in running tasks.", preflight=True
-    ),
-    FailureReason(
-        "CHECKPOINT_ASYNC_EXCEPTION", "Asynchronous task checkpoint failed.", counts=True
-    ),
-    FailureReason(
+_PREFLIGHT = (
+    ("PERIODIC_SCHEDULER_SHUTDOWN", "Periodic checkpoint scheduler is shut down."),
+    ("TOO_MANY_CHECKPOINT_REQUESTS", "The maximum number of queued checkpoint requests exceeded"),
+    ("TOO_MANY_CONCURRENT_CHECKPOINTS", "The maximum number of concurrent checkpoints is exceeded"),
+    ("MINIMUM_TIME_BETWEEN_CHECKPOINTS", "The minimum time between checkpoints is still pending."),
+    ("NOT_ALL_REQUIRED_TASKS_RUNNING", "Not all required tasks are currently running."),
+    ("IO_EXCEPTION", "An Exception occurred while triggering the checkpoint. IO-problem detected."),
+    ("EXCEPTION", "An Exception occurred while triggering the checkpoint."),
+    ("BLOCKING_OUTPUT_EXIST", "Blocking output edge exists in running tasks."),
+)
+_LATER = (
+    ("CHECKPOINT_ASYNC_EXCEPTION", "Asynchronous task checkpoint failed."),
+    (
         "CHANNEL_STATE_SHARED_STREAM_EXCEPTION",
-        (
-            "The checkpoint was aborted due to exception of other subtasks sharing the "
-            "ChannelState file."
-        ),
+        "The checkpoint was aborted due to exception of other subtasks sharing the ChannelState file.",
     ),
-    FailureReason("CHECKPOINT_EXPIRED", "Checkpoint expired before completing.", counts=True),
-    FailureReason("CHECKPOINT_SUBSUMED", "Checkpoint has been subsumed."),
-    FailureReason(
-        "CHECKPOINT_DECLINED_TASK_NOT_READY", "Checkpoint was declined (tasks not ready)"
-    ),
-    FailureReason("CHECKPOINT_DECLINED_TASK_CLOSING", "Checkpoint was declined (task is closing)"),
-    FailureReason(
+    ("CHECKPOINT_EXPIRED", "Checkpoint expired before completing."),
+    ("CHECKPOINT_SUBSUMED", "Checkpoint has been subsumed."),
+    ("CHECKPOINT_DECLINED_TASK_NOT_READY", "Checkpoint was declined (tasks not ready)"),
+    ("CHECKPOINT_DECLINED_TASK_CLOSING", "Checkpoint was declined (task is closing)"),
+    (
         "CHECKPOINT_DECLINED_TASK_CLOSING",
         "Checkpoint was declined (task's operators partially closed)",
     ),
-    FailureReason(
+    (
         "CHECKPOINT_DECLINED_SUBSUMED",
         "Checkpoint was canceled because a barrier from newer checkpoint was received.",
     ),
-    FailureReason(
+    (
         "CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER",
         "Task received cancellation from one of its inputs",
     ),
-    FailureReason(
+    (
         "CHECKPOINT_DECLINED_INPUT_END_OF_STREAM",
         "Checkpoint was declined because one input stream is finished",
     ),
-    FailureReason("CHECKPOINT_DECLINED", "Checkpoint was declined.", counts=True),
-    FailureReason("CHECKPOINT_COORDINATOR_SHUTDOWN", "CheckpointCoordinator shutdown."),
-    FailureReason("CHECKPOINT_COORDINATOR_SUSPEND", "Checkpoint Coordinator is suspending."),
-    FailureReason("JOB_FAILURE", "The job has failed."),
-    FailureReason("JOB_FAILOVER_REGION", "FailoverRegion is restarting."),
-    FailureReason("TASK_FAILURE", "Task has failed."),
-    FailureReason("TASK_CHECKPOINT_FAILURE", "Task local checkpoint failure."),
-    FailureReason(
-        "UNKNOWN_TASK_CHECKPOINT_NOTIFICATION_FAILURE", "Unknown task for the checkpoint to notify."
-    ),
-    FailureReason("FINALIZE_CHECKPOINT_FAILURE", "Failure to finalize checkpoint.", counts=True),
-    FailureReason("TRIGGER_CHECKPOINT_FAILURE", "Trigger checkpoint failure."),
+    ("CHECKPOINT_DECLINED", "Checkpoint was declined."),
+    ("CHECKPOINT_COORDINATOR_SHUTDOWN", "CheckpointCoordinator shutdown."),
+    ("CHECKPOINT_COORDINATOR_SUSPEND", "Checkpoint Coordinator is suspending."),
+    ("JOB_FAILURE", "The job has failed."),
+    ("JOB_FAILOVER_REGION", "FailoverRegion is restarting."),
+    ("TASK_FAILURE", "Task has failed."),
+    ("TASK_CHECKPOINT_FAILURE", "Task local checkpoint failure."),
+    ("UNKNOWN_TASK_CHECKPOINT_NOTIFICATION_FAILURE", "Unknown task for the checkpoint to notify."),
+    ("FINALIZE_CHECKPOINT_FAILURE", "Failure to finalize checkpoint."),
+    ("TRIGGER_CHECKPOINT_FAILURE", "Trigger checkpoint failure."),
 )
-
-PREFLIGHT: frozenset[str] = frozenset(reason.code for reason in REASONS if reason.preflight)
+_COUNTED = frozenset(
+    {
+        "CHECKPOINT_ASYNC_EXCEPTION",
+        "CHECKPOINT_DECLINED",
+        "CHECKPOINT_EXPIRED",
+        "EXCEPTION",
+        "FINALIZE_CHECKPOINT_FAILURE",
+        "IO_EXCEPTION",
+    }
+)
+REASONS: tuple[FailureReason, ...] = tuple(
+    FailureReason(code, text, is_preflight, code in _COUNTED)
+    for is_preflight, sentences in ((True, _PREFLIGHT), (False, _LATER))
+    for code, text in sentences
+)
+PREFLIGHT: frozenset[str] = frozenset(code for code, _ in _PREFLIGHT)
 
 FAILURE_CAUSES: tuple[tuple[str, str], ...] = (
     ("TOLERABLE_FAILURES_EXCEEDED", "Exceeded checkpoint tolerable failure threshold"),
@@ -139,9 +111,7 @@ FAILURE_CAUSES: tuple[tuple[str, str], ...] = (
     ("RPC_TIMEOUT", "AskTimeoutException"),
     ("RPC_TIMEOUT", "This is usually caused by: 1) "),
 )
-"""Code and the piece of a stack trace that gives it away, for tasks and jobs that failed; the
-leftmost decides.
-"""
+"""Code and the piece of a stack trace that shows it; the leftmost decides."""
 
 
 def any_of(pieces: Iterable[str]) -> str:
@@ -160,6 +130,5 @@ def reason_of(text: str | None) -> FailureReason | None:
 
 
 def failure_cause_of(trace: str | None) -> str | None:
-    """Code of a well-known cause named in a stack trace, the outermost one."""
     match = _ANY_CAUSE.search(trace or "")
     return CAUSE_OF_PIECE[match[1]] if match else None

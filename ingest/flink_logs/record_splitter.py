@@ -1,9 +1,9 @@
 """Lines of one process → records, each with its stack trace, in bounded memory.
 
-A record reaches from its header to the next one. Its text is those bytes without trailing line
-ends, cut at 256 KiB; ``record_hash`` is the start of the SHA-256 of exactly these bytes. In the
-message, what is not UTF-8 and NULs become U+FFFD and CRLF becomes LF. ``ordinal`` counts records of
-equal time and hash within one file.
+The text of a record are its bytes up to the next header without trailing line ends, cut at 256 KiB;
+``record_hash`` is the start of the SHA-256 of these. In the message, what is not UTF-8 and NULs
+become U+FFFD and CRLF becomes LF. ``ordinal`` counts records of equal time and hash within one
+file.
 """
 
 import re
@@ -24,11 +24,8 @@ MAX_RECENT = 32
 
 Keep = Literal["events", "all"]
 RecordCount = tuple[int, str, int]
-"""Epoch ms, hash and count of a record already returned: what a later reading of the file must
-know.
-"""
+"""Epoch ms, hash and count of a record already returned."""
 RawRecord = tuple[datetime, str, str, str, str, int, int]
-"""Time, level, logger, message, hash, ordinal and offset of a record."""
 
 _SURE_BYTES = min(map(len, starts()))
 _BY_OPENING_OF_TEXT = {
@@ -70,18 +67,16 @@ class RecordCounts:
         return [0] * len(digests)
 
     def recent(self) -> list[RecordCount]:
-        """Counts of the newest records, for the next reading of this file: equal records are close
-        together.
-        """
+        """For the next reading of this file: equal records are close together."""
         within = timedelta(milliseconds=RECENT_WITHIN_MS)
         newest = max((ts for _, ts in self._counts.values()), default=_EPOCH)
         last = self._last or newest
-        kept = (
+        recent = (
             (key, count, ts)
             for key, (count, ts) in self._counts.items()
             if ts >= newest - within or abs(ts - last) <= within
         )
-        close = [(int((ts - _EPOCH) / _MS), key, count) for key, count, ts in kept]
+        close = [(int((ts - _EPOCH) / _MS), key, count) for key, count, ts in recent]
         return close[-MAX_RECENT:]
 
     def _forget(self) -> None:
@@ -91,13 +86,10 @@ class RecordCounts:
 
 
 class RecordSplitter:
-    """Takes the lines of one process, in one layout and in order; returns complete records.
+    """Takes the lines of one process, in one layout and in order.
 
-    ``keep`` is ``events``: what the pattern table may read and everything from WARN up (a tenth of
-    a usual INFO log and a hundredth of a DEBUG one), or ``all``. Lines before the first header are
-    dropped.
-
-    ``headers`` counts the records that began, ``cut`` has the offsets of those that were too long.
+    ``keep`` is ``all`` or ``events``: what the pattern table may read, and everything from WARN up.
+    ``headers`` counts records that began, ``cut`` has the offsets of those that were too long.
     Offsets count the bytes that were given.
     """
 
@@ -155,7 +147,6 @@ class RecordSplitter:
         return out
 
     def end(self) -> list[RawRecord]:
-        """End the record and return it: it was the last one, or something else follows."""
         out: list[RawRecord] = []
         if self._begun:
             end = self._carry_offset + len(self._opening) + len(self._carry)
@@ -167,9 +158,7 @@ class RecordSplitter:
     def whole(
         self, instant: datetime, level: str, logger: str, message: str, record: bytes, offset: int
     ) -> RawRecord | None:
-        """A record that is already parsed, with the bytes ``record``; None if it is not kept. A
-        splitter gets either such records or lines.
-        """
+        """A record that is already parsed; None if it is not kept."""
         self.headers += 1
         if not (self._keep_all or level in KEPT_LEVELS or _text_may_be_read(message)):
             return None
@@ -311,7 +300,7 @@ class RecordSplitter:
 
 
 def may_be_read(line: bytes, message_at: int) -> bool:
-    """Whether an entry of the pattern table may match the message at this place of a line."""
+    """Whether an entry of the table may match the message at this place."""
     openings = _BY_OPENING.get(line[message_at : message_at + _SURE_BYTES])
     return (openings is not None and line.startswith(openings, message_at)) or _holds_piece(
         line, message_at

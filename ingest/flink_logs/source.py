@@ -19,7 +19,7 @@ SOURCES = (
         "log_endpoint",
         Turn.LAST,
         "ingest.flink_logs.reading:read_endpoint",
-        wanted=lambda run: run.answers and run.cluster.logs.endpoint and not run.cluster.logs.globs,
+        wanted=lambda run: run.answers and not run.cluster.logs.globs,
         tables=(LogRecord,),
     ),
 )

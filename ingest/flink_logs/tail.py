@@ -1,4 +1,4 @@
-"""Follow growing log files by byte offset, through rotation, truncation and compression."""
+"""Follows growing log files by byte offset, through rotation, truncation and compression."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,7 +12,7 @@ from ingest.flink_logs.documents import READ_BYTES
 from ingest.flink_logs.files import UNREADABLE, LogFile, find, no_header, unreadable
 from ingest.flink_logs.layouts import Layout, layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
-from ingest.flink_logs.names import age_order, day_of, is_packed, is_rotated, process_of
+from ingest.flink_logs.names import age_order, is_packed, is_rotated
 from ingest.garbage_collection import without_garbage_collection
 from ingest.records import LogRecord, Observed, Skip
 from ingest.source_read import SourceRead
@@ -32,11 +32,8 @@ def read_new(
     *,
     final: bool = False,
 ) -> SourceRead:
-    """Read what was written since ``cursor``; ``final`` takes every file as ended (nobody writes to
-    it any more).
-
-    Raises :class:`Refused` for a layout or time zone that makes no sense; a bad file is a
-    :class:`Skip`.
+    """``final``: nobody writes to the files any more. Raises :class:`Refused` for a layout or time
+    zone that makes no sense.
     """
     layout = layout_of(log_source.layout)
     cycle = _Cycle(
@@ -106,47 +103,23 @@ class _Cycle:
         try:
             with file.open() as stream:
                 head = stream.read(HEAD_BYTES)
-                return self._read_on(file, stream, head, self._recognise(file, head), limit_bytes)
+                known = self.cursor.recognise(file.path, head, file.size, self._known)
+                return self._read_on(file, stream, head, known, limit_bytes)
         except FileNotFoundError:
             return 0, None
         except UNREADABLE as error:
-            known = self.cursor.files.get(file.path)
-            if known is None or (known.size, known.changed) != (file.size, file.changed):
+            before = self.cursor.files.get(file.path)
+            if before is None or (before.size, before.changed) != (file.size, file.changed):
                 self.skips.append(unreadable(file.path, error))
-            failed = known or FileCursor(file.path)
+            failed = before or FileCursor(file.path)
             failed.size, failed.changed, failed.more = file.size, file.changed, False
             return 0, failed
-
-    def _recognise(self, file: LogFile, head: bytes) -> FileCursor:
-        same_path = self.cursor.files.get(file.path)
-        if head and not head.strip(b"\0"):
-            # A hole left by copy-and-truncate identifies nothing; only the name and a growing size
-            # can.
-            known = (
-                same_path
-                if same_path and not same_path.head and file.size >= same_path.read_to
-                else None
-            )
-        else:
-            known = self.cursor.best_of(self._known.get(process_of(file.path), ()), file.path, head)
-        if same_path and same_path is not known and same_path.head:
-            self.cursor.lose(same_path)
-        if known is None or (not is_packed(file.path) and file.size < known.read_to):
-            return FileCursor(file.path)
-        return known.continued_as(file.path) if known.path != file.path else known
 
     def _read_on(
         self, file: LogFile, stream: IO[bytes], head: bytes, known: FileCursor, limit_bytes: int
     ) -> tuple[int, FileCursor]:
         unchanged = (known.size, known.changed) == (file.size, file.changed)
-        reader = LogReader(
-            self.layout,
-            self.zone,
-            file=file.path,
-            process=process_of(file.path),
-            begin=known,
-            day=day_of(file.path),
-        )
+        reader = LogReader(self.layout, self.zone, file=file.path, begin=known)
         position, ended = known.offset, False
         _move_to(stream, position)
         while position - known.offset < limit_bytes and len(self.records) < MAX_RECORDS_PER_CYCLE:

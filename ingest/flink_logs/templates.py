@@ -1,10 +1,5 @@
-"""Pieces of regular expressions that Flink's log messages are made of, and sample values for
-examples.
-"""
-
-
 class Piece(str):
-    """An expression; in an f-string ``{piece:field}`` is the group that feeds a field."""
+    """In an f-string ``{piece:field}`` is the group that feeds a field."""
 
     __slots__ = ()
 
@@ -15,10 +10,10 @@ class Piece(str):
 HEX_BARE = "[0-9a-f]"
 HEX = Piece(f"{HEX_BARE}{{32}}")
 INT = Piece("[0-9]{1,15}")
-"""Below 2^53: larger ones are no ids, bytes or times, and no sum of them may leave 64 bits."""
+"""Below 2^53: no sum of them may leave 64 bits."""
 MS = Piece("[0-9]{1,12}")
 SIGNED_MS = Piece("-?[0-9]{1,12}")
-"""A duration of 30 years at most, so that an instant stays one when it is added."""
+"""30 years at most, so that an instant stays one when it is added."""
 SIGNED = Piece("-?[0-9]{1,15}")
 STATE = Piece("[A-Z_]+")
 ANY = Piece(r"[^\n]*?")
@@ -29,7 +24,7 @@ SNAPSHOT_NAME = Piece(r"[A-Z][A-Za-z ]*?")
 JOB = f"{HEX:job_id}"
 CHECKPOINT = f"{INT:checkpoint_id}"
 EXECUTION = f"(?P<execution_id>{HEX}(?:_{HEX}_[0-9]{{1,9}}_[0-9]{{1,9}})?)"
-"""Attempt id: 32 hex digits up to 1.15, ``{graph}_{vertex}_{subtask}_{attempt}`` from 1.16 on."""
+"""32 hex digits up to 1.15, ``{graph}_{vertex}_{subtask}_{attempt}`` from 1.16 on."""
 TASK = f"{ANY:task}"
 SUBTASK = "(?P<subtask_number>[0-9]{1,9})/(?P<parallelism>[0-9]{1,9})"
 ATTEMPT = f"{INT:attempt}"
@@ -37,7 +32,7 @@ TASK_ATTEMPT = rf"{TASK} \({SUBTASK}\)(?:#{ATTEMPT})?"
 CONTAINER = r"(?P<container>[^ (\n]+)"
 HOST = r"(?P<host>[^:)\n]+)"
 WORKER = rf"{CONTAINER}(?:\({HOST}(?::[^)\n]*)?\))?"
-"""A process by its resource id, behind which YARN's have a node: ``container_1(node-4:8041)``."""
+"""YARN's resource ids have a node behind them: ``container_1(node-4:8041)``."""
 LOCATION_OR_NONE = (
     rf"(?:{WORD:container} @ {WORD:host} \(dataPort=-?[0-9]+\)|\[?unassigned "
     rf"resource\]?|\(unassigned\)|Unknown location)"
@@ -51,9 +46,7 @@ _LOCATION = (
     rf"|subtaskKey=[^{{}}\n]*? checkpointId={CHECKPOINT}|[^{{}}\n]*)\}}|[^(){{}}\n]*)"
 )
 CHECKPOINT_LOCATION = _LOCATION % ""
-"""Where the state of a checkpoint goes: the directory of one that is written to files, or an id
-(file merging, 1.20+), or neither.
-"""
+"""The directory of a checkpoint in files, or an id (file merging, 1.20+), or neither."""
 JOB_LOCATION = _LOCATION % f"(?:/{JOB})?"
 """The same, with the job of the directory."""
 
@@ -68,18 +61,4 @@ ANY_FORM: tuple[tuple[str, str], ...] = (
     (LOCATION_OR_NONE, rf"(?:{LOCATION_OR_NONE}|{ANY})"),
     (f" {HEX_BARE}{{32}}(?:", f" {_ID}(?:"),
 )
-"""Pieces of expressions, and their replacement if ids and locations may have any form."""
-
-SAMPLE_JOB = "26eb676de8b3e133f9078fabe3704eb6"
-SAMPLE_VERTEX = "9c32e3838cee893dbb2fc90ccad79598"
-SAMPLE_EXECUTION = f"a932b3badd0047fc56bb20dcdd6164f3_{SAMPLE_VERTEX}_1_0"
-SAMPLE_AT = "at tm-1:4-d1 @ host-1 (dataPort=44467)"
-SAMPLE_LOCATION = (
-    "FsCheckpointStorageLocation "
-    "{fileSystem=org.apache.flink.core.fs.SafetyNetWrapperFileSystem@7c751ed0, "
-    f"checkpointDirectory=file:/data/ckpt/{SAMPLE_JOB}/chk-7, "
-    f"sharedStateDirectory=file:/data/ckpt/{SAMPLE_JOB}/shared, "
-    f"taskOwnedStateDirectory=file:/data/ckpt/{SAMPLE_JOB}/taskowned, "
-    f"metadataFilePath=file:/data/ckpt/{SAMPLE_JOB}/chk-7/_metadata, "
-    "reference=(default), fileStateSizeThreshold=20480, writeBufferSize=4096}"
-)
+"""Pieces, and their replacement if ids and locations may have any form."""

@@ -1,5 +1,3 @@
-"""The address of a JobManager, its secrets kept apart."""
-
 import base64
 from dataclasses import dataclass, field
 from typing import Literal
@@ -13,9 +11,7 @@ _TOKENS = {"bearer": "Bearer", "api_key": "ApiKey"}
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """``base`` is ``scheme://host[:port][/prefix]`` without user, query and trailing slash; safe to
-    show.
-    """
+    """``base`` is ``scheme://host[:port][/prefix]`` without user and query; safe to show."""
 
     base: str
     origin: str

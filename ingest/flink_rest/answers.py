@@ -1,7 +1,3 @@
-"""Answers about one cluster or job at about one instant; :mod:`ingest.flink_rest.assembly` turns
-them into records.
-"""
-
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -17,7 +13,7 @@ class Answer:
     at: datetime
     body: Any = field(repr=False)
     held_bytes: int = 0
-    """The approximate memory of its body, if known: readers of files bound it."""
+    """The approximate memory of its body, if known."""
 
     @property
     def endpoint(self) -> str:
@@ -26,11 +22,9 @@ class Answer:
 
 @dataclass(slots=True)
 class JobAnswers:
-    """What was not requested or answered is ``None`` or absent. ``overview`` holds this job's entry
-    of ``/jobs/overview``; it alone is enough for a job record. ``plan``, ``config``,
-    ``checkpoint_config`` and ``jobmanager_config`` seldom change: pass the last answer again.
-    ``subtasks`` is keyed by (checkpoint id, vertex id). ``metrics``: any number of answers per
-    vertex.
+    """``overview`` holds this job's entry of ``/jobs/overview``; it alone is enough for a job
+    record. ``plan``, ``config``, ``checkpoint_config`` and ``jobmanager_config`` seldom change:
+    pass the last answer again. ``subtasks`` is keyed by (checkpoint id, vertex id).
     """
 
     job_id: str
@@ -53,19 +47,12 @@ class JobAnswers:
     backpressure: dict[str, Answer] = field(default_factory=dict)
     metrics: dict[str, list[Answer]] = field(default_factory=dict)
     gauges: dict[str, list[Answer]] = field(default_factory=dict)
-    """Any number of answers per vertex, from
-    ``/vertices/:vid/subtasks/metrics?agg=…&get=name,…``.
-    """
     metrics_paths: set[str] = field(default_factory=set, repr=False)
-    """Paths of ``metrics`` and ``gauges``, where answers are filed one by one (see ``routing``)."""
+    """Of ``metrics`` and ``gauges``, where answers are filed one by one."""
 
 
 @dataclass(slots=True)
 class ClusterAnswers:
-    """Answers about the cluster itself: ``taskmanager_details`` and ``_metrics`` are keyed by
-    TaskManager id.
-    """
-
     taskmanagers: Answer | None = None
     taskmanager_details: dict[str, Answer] = field(default_factory=dict)
     taskmanager_metrics: dict[str, list[Answer]] = field(default_factory=dict)

@@ -1,6 +1,4 @@
-"""Answers → records: calls the payload parsers, and turns every bad part into a Skip while the rest
-goes on.
-"""
+"""Answers → records. A bad part becomes a Skip while the rest goes on."""
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
@@ -23,7 +21,7 @@ from ingest.flink_rest.payloads import (
     taskmanagers,
     vertices,
 )
-from ingest.messages import message
+from ingest.json_members import listed, member
 from ingest.records import (
     Checkpoint,
     Job,
@@ -58,7 +56,7 @@ class ParseResults:
         body: Any = _WHOLE,
         place: str = "",
     ) -> _Parsed | None:
-        """The records of the answer, by default of all of it; ``None`` without an answer, or if it
+        """Records of the answer, by default of all of it; ``None`` without an answer, or if it
         cannot be read, which is noted as a skip.
         """
         if answer is None:
@@ -78,15 +76,26 @@ class ParseResults:
                 self.skip(
                     answer,
                     "",
-                    message(
-                        "{max_bad_entries:number} of its entries could not be read; the others, "
-                        "from {place:name} on, are not tried.",
-                        max_bad_entries=MAX_BAD_ENTRIES,
-                        place=place,
+                    (
+                        f"{MAX_BAD_ENTRIES} of its entries could not be read; the others, "
+                        f"from {place} on, are not tried."
                     ),
                 )
                 return
             yield place, entry
+
+    def parse_entries(
+        self,
+        parser: Callable[..., _Parsed],
+        entries: Iterable[tuple[str, Any]] | None,
+        answer: Answer,
+        *args: Any,
+    ) -> Iterator[_Parsed]:
+        """What ``parser`` returns for each entry that can be read."""
+        for place, entry in self.each(entries, answer):
+            parsed = self.parse(parser, answer, *args, place, body=entry, place=place)
+            if parsed is not None:
+                yield parsed
 
     def skip(self, answer: Answer, place: str, detail: str) -> None:
         self._bad += 1
@@ -118,7 +127,7 @@ def add_vertex_samples(reading: JobAnswers, results: ParseResults) -> None:
 
 
 def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
-    """Add when each subtask was started, once all requested subtasks run or have run."""
+    """When each subtask was started, once all requested subtasks run or have run."""
     if reading.starts_known:
         return
     starts = {
@@ -136,18 +145,8 @@ def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
             reading.job_id,
             vertex_id,
             answer.at,
-            **{
-                name: by_index(
-                    {at: getattr(placement, name) for at, placement in placements.items()}, length
-                )
-                for name in _PLACE
-            },
-            **{
-                name: by_index(
-                    {at: getattr(start, name) for at, start in of_vertex.items()}, length
-                )
-                for name in _ENTERED
-            },
+            **_columns(placements, _PLACE, length),
+            **_columns(of_vertex, _ENTERED, length),
         )
         results.add(answer, row)
 
@@ -165,17 +164,11 @@ def add_vertex_gauges(reading: JobAnswers, results: ParseResults) -> None:
 
 
 def attempts_checksum(reading: JobAnswers) -> int | None:
-    """A checksum of the attempts that run or finished; None while some do neither."""
-    bodies = {vertex_id: answer.body for vertex_id, answer in reading.vertices.items()}
-    subtasks = {
-        vertex_id: body.get("subtasks")
-        for vertex_id, body in bodies.items()
-        if isinstance(body, dict)
-    }
+    """Of the attempts that run or finished; None while some do neither."""
     attempts = []
-    for vertex_id, of_vertex in subtasks.items():
-        for entry in of_vertex if isinstance(of_vertex, list) else ():
-            if not isinstance(entry, dict) or entry.get("status") not in ("RUNNING", "FINISHED"):
+    for vertex_id, answer in reading.vertices.items():
+        for entry in listed(member(answer.body, "subtasks")):
+            if member(entry, "status") not in ("RUNNING", "FINISHED"):
                 return None
             attempts.append((vertex_id, entry.get("attempt")))
     return zlib.crc32(repr(attempts).encode("utf-8", "replace"))
@@ -207,18 +200,8 @@ def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> N
             parallelism=declared or length,
             backpressured_ratio=by_index(ratios, length),
             counted_at=placed_answer.at if placed_answer and counted else None,
-            records_in=by_index(
-                {index: counters.records_in for index, counters in counted.items()}, length
-            ),
-            records_out=by_index(
-                {index: counters.records_out for index, counters in counted.items()}, length
-            ),
-            attempt=by_index({index: task.attempt for index, task in placements.items()}, length),
-            host=by_index({index: task.host for index, task in placements.items()}, length),
-            taskmanager_id=by_index(
-                {index: task.taskmanager_id for index, task in placements.items()}, length
-            ),
-            task_state=by_index({index: task.state for index, task in placements.items()}, length),
+            **_columns(counted, ("records_in", "records_out"), length),
+            **_columns(placements, (*_PLACE, "task_state"), length),
             **{
                 column: by_index(
                     {index: entry.get(column) for index, entry in measured.items()}, length
@@ -244,8 +227,17 @@ def _measure(
     return measured
 
 
+def _columns(
+    by_subtask: Mapping[int, Any], names: Iterable[str], length: int
+) -> dict[str, tuple[Any, ...] | None]:
+    return {
+        name: by_index({index: getattr(row, name) for index, row in by_subtask.items()}, length)
+        for name in names
+    }
+
+
 def by_index(values: Mapping[int, Any], length: int) -> tuple[Any, ...] | None:
-    """One element per subtask; the whole is ``None`` if no subtask has a value."""
+    """One element per subtask; ``None`` if no subtask has a value."""
     if all(value is None for value in values.values()):
         return None
     return tuple(values.get(index) for index in range(length))
@@ -254,31 +246,21 @@ def by_index(values: Mapping[int, Any], length: int) -> tuple[Any, ...] | None:
 def listed_checkpoints(
     answer: Answer, job_id: str, flink_version: str | None
 ) -> tuple[Record, ...]:
-    """Rows of ``/jobs/:id/checkpoints``, newest first as Flink lists them; entries that cannot be
-    read are skips among them.
-    """
+    """Rows of ``/jobs/:id/checkpoints``, newest first, and skips."""
     results = ParseResults()
-    for place, entry in results.each(results.parse(checkpoints.entries, answer), answer):
-        results.add(
-            answer,
-            results.parse(
-                checkpoints.checkpoint,
-                answer,
-                job_id,
-                flink_version,
-                place,
-                body=entry,
-                place=place,
-            ),
-        )
+    entries = results.parse(checkpoints.entries, answer)
+    for row in results.parse_entries(
+        checkpoints.checkpoint, entries, answer, job_id, flink_version
+    ):
+        results.add(answer, row)
     return results.records()
 
 
 def add_checkpoints(reading: JobAnswers, results: ParseResults) -> None:
     trigger_times: dict[int, datetime] = {}
     detailed = set()
-    listed = _listed_rows(reading)
-    keys = [key_of(row) for row in listed if isinstance(row, Checkpoint)]
+    listed_rows = _listed_rows(reading)
+    keys = [key_of(row) for row in listed_rows if isinstance(row, Checkpoint)]
     details = {
         number: answer
         for number, answer in reading.details.items()
@@ -293,7 +275,7 @@ def add_checkpoints(reading: JobAnswers, results: ParseResults) -> None:
             detailed.add((checkpoint.checkpoint_id, checkpoint.trigger_time, checkpoint.status))
             trigger_times[checkpoint_id] = checkpoint.trigger_time
     if reading.checkpoints:
-        for row in listed:
+        for row in listed_rows:
             if isinstance(row, Checkpoint):
                 # Where an id repeats, the newest trigger time comes first.
                 trigger_times.setdefault(row.checkpoint_id, row.trigger_time)
@@ -365,9 +347,7 @@ def _add_subtasks(
 
 
 def add_job(reading: JobAnswers, results: ParseResults) -> None:
-    """Add one record if ``/jobs/:id`` or at least the overview answered; a bad part leaves its
-    columns unknown.
-    """
+    """One record if ``/jobs/:id`` or at least the overview answered."""
     state_and_graph = _state(reading, results)
     if state_and_graph is None:
         return
@@ -385,7 +365,6 @@ def add_job(reading: JobAnswers, results: ParseResults) -> None:
             start_time=state.start_time,
             end_time=state.end_time,
             flink_version=reading.flink_version,
-            job_type=state.job_type or results.parse(plan.job_type, graph_answer),
             parallelism=max(
                 (vertex.parallelism for vertex in vertices or () if vertex.parallelism),
                 default=None,
@@ -402,7 +381,7 @@ def add_job(reading: JobAnswers, results: ParseResults) -> None:
 
 
 def _state(reading: JobAnswers, results: ParseResults) -> tuple[Answer, jobs.JobState] | None:
-    """The job's state; a job that is listed but does not answer still exists."""
+    """A job that is listed but does not answer still exists."""
     answered = results.parse(jobs.job_state, reading.job)
     listed = results.parse(jobs.job_state, reading.overview)
     if (
@@ -418,7 +397,7 @@ def _state(reading: JobAnswers, results: ParseResults) -> tuple[Answer, jobs.Job
 
 
 def plan_answer(reading: JobAnswers) -> Answer | None:
-    """``/jobs/:id`` holds the plan too, so ``/jobs/:id/plan`` is seldom needed."""
+    """``/jobs/:id`` mostly holds the plan, too."""
     return reading.job if reading.job and plan.is_in(reading.job.body) else reading.plan
 
 
@@ -446,26 +425,14 @@ def _restarts(reading: JobAnswers, results: ParseResults) -> int | None:
 
 
 def observe_job(reading: JobAnswers, cluster: str, source: str) -> tuple[Observed, ...]:
-    """All records of the answers, each observed when its answer came; skips are among them."""
+    """All records of the answers, each observed when its answer came, and skips."""
     results = ParseResults()
     add_job(reading, results)
     add_checkpoints(reading, results)
     if answer := reading.exceptions:
-        for place, entry in results.each(results.parse(exceptions.entries, answer), answer):
-            results.add(
-                answer,
-                *(
-                    results.parse(
-                        exceptions.exceptions,
-                        answer,
-                        reading.job_id,
-                        place,
-                        body=entry,
-                        place=place,
-                    )
-                    or ()
-                ),
-            )
+        entries = results.parse(exceptions.entries, answer)
+        for rows in results.parse_entries(exceptions.exceptions, entries, answer, reading.job_id):
+            results.add(answer, *rows)
     add_vertex_samples(reading, results)
     add_vertex_starts(reading, results)
     add_vertex_gauges(reading, results)
@@ -473,7 +440,7 @@ def observe_job(reading: JobAnswers, cluster: str, source: str) -> tuple[Observe
 
 
 def observe_cluster(reading: ClusterAnswers, cluster: str, source: str) -> tuple[Observed, ...]:
-    """TaskManager samples: from the detail answer if there is one, else from the list entry."""
+    """TaskManager samples: of the detail answer, else of the list entry."""
     results = ParseResults()
     for taskmanager_id, answer in reading.taskmanager_details.items():
         values: dict[str, Any] = {}
@@ -481,20 +448,13 @@ def observe_cluster(reading: ClusterAnswers, cluster: str, source: str) -> tuple
             values.update(results.parse(metrics.values, metrics_answer) or {})
         results.add(answer, results.parse(taskmanagers.taskmanager, answer, answer.at, values))
     if listed := reading.taskmanagers:
-        for place, entry in results.each(results.parse(taskmanagers.entries, listed), listed):
-            if not (
-                isinstance(entry, dict) and str(entry.get("id")) in reading.taskmanager_details
-            ):
-                results.add(
-                    listed,
-                    results.parse(
-                        taskmanagers.taskmanager,
-                        listed,
-                        listed.at,
-                        None,
-                        place,
-                        body=entry,
-                        place=place,
-                    ),
-                )
+        entries = [
+            (place, entry)
+            for place, entry in results.parse(taskmanagers.entries, listed) or ()
+            if str(member(entry, "id")) not in reading.taskmanager_details
+        ]
+        for row in results.parse_entries(
+            taskmanagers.taskmanager, entries, listed, listed.at, None
+        ):
+            results.add(listed, row)
     return results.observed(cluster, source)

@@ -1,7 +1,3 @@
-"""Selects checkpoints of ``/jobs/:id/checkpoints``: which are new, and for which to request details
-and subtasks.
-"""
-
 import statistics
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -9,10 +5,11 @@ from typing import Any
 
 from ingest.flink_rest.cursor import DETAILED, DISCARDED, STORED, JobCursor
 from ingest.flink_rest.limits import RequestLimits
+from ingest.json_members import member
 from ingest.records import Checkpoint
 
 LONG_RUNNING_S = 10
-"""Details of an unfinished checkpoint are requested from this age on, for its missing subtasks."""
+"""Details of an unfinished checkpoint are requested from this age on."""
 
 MIN_SIBLINGS = 5
 SLOW_AGAINST_MEDIAN = 2
@@ -20,19 +17,15 @@ NEVER_SLOW_BELOW_MS = 5_000
 
 
 def key_of(checkpoint: Checkpoint) -> tuple[int, int]:
-    """Identity within a job, with the trigger time in epoch ms: ids repeat where a fixed job id
-    restarts.
-    """
+    """Identity within a job (id, trigger ms): ids repeat where a fixed job id restarts."""
     return checkpoint.checkpoint_id, round(checkpoint.trigger_time.timestamp() * 1000)
 
 
 def is_of_another_job(
     details: Any, listed: Collection[tuple[int, int]], checkpoint_id: int
 ) -> bool:
-    """Whether the body of ``/checkpoints/details/:id`` has a trigger time under which that id
-    is not among the keys ``listed``.
-    """
-    triggered_ms = details.get("trigger_timestamp") if isinstance(details, dict) else None
+    """Whether the details have a trigger time that is not listed for that id."""
+    triggered_ms = member(details, "trigger_timestamp")
     times = {at_ms for number, at_ms in listed if number == checkpoint_id}
     return isinstance(triggered_ms, int) and bool(times) and triggered_ms not in times
 
@@ -43,9 +36,7 @@ def is_final(checkpoint: Checkpoint) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSelection:
-    """``listed``: all checkpoints of one answer; ``lean``: the fleet is large, so only a sample of
-    its completed ones gets details.
-    """
+    """``lean``: the fleet is large, so only a sample of completed checkpoints gets details."""
 
     listed: Sequence[Checkpoint]
     cursor: JobCursor
@@ -70,8 +61,8 @@ class CheckpointSelection:
         )
 
     def wants_subtasks(self, checkpoint: Checkpoint) -> bool:
-        """Whether to request subtasks: for failed, slow, unfinished and sampled checkpoints and for
-        savepoints; for all of small jobs, unless the fleet is large.
+        """For failed, slow, unfinished and sampled ones and savepoints; for all of small jobs,
+        unless the fleet is large.
         """
         if checkpoint.status != "COMPLETED" or checkpoint.is_savepoint or self._is_slow(checkpoint):
             return True

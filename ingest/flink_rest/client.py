@@ -1,8 +1,7 @@
-"""Requests to one JobManager (or History Server) over HTTP: bounded in number, time and size.
+"""Requests to one JobManager or History Server: bounded in number, time and size.
 
-Only GET, only the registered address: no proxy of the environment is used, and no redirect leaves
-the address. No message, log line or ``repr`` carries a secret, not even one that the server sends
-back.
+Only GET, only the registered address: no proxy of the environment, no redirect to elsewhere. No
+message, log line or ``repr`` carries a secret, not even one that the server sends back.
 """
 
 import asyncio
@@ -43,7 +42,7 @@ SAME_PATH_PAUSE_S = 3.0
 
 
 class Gate:
-    """Lets two requests through at once, and the same path at most every three seconds."""
+    """Lets two requests through at once, and the same path every three seconds."""
 
     def __init__(self, same_path_pause_s: float = SAME_PATH_PAUSE_S) -> None:
         self.same_path_pause_s = same_path_pause_s
@@ -77,7 +76,7 @@ class Gate:
 
 
 class Gates:
-    """The gates of a collecting process, one for each scheme, host and port."""
+    """One for each scheme, host and port."""
 
     def __init__(self, same_path_pause_s: float = SAME_PATH_PAUSE_S) -> None:
         self._pause_s = same_path_pause_s
@@ -88,9 +87,7 @@ class Gates:
 
 
 def tls_context(tls: Tls) -> ssl.SSLContext:
-    """Raises ``Refused`` naming the file that cannot be used; file contents never appear in
-    messages.
-    """
+    """Raises ``Refused`` naming the file that cannot be used."""
     try:
         context = ssl.create_default_context(cafile=tls.ca_file or None)
     except (OSError, ssl.SSLError) as error:
@@ -124,37 +121,33 @@ GZIP_OR_ZLIB = 47
 async def read_body(
     chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str
 ) -> bytes:
-    """All bytes, unpacked; raises ``BadAnswer`` as soon as they exceed the limit or do not
-    unpack.
-    """
-    kept: list[bytes] = []
+    """All bytes, unpacked. Raises ``BadAnswer``."""
+    pieces: list[bytes] = []
     size = 0
-    async for chunk in unpacked(chunks, encoding, limit_bytes, path):
-        size += len(chunk)
+    async for piece in unpacked(chunks, encoding, limit_bytes, path):
+        size += len(piece)
         if size > limit_bytes:
             raise too_large(path, limit_bytes)
-        kept.append(chunk)
-    return kept[0] if len(kept) == 1 else b"".join(kept)
+        pieces.append(piece)
+    return b"".join(pieces)
 
 
 async def beginning(
     chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str
 ) -> bytes:
-    kept = b""
-    try:
-        async for chunk in unpacked(chunks, encoding, limit_bytes, path):
-            kept += chunk
-            if len(kept) >= limit_bytes:
+    body = b""
+    with contextlib.suppress(BadAnswer):
+        async for piece in unpacked(chunks, encoding, limit_bytes, path):
+            body += piece
+            if len(body) >= limit_bytes:
                 break
-    except BadAnswer:
-        pass
-    return kept[:limit_bytes]
+    return body[:limit_bytes]
 
 
 async def unpacked(
     chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str
 ) -> AsyncIterable[bytes]:
-    """The chunks as sent; those of gzip or deflate unpacked, at most ``limit_bytes`` in all."""
+    """The chunks, unpacked where they are gzip or deflate: ``limit_bytes`` at most."""
     if encoding in ("", "identity"):
         async for chunk in chunks:
             yield chunk
@@ -167,7 +160,6 @@ async def unpacked(
                 encoding=f"{encoding[:40]!r}",
             ),
             "http_error",
-            path,
         )
     unpacker, left = zlib.decompressobj(GZIP_OR_ZLIB), limit_bytes
     try:
@@ -186,7 +178,6 @@ async def unpacked(
                 encoding=encoding,
             ),
             "http_error",
-            path,
         ) from error
 
 
@@ -194,13 +185,11 @@ def too_large(path: str, limit_bytes: int) -> BadAnswer:
     mebibytes = limit_bytes / (1024 * 1024)
     return BadAnswer(
         message(
-            "{path:name} answered more than {mebibytes:name} MiB and was cut off there; raise "
-            "max_response_bytes if that is expected.",
+            "{path:name} answered more than {mebibytes:name} MiB and was cut off there.",
             path=path,
             mebibytes=f"{mebibytes:.4g}",
         ),
         "too_large",
-        path,
     )
 
 
@@ -209,6 +198,7 @@ CONNECT_AGAIN_AFTER_S = 0.4
 ATTEMPTS = 3
 SAME_ADDRESS_REDIRECTS = 3
 ERROR_BODY_BYTES = 16 * 1024
+MAX_RESPONSE_BYTES = 64 * 1024 * 1024
 
 
 OnAnswer = Callable[[str, int, Any], None]
@@ -217,10 +207,9 @@ OnAnswer = Callable[[str, int, Any], None]
 
 
 class RestClient:
-    """One address. ``request_timeout_s`` bounds one request from connecting to its last byte; with
-    all retries it takes at most three of them and the pauses of the gate. ``held_bytes``: decoded
-    so far; beyond ``json_bounds.MAX_HELD_BYTES`` one client asks for no more. ``lenient`` answers
-    may hold bytes that are no UTF-8.
+    """``request_timeout_s`` bounds one request from connecting to its last byte. ``server_name``:
+    in its certificate, if it is not the host. ``held_bytes``: decoded so far; beyond
+    ``MAX_HELD_BYTES`` nothing more is asked. ``lenient``: answers may hold bytes that are no UTF-8.
     """
 
     def __init__(
@@ -228,9 +217,10 @@ class RestClient:
         url: str,
         *,
         auth: Auth | None = None,
-        tls: Tls | None = None,
+        tls: Tls | ssl.SSLContext | None = None,
+        server_name: str = "",
         request_timeout_s: float = 10,
-        max_response_bytes: int = 64 * 1024 * 1024,
+        max_response_bytes: int = 0,
         gate: Gate | None = None,
         on_answer: OnAnswer | None = None,
         headers: Mapping[str, str] | None = None,
@@ -240,8 +230,9 @@ class RestClient:
         self.requests = 0
         self.held_bytes = 0
         self._tls = tls or Tls()
+        self._server_name = server_name or None
         self._timeout_s = request_timeout_s
-        self._max_bytes = max_response_bytes
+        self._max_bytes = max_response_bytes or MAX_RESPONSE_BYTES
         self._gate = gate or Gate()
         self._on_answer = on_answer or (lambda path, status, body: None)
         self._headers = dict(headers or {})
@@ -266,7 +257,7 @@ class RestClient:
             connector=aiohttp.TCPConnector(
                 limit=0,
                 socket_factory=checked_socket,
-                ssl=tls_context(self._tls) if secure else True,
+                ssl=self._tls_context() if secure else True,
             ),
             timeout=aiohttp.ClientTimeout(
                 total=self._timeout_s, connect=min(CONNECT_TIMEOUT_S, self._timeout_s)
@@ -278,6 +269,9 @@ class RestClient:
         )
         return self
 
+    def _tls_context(self) -> ssl.SSLContext:
+        return self._tls if isinstance(self._tls, ssl.SSLContext) else tls_context(self._tls)
+
     async def __aexit__(
         self,
         kind: type[BaseException] | None,
@@ -288,9 +282,7 @@ class RestClient:
             await self._session.close()
 
     async def get(self, path: str) -> Any:
-        """The decoded JSON of ``path``; raises ``Unanswered`` (ask later) or ``BadAnswer`` (skip
-        it).
-        """
+        """The decoded JSON. Raises ``Unanswered`` or ``BadAnswer``."""
         try:
             if self.held_bytes > MAX_HELD_BYTES:
                 raise BadAnswer(
@@ -301,7 +293,6 @@ class RestClient:
                         held_bytes=self.held_bytes,
                     ),
                     "over_budget",
-                    path,
                 )
             body = await self._retrying(path)
         except (BadAnswer, Unanswered) as error:
@@ -320,7 +311,6 @@ class RestClient:
             raise BadAnswer(
                 message("{path:name} was not read: {error:text}.", path=path, error=str(error)),
                 "too_large",
-                path,
                 200,
             ) from error
         except (ValueError, RecursionError) as error:
@@ -331,16 +321,13 @@ class RestClient:
                     what_it_is=_what_it_is(body),
                 ),
                 "bad_json",
-                path,
                 200,
             ) from error
         self.held_bytes += held_bytes
         return decoded
 
     async def stream(self, path: str) -> AsyncIterator[bytes]:
-        """The body of ``path`` in pieces as they come, not retried; for files, whose size only the
-        reader can judge.
-        """
+        """The body in pieces as they come, not retried; the reader bounds its size."""
         async with self._gate.turn(path):
             try:
                 async with await self._send(path) as response:
@@ -392,14 +379,17 @@ class RestClient:
             raise self._transport_fault(error, path) from error
 
     async def _send(self, path: str) -> aiohttp.ClientResponse:
-        """The response, its body unread; redirects are followed within the same address only."""
+        """The response, its body unread."""
         if self._session is None:
             raise RuntimeError("RestClient is used outside of its 'async with'")
         url = self.address.base + path
         for _ in range(SAME_ADDRESS_REDIRECTS + 1):
             self.requests += 1
             response = await self._session.get(
-                URL(url, encoded=True), headers=await self._ticket(path), allow_redirects=False
+                URL(url, encoded=True),
+                headers=await self._ticket(path),
+                allow_redirects=False,
+                server_hostname=self._server_name,
             )
             if response.status not in (301, 302, 303, 307, 308):
                 return response
@@ -416,18 +406,13 @@ class RestClient:
                         host=host,
                     ),
                     "redirected",
-                    path,
                     response.status,
                 )
             url = target
-        raise BadAnswer(
-            message("{path:name} is redirected in a loop.", path=path), "redirected", path
-        )
+        raise BadAnswer(message("{path:name} is redirected in a loop.", path=path), "redirected")
 
     async def _ticket(self, path: str) -> dict[str, str]:
-        """A Kerberos ticket, if the address signs in so: a new one for each request, since a server
-        may refuse a ticket that it has seen.
-        """
+        """A new Kerberos ticket for each request: a server may refuse one that it has seen."""
         if not self._negotiates:
             return {}
         try:
@@ -438,7 +423,7 @@ class RestClient:
                     )
                 }
         except kerberos.NoTicket as error:
-            raise BadAnswer(str(error), "unauthorized", path) from error
+            raise BadAnswer(str(error), "unauthorized") from error
         except TimeoutError as error:
             why = message(
                 "{path:name} was not asked: no KDC of Kerberos answered within {timeout_s:number} "
@@ -446,7 +431,7 @@ class RestClient:
                 path=path,
                 timeout_s=self._timeout_s,
             )
-            raise Unanswered(why, "timeout", path, connected=False) from error
+            raise Unanswered(why, "timeout", connected=False) from error
 
     def _transport_fault(self, error: Exception, path: str) -> Exception:
         base = self.address.base
@@ -459,7 +444,6 @@ class RestClient:
                     base=base,
                 ),
                 "timeout",
-                path,
             )
         if isinstance(
             error,
@@ -475,7 +459,6 @@ class RestClient:
                     tls_reason=_tls_reason(error),
                 ),
                 "tls",
-                path,
             )
         if isinstance(error, aiohttp.ClientConnectorError) and isinstance(
             error.os_error, RefusedAddress
@@ -487,18 +470,12 @@ class RestClient:
                     strerror=str(error.os_error.strerror),
                 ),
                 "refused_address",
-                path,
             )
         if isinstance(error, aiohttp.ClientConnectorError):
-            why = (
-                os.strerror(error.os_error.errno)
-                if error.os_error.errno
-                else message("no connection")
-            )
+            why = os.strerror(error.os_error.errno) if error.os_error.errno else "no connection"
             return Unanswered(
                 message("{base:name} cannot be reached ({why:text}).", base=base, why=why),
                 "unreachable",
-                path,
                 connected=False,
                 refused=error.os_error.errno == errno.ECONNREFUSED,
             )
@@ -509,7 +486,6 @@ class RestClient:
                     path=path,
                 ),
                 "http_error",
-                path,
             )
         return Unanswered(
             message(
@@ -518,7 +494,6 @@ class RestClient:
                 path=path,
             ),
             "unreachable",
-            path,
         )
 
 
@@ -530,7 +505,6 @@ def client_of(
         auth=source.auth,
         tls=source.tls,
         request_timeout_s=source.request_timeout_s,
-        max_response_bytes=source.max_response_bytes,
         gate=gate,
         on_answer=on_answer,
     )
@@ -553,4 +527,4 @@ def _what_it_is(body: bytes) -> str:
         return "nothing"
     if start[:1] == b"<":
         return "HTML"
-    return message("an incomplete JSON document") if start[:1] in b"{[" else "text"
+    return "an incomplete JSON document" if start[:1] in b"{[" else "text"

@@ -1,5 +1,3 @@
-"""One cycle over one JobManager: its lists, then each job, then its TaskManagers."""
-
 import asyncio
 import logging
 import time
@@ -23,6 +21,7 @@ from ingest.flink_rest.payloads.fields import clean_text
 from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.versions import MAX_VERSION_CHARS, is_known
 from ingest.job_states import NOT_LISTED
+from ingest.json_members import member, objects
 from ingest.messages import message
 from ingest.records import Job, Observed, Skip
 from ingest.sources import ClusterSource
@@ -41,7 +40,7 @@ async def read_taskmanagers(
     oldest = min(cursor.taskmanagers.values(), default=0.0)
     if not is_due(now_s, oldest, sampling_rate.metrics_interval_s * DUE_SLACK):
         return ()
-    listed = await session.get_if_affordable("/taskmanagers")
+    listed = await session.get("/taskmanagers") if session.budget.take() else None
     if listed is None:
         return ()
     names = taskmanager_ids(listed.body)
@@ -51,7 +50,7 @@ async def read_taskmanagers(
     ]
     reading = ClusterAnswers(taskmanagers=listed)
     await asyncio.gather(
-        *(_read_one(session, name, reading) for name in due if session.budget.take(2))
+        *(_read_taskmanager(session, name, reading) for name in due if session.budget.take(2))
     )
     for name in names:
         cursor.taskmanagers.setdefault(name, 0.0)
@@ -60,12 +59,7 @@ async def read_taskmanagers(
 
 
 def taskmanager_ids(body: Any) -> list[str]:
-    managers = body.get("taskmanagers") if isinstance(body, dict) else None
-    ids = (
-        [manager.get("id") for manager in managers if isinstance(manager, dict)]
-        if isinstance(managers, list)
-        else []
-    )
+    ids = [manager.get("id") for manager in objects(body, "taskmanagers")]
     return list(dict.fromkeys(name for name in ids if is_taskmanager_id(name)))
 
 
@@ -73,7 +67,7 @@ def taskmanager_path(name: str) -> str:
     return f"/taskmanagers/{quote(name, safe=':')}"
 
 
-async def _read_one(session: RestSession, name: str, reading: ClusterAnswers) -> None:
+async def _read_taskmanager(session: RestSession, name: str, reading: ClusterAnswers) -> None:
     path = taskmanager_path(name)
     detail, metrics = await asyncio.gather(
         session.get(path, may_be_gone=True),
@@ -88,27 +82,19 @@ async def _read_one(session: RestSession, name: str, reading: ClusterAnswers) ->
 log = logging.getLogger(__name__)
 
 JOBS_AT_ONCE = 2
-"""Each has several concurrent requests, so two keep both request slots busy; more would only finish
-later.
-"""
+"""Each has several concurrent requests: two keep both request slots busy."""
 
 NO_NEW_JOB_AFTER = 0.8
-"""As a share of the cycle's time: a job that is begun should be finished, since half a reading is
-discarded.
-"""
+"""As a share of the cycle's time: half a reading is discarded."""
 
 VERTICES_OF_AN_UNREAD_JOB = 4
-NEW_JOBS_READ_TWICE = 10
 
 Cursor = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """One cycle over one cluster.
-
-    ``observed`` includes skips; save ``cursor`` after ``observed`` is in the lake.
-    """
+    """``observed`` includes skips; save ``cursor`` after it is in the lake."""
 
     observed: tuple[Observed, ...]
     cursor: dict[str, Any]
@@ -133,11 +119,9 @@ async def collect_cluster(
     cycle_s: float = 30,
     on_answer: OnAnswer | None = None,
 ) -> Collected:
-    """Never raises for anything a server may answer; an address that cannot be used at all raises
-    ``Refused``.
+    """Raises ``Refused`` for an address that cannot be used, and nothing for any answer.
 
-    ``cycle_s`` is how often this is called; ``gate`` is shared by all who ask the same address;
-    ``on_answer`` sees every raw answer.
+    ``cycle_s`` is how often this is called; ``gate`` is shared by all who ask the same address.
     """
     limits = limits or RequestLimits()
     client = client_of(source, source.url, gate, on_answer)
@@ -168,9 +152,7 @@ class _Cycle:
     ) -> None:
         self.source, self.cursor, self.session, self.limits = source, cursor, session, limits
         self.cycle_s = cycle_s
-        self.sampling_rate = SamplingRate(
-            source.metrics_interval_s, lean=False, reason=message("as set")
-        )
+        self.sampling_rate = SamplingRate(source.metrics_interval_s, lean=False, reason="as set")
         self.observed: list[Observed] = []
         self.unread: dict[str, ListedJob] = {}
         self.jobs_seen = 0
@@ -210,12 +192,9 @@ class _Cycle:
     def cut_off(self) -> None:
         self.timed_out = True
         read, seen, limit_s = self.jobs_read, self.jobs_seen, self.limits.cycle_timeout_s
-        detail = message(
-            "The cycle's limit of {limit_s:number} s was reached after {read:number} of "
-            "{seen:number} jobs; the next cycle reads the others.",
-            limit_s=limit_s,
-            read=read,
-            seen=seen,
+        detail = (
+            f"The cycle's limit of {limit_s:g} s was reached after {read} of {seen} jobs; "
+            "the next cycle reads the others."
         )
         self.session.skip(self.session.client.address.base, "timeout", detail)
 
@@ -223,11 +202,9 @@ class _Cycle:
         session = self.session
         if session.budget.left_out:
             left_out, budget = session.budget.left_out, self.limits.requests
-            detail = message(
-                "{left_out:number} due requests did not fit into the cycle's budget of "
-                "{budget:number}; the next cycle sends them.",
-                left_out=left_out,
-                budget=budget,
+            detail = (
+                f"{left_out} due requests did not fit into the cycle's budget of "
+                f"{budget}; the next cycle sends them."
             )
             session.skip(session.client.address.base, "over_budget", detail)
         error = None if self.listed else self._why_not()
@@ -281,8 +258,7 @@ class _Cycle:
         )
 
     def _note_version(self, overview: Answer | None) -> None:
-        body = overview.body if overview else None
-        version = body.get("flink-version") if isinstance(body, dict) else None
+        version = member(overview.body, "flink-version") if overview else None
         version = clean_text(version, MAX_VERSION_CHARS) if isinstance(version, str) else None
         if version is None or version == self.cursor.flink_version:
             return
@@ -290,10 +266,9 @@ class _Cycle:
             self.cursor.forget_settings()
         self.cursor.flink_version = version
         if not is_known(version):
-            detail = message(
-                "Flink {version:name} is not one of the known releases 1.12 to 2.3; Weir "
-                "reads what it understands.",
-                version=version,
+            detail = (
+                f"Flink {version} is not one of the known releases 1.12 to 2.3; Weir "
+                "reads what it understands."
             )
             self.session.skip("/overview", "unknown_version", detail)
 
@@ -308,13 +283,10 @@ class _Cycle:
             self.source.metrics_interval_s, self.cycle_s, len(live), vertices, self.limits
         )
         now_s = self.session.at().timestamp()
-        fresh = [
-            job
-            for job in jobs
-            if not self._cursor_of(job).static_at and not self._cursor_of(job).ended
-        ]
+        cursors = [self._cursor_of(job) for job in jobs]
+        is_new = any(not cursor.static_at and not cursor.ended for cursor in cursors)
         configuration = None
-        if fresh or is_due(now_s, self.cursor.static_at, self.limits.static_refresh_s):
+        if is_new or is_due(now_s, self.cursor.static_at, self.limits.static_refresh_s):
             configuration = await self.session.get("/jobmanager/config")
             self.cursor.static_at = now_s
         return JobReader(
@@ -324,7 +296,6 @@ class _Cycle:
             self.cursor.flink_version,
             jobmanager_config=configuration,
             measured_elsewhere=self.source.prometheus is not None,
-            retry_empty=0 < len(fresh) <= NEW_JOBS_READ_TWICE,
         )
 
     async def _read_jobs(self, reader: JobReader, jobs: list[ListedJob]) -> None:
@@ -355,12 +326,9 @@ class _Cycle:
         if self.out_of_time:
             self.cut_off()
         if self.session.down:
-            detail = message(
-                "{down:name} {jobs_read:number} of {jobs_seen:number} jobs were read in this "
-                "cycle.",
-                down=self.session.down,
-                jobs_read=self.jobs_read,
-                jobs_seen=self.jobs_seen,
+            detail = (
+                f"{self.session.down} {self.jobs_read} of {self.jobs_seen} jobs were read "
+                "in this cycle."
             )
             self.session.skip(self.session.client.address.base, "unreachable", detail)
 
@@ -374,10 +342,7 @@ class _Cycle:
             self.session.skip(
                 f"/jobs/{job.job_id}",
                 "error",
-                message(
-                    "Reading this job failed with {name:name}; the others are read.",
-                    name=type(error).__name__,
-                ),
+                f"Reading this job failed with {type(error).__name__}; the others are read.",
             )
             return
         self.observed.extend(parts)

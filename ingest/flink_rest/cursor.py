@@ -1,29 +1,27 @@
 """What the collector remembers of one cluster between cycles: plain JSON, bounded, safe to lose."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ingest.flink_rest.payloads.jobs import TERMINAL
+from ingest.json_members import listed, mapping
 
 MAX_JOBS = 5_000
 MAX_CHECKPOINTS = 120
-"""Per job; Flink keeps ten unless ``web.checkpoints.history`` says more."""
+"""Per job; Flink keeps ten by default (``web.checkpoints.history``)."""
 MAX_VERTICES = 300
 MAX_TASKMANAGERS = 5_000
 MISSING_CYCLES = 2
-"""Consecutive cycles before a job counts as no longer listed: a JobManager may answer just before
-it has its jobs.
-"""
+"""Before a job counts as no longer listed: a JobManager may answer before it has its jobs."""
 
 STORED, DISCARDED, DETAILED = 1, 2, 4
 
 
 @dataclass(slots=True)
 class JobCursor:
-    """``checkpoints`` maps (id, trigger ms) of final ones to flags.
-
-    Times are epoch seconds, 0 = never.
+    """``checkpoints`` maps (id, trigger ms) of final ones to flags. Times are epoch seconds, 0 =
+    never.
     """
 
     modified_ms: int = 0
@@ -37,9 +35,9 @@ class JobCursor:
     exceptions: int = 0
     started: int = 0
     not_measured_at: float = 0
-    """Since when Flink has metrics of none of the subtasks of some vertex."""
+    """Since when Flink has no metrics of any subtask of some vertex."""
     initializing_at: float = 0
-    """Since when Flink cannot tell its checkpoints because it initializes this job."""
+    """Since when Flink answers no checkpoints because it initializes this job."""
     turn: int = 0
     reported: list[str] = field(default_factory=list)
     ended: bool = False
@@ -65,15 +63,15 @@ class ClusterCursor:
     taskmanagers: dict[str, float] = field(default_factory=dict)
 
     def note_listed(self, job_ids: Iterable[str], at_s: float) -> dict[str, JobCursor]:
-        """Forget jobs that are no longer listed; returns those that were not seen to end, but only
-        after :data:`MISSING_CYCLES`.
+        """Forget jobs that are no longer listed; returns those that were not seen to end, after
+        :data:`MISSING_CYCLES`.
         """
-        listed = set(job_ids)
-        for job_id in listed:
+        present = set(job_ids)
+        for job_id in present:
             job = self.jobs.setdefault(job_id, JobCursor())
             job.listed_at, job.missing = at_s, 0
         vanished = {}
-        for job_id in self.jobs.keys() - listed:
+        for job_id in self.jobs.keys() - present:
             job = self.jobs[job_id]
             job.missing += 1
             was_read = job.full_at and job.listed_at
@@ -89,15 +87,12 @@ class ClusterCursor:
         self.taskmanagers = {name: at for name, at in self.taskmanagers.items() if name in known}
 
     def forget_settings(self) -> None:
-        """Make all settings due: another release answers at this address, also for jobs with fixed
-        ids.
-        """
+        """Another release answers at this address, also for jobs with fixed ids."""
         self.static_at = 0
         for job in self.jobs.values():
             job.static_at = job.full_at = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON, limited to the newest entries."""
         return {
             "flink_version": self.flink_version,
             "static_at": self.static_at,
@@ -109,21 +104,28 @@ class ClusterCursor:
 
 
 def from_json(document: Any) -> ClusterCursor:
-    """The usable part of the document; an unusable one gives an empty cursor."""
-    fields: Mapping[str, Any] = document if isinstance(document, Mapping) else {}
-    jobs, managers = fields.get("jobs"), fields.get("taskmanagers")
+    """An unusable part is left out."""
+    fields = mapping(document)
+    version = fields.get("flink_version")
     return ClusterCursor(
-        flink_version=fields.get("flink_version")
-        if isinstance(fields.get("flink_version"), str)
-        else None,
+        flink_version=version if isinstance(version, str) else None,
         static_at=_number(fields.get("static_at")),
-        jobs={str(job_id): _job_from_json(job) for job_id, job in jobs.items()}
-        if isinstance(jobs, dict)
-        else {},
-        taskmanagers={str(name): _number(at) for name, at in managers.items()}
-        if isinstance(managers, dict)
-        else {},
+        jobs={job_id: _job_from_json(job) for job_id, job in mapping(fields.get("jobs")).items()},
+        taskmanagers={
+            name: _number(at) for name, at in mapping(fields.get("taskmanagers")).items()
+        },
     )
+
+
+_INSTANTS = (
+    "listed_at",
+    "full_at",
+    "static_at",
+    "metrics_at",
+    "not_measured_at",
+    "initializing_at",
+)
+_COUNTS = ("modified_ms", "missing", "exceptions", "started", "turn")
 
 
 def _job_to_json(job: JobCursor) -> dict[str, Any]:
@@ -131,19 +133,8 @@ def _job_to_json(job: JobCursor) -> dict[str, Any]:
         return {"state": job.state, "modified_ms": job.modified_ms, "ended": True}
     newest = sorted(job.checkpoints.items(), key=lambda item: item[0][1])[-MAX_CHECKPOINTS:]
     return {
-        "modified_ms": job.modified_ms,
-        "state": job.state,
-        "listed_at": round(job.listed_at, 3),
-        "missing": job.missing,
-        "full_at": round(job.full_at, 1),
-        "static_at": round(job.static_at, 1),
-        "metrics_at": round(job.metrics_at, 1),
-        "not_measured_at": round(job.not_measured_at, 1),
-        "initializing_at": round(job.initializing_at, 1),
-        "failed": job.failed,
-        "exceptions": job.exceptions,
-        "started": job.started,
-        "turn": job.turn,
+        **{name: round(getattr(job, name), 3) for name in _INSTANTS},
+        **{name: getattr(job, name) for name in (*_COUNTS, "state", "failed")},
         "reported": job.reported[: MAX_VERTICES + 1],
         "vertices": dict(list(job.vertices.items())[:MAX_VERTICES]),
         "gauges": dict(list(job.gauges.items())[:MAX_VERTICES]),
@@ -153,49 +144,32 @@ def _job_to_json(job: JobCursor) -> dict[str, Any]:
     }
 
 
-def _job_from_json(fields: Any) -> JobCursor:
-    if not isinstance(fields, dict):
-        return JobCursor()
-    vertices = fields.get("vertices")
-    checkpoints = fields.get("checkpoints")
-    gauges = fields.get("gauges")
-    reported = fields.get("reported")
+def _job_from_json(document: Any) -> JobCursor:
+    fields = mapping(document)
+    failed = fields.get("failed")
+    numbers: dict[str, Any] = {name: _number(fields.get(name)) for name in _INSTANTS}
+    numbers |= {name: int(_number(fields.get(name))) for name in _COUNTS}
     return JobCursor(
-        modified_ms=int(_number(fields.get("modified_ms"))),
         state=str(fields.get("state") or ""),
-        listed_at=_number(fields.get("listed_at")),
-        missing=int(_number(fields.get("missing"))),
-        full_at=_number(fields.get("full_at")),
-        static_at=_number(fields.get("static_at")),
-        metrics_at=_number(fields.get("metrics_at")),
-        not_measured_at=_number(fields.get("not_measured_at")),
-        initializing_at=_number(fields.get("initializing_at")),
-        failed=fields.get("failed") if isinstance(fields.get("failed"), int) else None,
-        exceptions=int(_number(fields.get("exceptions"))),
-        started=int(_number(fields.get("started"))),
-        turn=int(_number(fields.get("turn"))),
-        reported=[str(item) for item in reported] if isinstance(reported, list) else [],
+        failed=failed if isinstance(failed, int) else None,
         ended=fields.get("ended") is True,
-        vertices={str(vertex): int(_number(size)) for vertex, size in vertices.items()}
-        if isinstance(vertices, dict)
-        else {},
+        reported=[str(item) for item in listed(fields.get("reported"))],
+        vertices={
+            vertex: int(_number(size)) for vertex, size in mapping(fields.get("vertices")).items()
+        },
         gauges={
-            str(vertex): list(map(str, names))
-            for vertex, names in gauges.items()
-            if isinstance(names, list)
-        }
-        if isinstance(gauges, dict)
-        else {},
-        checkpoints=dict(entry for item in checkpoints if (entry := _checkpoint(item)))
-        if isinstance(checkpoints, list)
-        else {},
+            vertex: list(map(str, listed(names)))
+            for vertex, names in mapping(fields.get("gauges")).items()
+        },
+        checkpoints={
+            (item[0], item[1]): item[2]
+            for item in listed(fields.get("checkpoints"))
+            if isinstance(item, list)
+            and len(item) == 3
+            and all(isinstance(part, int) for part in item)
+        },
+        **numbers,
     )
-
-
-def _checkpoint(item: Any) -> tuple[tuple[int, int], int] | None:
-    if isinstance(item, list) and len(item) == 3 and all(isinstance(part, int) for part in item):
-        return (item[0], item[1]), item[2]
-    return None
 
 
 def _number(value: Any) -> float:

@@ -1,26 +1,23 @@
-"""Faults of answers, in words and as the reason code of a skip."""
-
 from ingest.errors import Retryable, Skipped
 from ingest.messages import message
 
 
 class Unanswered(Retryable):
-    """``reason`` is unreachable, timeout or http_error. ``connected`` is false if no connection was
-    made; ``refused`` is true if no process listens at this port.
+    """``reason`` is unreachable, timeout or http_error; ``connected``: a connection was made;
+    ``refused``: no process listens at this port.
     """
 
     def __init__(
         self,
         text: str,
         reason: str,
-        path: str,
         status: int | None = None,
         *,
         connected: bool = True,
         refused: bool = False,
     ) -> None:
         super().__init__(text)
-        self.reason, self.path, self.status, self.connected = reason, path, status, connected
+        self.reason, self.status, self.connected = reason, status, connected
         self.refused = refused
 
 
@@ -28,32 +25,29 @@ class BadAnswer(Skipped):
     """An answer that cannot be used: ``reason`` is not_found, unauthorized, tls, refused_address,
     redirected, http_error, too_large, bad_json, ``NO_CHECKPOINTS`` or one of ``NOT_YET``."""
 
-    def __init__(self, text: str, reason: str, path: str, status: int | None = None) -> None:
+    def __init__(self, text: str, reason: str, status: int | None = None) -> None:
         super().__init__(text)
-        self.reason, self.path, self.status = reason, path, status
+        self.reason, self.status = reason, status
 
 
 Fault = Unanswered | BadAnswer
 
 NOT_MEASURED = "not_measured"
 """Back-pressure of a vertex without metrics of any subtask: since 1.18, for some ten seconds after
-a start, ``JobVertexBackPressureHandler`` computes the maximum of no subtasks and throws.
+a start, ``JobVertexBackPressureHandler`` computes the maximum of nothing and throws.
 """
 INITIALIZING = "initializing"
-"""From 1.18 on, checkpoints of a job whose master does not exist yet. Flink also caches that answer
-for ``web.refresh-interval`` (3 s). Up to 1.12 they are not found then.
+"""From 1.18 on, checkpoints of a job whose master does not exist yet. Flink caches that answer for
+``web.refresh-interval`` (3 s). Up to 1.12 they are not found then.
 """
 NO_CHECKPOINTS = "no_checkpoints"
-"""Flink's 404 for the checkpoint settings of a job that takes none, also in archives:
-``CheckpointConfigHandler``, in all releases.
+"""Flink's 404 for the checkpoint settings of a job that takes none: ``CheckpointConfigHandler``, in
+all releases and archives.
 """
 SAYS_NO_CHECKPOINTS = "Checkpointing is not enabled for this job"
 NOT_YET = frozenset({NOT_MEASURED, INITIALIZING})
-"""Normal at the start of a job, unless they last."""
+"""Normal at the start of a job."""
 KNOWN_WITHIN_S = 120
-"""After its start a job is initialized and measured within this time, unless its JobManager waits
-for something.
-"""
 
 _SAYING = (
     (
@@ -73,7 +67,7 @@ RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 
 
 def not_yet(status: int, body: str) -> str | None:
-    """Which of ``NOT_YET`` an error of Flink is, by the beginning of its body (``said``)."""
+    """Which of ``NOT_YET`` an error of Flink is, by the beginning of its body."""
     return next(
         (
             reason
@@ -85,71 +79,46 @@ def not_yet(status: int, body: str) -> str | None:
 
 
 def lasting(path: str, reason: str) -> str:
-    """A sentence for an answer that stayed ``NOT_YET`` for ``KNOWN_WITHIN_S``, with what to do."""
+    """A sentence for an answer that stayed ``NOT_YET``, with what to do."""
     if reason == INITIALIZING:
-        return message(
-            "{path:name} has answered HTTP 500 for {known_within_s:number} minutes or "
-            "more: the JobManager is still initializing this job. Its log says what that "
-            "waits for, such as the storage of the checkpoint that the job starts from.",
-            path=path,
-            known_within_s=KNOWN_WITHIN_S // 60,
+        return (
+            f"{path} has answered HTTP 500 for {KNOWN_WITHIN_S // 60} minutes or more: "
+            "the JobManager is still initializing this job. Its log says what that waits "
+            "for, such as the storage of the checkpoint that the job starts from."
         )
-    return message(
-        "{path:name} has answered HTTP 500 for {known_within_s:number} minutes or "
-        "more: the JobManager has metrics of none of its subtasks. Check that they "
-        "run, and that it reaches metrics.internal.query-service.port of TaskManagers.",
-        path=path,
-        known_within_s=KNOWN_WITHIN_S // 60,
+    return (
+        f"{path} has answered HTTP 500 for {KNOWN_WITHIN_S // 60} minutes or more: the "
+        "JobManager has metrics of none of its subtasks. Check that they run, and that "
+        "it reaches metrics.internal.query-service.port of TaskManagers."
     )
 
 
 def fault_of_status(status: int, path: str, body: str = "") -> Fault:
-    """``said`` is the beginning of the body. The message does not repeat it: the address may lead
-    to an internal server.
-    """
+    """The message does not repeat the body: the address may lead to an internal server."""
     answered = message("{path:name} answered HTTP {status:number}", path=path, status=status)
+    plain = message("{answered:message}.", answered=answered)
     if status in RETRIED_STATUSES:
-        return Unanswered(
-            message("{answered:message}.", answered=answered), "http_error", path, status
-        )
-    if status in (401, 403):
-        return BadAnswer(
-            message(
-                "{answered:message}. Check user, password, token or ticket of this cluster.",
-                answered=answered,
-            ),
-            "unauthorized",
-            path,
-            status,
-        )
+        return Unanswered(plain, "http_error", status)
     if status == 404:
-        says_none = SAYS_NO_CHECKPOINTS in body
-        why = NO_CHECKPOINTS if says_none else "not_found"
-        return BadAnswer(message("{answered:message}.", answered=answered), why, path, status)
-    reason = not_yet(status, body)
-    if reason == NOT_MEASURED:
-        return BadAnswer(
-            message(
-                "{answered:message}, since the JobManager has metrics of none of its subtasks.",
-                answered=answered,
-            ),
-            reason,
-            path,
-            status,
+        has_none = SAYS_NO_CHECKPOINTS in body
+        return BadAnswer(plain, NO_CHECKPOINTS if has_none else "not_found", status)
+    reason = not_yet(status, body) or "http_error"
+    if status in (401, 403):
+        reason = "unauthorized"
+        text = message(
+            "{answered:message}. Check user, password, token or ticket of this cluster.",
+            answered=answered,
         )
-    if reason == INITIALIZING:
-        return BadAnswer(
-            message(
-                "{answered:message}, since the JobManager is still initializing this job.",
-                answered=answered,
-            ),
-            reason,
-            path,
-            status,
+    elif reason == NOT_MEASURED:
+        text = message(
+            "{answered:message}, since the JobManager has metrics of none of its subtasks.",
+            answered=answered,
         )
-    return BadAnswer(
-        message("{answered:message}; the log of the JobManager says why.", answered=answered),
-        "http_error",
-        path,
-        status,
-    )
+    elif reason == INITIALIZING:
+        text = message(
+            "{answered:message}, since the JobManager is still initializing this job.",
+            answered=answered,
+        )
+    else:
+        text = message("{answered:message}; the log of the JobManager says why.", answered=answered)
+    return BadAnswer(text, reason, status)

@@ -1,5 +1,3 @@
-"""Reads a History Server over REST: jobs that ended, each once, observed at their end."""
-
 import asyncio
 import time
 from collections.abc import Callable, Mapping
@@ -13,27 +11,24 @@ from ingest.flink_rest.cursor import JobCursor
 from ingest.flink_rest.job_reader import JobReader, ListedJob, listed_jobs
 from ingest.flink_rest.limits import Budget, RequestLimits, SamplingRate
 from ingest.flink_rest.session import RestSession
-from ingest.messages import message
+from ingest.json_members import mapping
 from ingest.records import Observed, Skip
 from ingest.source_read import SourceRead
 
 INTERVAL_S = 60
-"""A History Server itself looks for new archives every ten seconds at most."""
 
 JOBS_PER_CYCLE = 25
 SECONDS_A_JOB, SECONDS_A_CYCLE = 20.0, 40.0
-"""A History Server that answers slowly must not keep the other clusters of its shard waiting."""
+"""A slow History Server must not keep the other clusters of its shard waiting."""
 MAX_KNOWN = 20_000
 LIMITS = RequestLimits()
-WHOLE = SamplingRate(0, lean=False, reason=message("read once"))
+WHOLE = SamplingRate(0, lean=False, reason="read once")
 
 
 async def read_history(
     client: RestClient, cluster: str, cursor: Mapping[str, Any], at: Callable[[], datetime]
 ) -> SourceRead:
-    """Jobs that are not in the cursor yet, newest end first; the cursor is to be saved after the
-    records are safe.
-    """
+    """Jobs that are not in the cursor yet, newest end first."""
     known, due_at = _known_jobs(cursor), cursor.get("due_at")
     now = at()
     if isinstance(due_at, int | float) and still_waits(now.timestamp(), due_at, INTERVAL_S):
@@ -65,10 +60,9 @@ async def read_history(
         except TimeoutError:
             if left_s < SECONDS_A_JOB:
                 break
-            detail = message(
-                "Its documents were not delivered within {seconds_a_job:number} s; Weir does "
-                "not request it again until it changes.",
-                seconds_a_job=SECONDS_A_JOB,
+            detail = (
+                f"Its documents were not delivered within {SECONDS_A_JOB:g} s; Weir does "
+                "not request it again until it changes."
             )
             session.skip(f"/jobs/{job.job_id}", "timeout", detail)
             part = []
@@ -77,8 +71,8 @@ async def read_history(
         observed += part
         known[job.job_id] = job.end_ms
     present = {job.job_id for job in jobs}
-    kept = {job_id: end for job_id, end in known.items() if job_id in present}
-    newest = dict(sorted(kept.items(), key=lambda item: item[1])[-MAX_KNOWN:])
+    listed = [(job_id, end) for job_id, end in known.items() if job_id in present]
+    newest = dict(sorted(listed, key=lambda item: item[1])[-MAX_KNOWN:])
     behind = any(known.get(job.job_id) != job.end_ms for job in new)
     next_at = now.timestamp() + (0 if behind else INTERVAL_S)
     return SourceRead(
@@ -108,9 +102,5 @@ async def _read_job(
 
 
 def _known_jobs(cursor: Mapping[str, Any]) -> dict[str, int]:
-    jobs = cursor.get("jobs")
-    return (
-        {str(job_id): end for job_id, end in jobs.items() if isinstance(end, int)}
-        if isinstance(jobs, dict)
-        else {}
-    )
+    jobs = mapping(cursor.get("jobs"))
+    return {job_id: end for job_id, end in jobs.items() if isinstance(end, int)}

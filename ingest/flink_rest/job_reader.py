@@ -1,5 +1,3 @@
-"""Reads what is due of one job, the most important first, within the cycle's budget."""
-
 import asyncio
 import json
 import zlib
@@ -26,13 +24,14 @@ from ingest.flink_rest.payloads.checkpoints import counts
 from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM
 from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.vertex_reader import VertexReader
+from ingest.json_members import member, objects
 from ingest.records import Checkpoint, Skip
 
 
 @dataclass(frozen=True, slots=True)
 class ListedJob:
-    """One entry of ``/jobs/overview``, which is the body of ``answer``; times are epoch ms, 0 or
-    less if unknown.
+    """One entry of ``/jobs/overview``, the body of ``answer``; times are epoch ms, 0 or less if
+    unknown.
     """
 
     job_id: str
@@ -47,7 +46,7 @@ class ListedJob:
 
 
 def listed_jobs(overview: Answer) -> tuple[list[ListedJob], tuple[Skip, ...]]:
-    """Each job of ``/jobs/overview`` once, and the entries that were skipped."""
+    """Each job once, and the entries that were skipped."""
     results = ParseResults()
     by_id = {}
     for place, entry in results.each(results.parse(jobs.overview_entries, overview), overview):
@@ -83,9 +82,7 @@ def in_trouble(job: ListedJob, cursor: JobCursor) -> bool:
 
 @dataclass(slots=True)
 class JobReader:
-    """One cycle's reader of the jobs of one cluster; ``jobmanager_config`` is shared by all of
-    them.
-    """
+    """``jobmanager_config`` is shared by all jobs of a cluster."""
 
     session: RestSession
     limits: RequestLimits
@@ -93,138 +90,123 @@ class JobReader:
     flink_version: str | None
     jobmanager_config: Answer | None = None
     measured_elsewhere: bool = False
-    retry_empty: bool = False
-    """Request again after a pause what Flink answers empty the first time; for a handful of new
-    jobs only.
-    """
 
     async def read(self, job: ListedJob, cursor: JobCursor) -> JobAnswers:
-        reading = JobAnswers(
+        return await _JobReading(self, job, cursor).read()
+
+
+class _JobReading:
+    def __init__(self, reader: JobReader, job: ListedJob, cursor: JobCursor) -> None:
+        self.reader, self.session, self.limits = reader, reader.session, reader.limits
+        self.job, self.cursor = job, cursor
+        self.path = f"/jobs/{job.job_id}"
+        self.answers = JobAnswers(
             job.job_id,
-            self.flink_version,
+            reader.flink_version,
             overview=job.answer,
-            measured_elsewhere=self.measured_elsewhere,
+            measured_elsewhere=reader.measured_elsewhere,
         )
-        now_s = self.session.at().timestamp()
-        troubled = in_trouble(job, cursor)
-        budget = Budget(self.limits.requests_per_job, self.session.budget)
-        path = f"/jobs/{job.job_id}/checkpoints"
-        reading.checkpoints = await self.session.get(path, may_be_gone=True)
+        self.now_s = self.session.at().timestamp()
+        self.budget = Budget(self.limits.requests_per_job, self.session.budget)
+        self.troubled = in_trouble(job, cursor)
+
+    async def read(self) -> JobAnswers:
+        answers, cursor = self.answers, self.cursor
+        path = f"{self.path}/checkpoints"
+        answers.checkpoints = await self.session.get(path, may_be_gone=True)
         cursor.initializing_at = self.session.skip_what_lasts([path], cursor.initializing_at)
-        troubled = self._notice_failures(reading.checkpoints, cursor) or troubled
-        await self._read_job(job, reading, cursor, budget, now_s, troubled)
-        if not job.terminal:
-            await self._read_vertices(job, reading, cursor, budget, now_s, troubled)
-        await self._read_checkpoints(reading, cursor, budget, now_s)
-        cursor.ended = job.terminal and reading.job is not None and budget.left_out == 0
-        return reading
+        self.troubled |= self._has_new_failures()
+        await self._read_job()
+        if not self.job.terminal:
+            await self._read_vertices()
+        await self._read_checkpoints()
+        cursor.ended = self.job.terminal and answers.job is not None and self.budget.left_out == 0
+        return answers
 
-    def _notice_failures(self, checkpoints: Answer | None, cursor: JobCursor) -> bool:
-        failed = (ParseResults().parse(counts, checkpoints) or {}).get("checkpoints_failed")
-        before, cursor.failed = cursor.failed, cursor.failed if failed is None else failed
-        return before is not None and cursor.failed != before
+    def _has_new_failures(self) -> bool:
+        counters = ParseResults().parse(counts, self.answers.checkpoints) or {}
+        failed, before = counters.get("checkpoints_failed"), self.cursor.failed
+        self.cursor.failed = before if failed is None else failed
+        return before is not None and self.cursor.failed != before
 
-    async def _read_job(
-        self,
-        job: ListedJob,
-        reading: JobAnswers,
-        cursor: JobCursor,
-        budget: Budget,
-        now_s: float,
-        troubled: bool,
-    ) -> None:
-        every_s = (
-            self.limits.refresh_s
-            if self.sampling_rate.lean
-            else self.sampling_rate.metrics_interval_s * DUE_SLACK
-        )
-        if not troubled and not is_due(now_s, cursor.full_at, every_s):
+    async def _read_job(self) -> None:
+        job, answers, cursor, path = self.job, self.answers, self.cursor, self.path
+        rate = self.reader.sampling_rate
+        every_s = self.limits.refresh_s if rate.lean else rate.metrics_interval_s * DUE_SLACK
+        if not self.troubled and not is_due(self.now_s, cursor.full_at, every_s):
             return
-        if not budget.take(3):
+        if not self.budget.take(3):
             return
-        path = f"/jobs/{job.job_id}"
-        reading.job, reading.exceptions, reading.job_metrics = await asyncio.gather(
+        answers.job, answers.exceptions, answers.job_metrics = await asyncio.gather(
             self.session.get(path),
             self.session.get(f"{path}/exceptions"),
             self.session.get(f"{path}/metrics?get={','.join(ids(JOB_METRICS))}", may_be_gone=True),
         )
-        if reading.job is None:
+        if answers.job is None:
             return
-        self._drop_known_exceptions(reading, cursor)
+        self._drop_known_exceptions()
         if job.modified_ms != cursor.modified_ms:
             cursor.reported = []
-        cursor.full_at, cursor.state, cursor.modified_ms = now_s, job.state, job.modified_ms
-        cursor.vertices = _vertices(reading.job.body)
-        if not _is_initialized(reading.job.body):
+        cursor.full_at, cursor.state, cursor.modified_ms = self.now_s, job.state, job.modified_ms
+        cursor.vertices = _vertices(answers.job.body)
+        if not _is_initialized(answers.job.body):
             return  # its settings are placeholders, and it has no graph
-        if is_due(now_s, cursor.static_at, self.limits.static_refresh_s) and budget.take(2):
-            reading.config, reading.checkpoint_config = await asyncio.gather(
-                self.session.get(f"{path}/config", may_be_gone=True),
-                self.session.get(f"{path}/checkpoints/config", may_be_gone=True),
-            )
-            of_settings = f"{path}/checkpoints/config"
-            if self.session.gone.get(of_settings) == NO_CHECKPOINTS:
-                # Archives hold this. The checkpoint list says the same, but also for jobs that are
-                # still being initialized.
-                body = {"errors": [SAYS_NO_CHECKPOINTS]}
-                reading.checkpoint_config = Answer(of_settings, self.session.at(), body)
-            reading.jobmanager_config = self.jobmanager_config
-            cursor.static_at = now_s
-        if not plan.is_in(reading.job.body) and budget.take():
-            reading.plan = await self.session.get(f"{path}/plan", may_be_gone=True)
+        if is_due(self.now_s, cursor.static_at, self.limits.static_refresh_s) and self.budget.take(
+            2
+        ):
+            await self._read_settings()
+        if not plan.is_in(answers.job.body) and self.budget.take():
+            answers.plan = await self.session.get(f"{path}/plan", may_be_gone=True)
 
-    def _drop_known_exceptions(self, reading: JobAnswers, cursor: JobCursor) -> None:
-        if reading.exceptions is not None:
-            before, cursor.exceptions = (
-                cursor.exceptions,
-                zlib.crc32(json.dumps(reading.exceptions.body, sort_keys=True).encode()),
-            )
-            if cursor.exceptions == before:
-                reading.exceptions = None
-
-    async def _read_vertices(
-        self,
-        job: ListedJob,
-        reading: JobAnswers,
-        cursor: JobCursor,
-        budget: Budget,
-        now_s: float,
-        troubled: bool,
-    ) -> None:
-        every_s = (
-            self.sampling_rate.metrics_interval_s
-            if not troubled
-            else min(self.sampling_rate.metrics_interval_s, self.limits.refresh_s)
+    async def _read_settings(self) -> None:
+        of_checkpoints = f"{self.path}/checkpoints/config"
+        self.answers.config, self.answers.checkpoint_config = await asyncio.gather(
+            self.session.get(f"{self.path}/config", may_be_gone=True),
+            self.session.get(of_checkpoints, may_be_gone=True),
         )
-        if not troubled and not is_due(now_s, cursor.metrics_at, every_s * DUE_SLACK):
+        if self.session.gone.get(of_checkpoints) == NO_CHECKPOINTS:
+            # Archives hold this. The checkpoint list says the same, but also for jobs that are
+            # still being initialized.
+            body = {"errors": [SAYS_NO_CHECKPOINTS]}
+            self.answers.checkpoint_config = Answer(of_checkpoints, self.session.at(), body)
+        self.answers.jobmanager_config = self.reader.jobmanager_config
+        self.cursor.static_at = self.now_s
+
+    def _drop_known_exceptions(self) -> None:
+        if self.answers.exceptions is None:
+            return
+        before = self.cursor.exceptions
+        text = json.dumps(self.answers.exceptions.body, sort_keys=True)
+        self.cursor.exceptions = zlib.crc32(text.encode())
+        if self.cursor.exceptions == before:
+            self.answers.exceptions = None
+
+    async def _read_vertices(self) -> None:
+        cursor, rate = self.cursor, self.reader.sampling_rate
+        every_s = rate.metrics_interval_s * DUE_SLACK
+        if not self.troubled and not is_due(self.now_s, cursor.metrics_at, every_s):
             return
         reader = VertexReader(
-            self.session, self.limits, self.sampling_rate.lean, self.flink_version, budget
+            self.session, self.limits, self.budget, self.answers, cursor, lean=rate.lean
         )
-        await reader.read(
-            job.job_id,
-            reading,
-            cursor,
-            placed=reading.job is not None,
-            retry_empty=self.retry_empty and not cursor.metrics_at,
-        )
+        await reader.read(placed=self.answers.job is not None)
         if not self.session.down:
-            cursor.metrics_at = now_s
+            cursor.metrics_at = self.now_s
             cursor.turn += 1
 
-    async def _read_checkpoints(
-        self, reading: JobAnswers, cursor: JobCursor, budget: Budget, now_s: float
-    ) -> None:
-        if reading.checkpoints is None:
+    async def _read_checkpoints(self) -> None:
+        answers = self.answers
+        if answers.checkpoints is None:
             return
-        rows = listed_checkpoints(reading.checkpoints, reading.job_id, self.flink_version)
+        rows = listed_checkpoints(answers.checkpoints, answers.job_id, answers.flink_version)
         listed = [row for row in rows if isinstance(row, Checkpoint)]
-        selection = CheckpointSelection(listed, cursor, self.limits, self.sampling_rate.lean)
+        lean = self.reader.sampling_rate.lean
+        selection = CheckpointSelection(listed, self.cursor, self.limits, lean)
         detailed: list[tuple[int, int]] = []
-        for checkpoint in selection.for_details(now_s):
-            if not budget.take():
+        for checkpoint in selection.for_details(self.now_s):
+            if not self.budget.take():
                 continue
-            path = f"/jobs/{reading.job_id}/checkpoints/details/{checkpoint.checkpoint_id}"
+            path = f"{self.path}/checkpoints/details/{checkpoint.checkpoint_id}"
             details = await self.session.get(path, may_be_gone=True)
             if details is None:
                 # The latest savepoint and failure stay listed long after their details are gone, so
@@ -232,23 +214,20 @@ class JobReader:
                 if path in self.session.gone:
                     detailed.append(key_of(checkpoint))
                 continue
-            if is_of_another_job(details.body, [key_of(checkpoint)], checkpoint.checkpoint_id):
-                detailed.append(key_of(checkpoint))
-                continue
-            reading.details[checkpoint.checkpoint_id] = details
-            if selection.wants_subtasks(checkpoint):
-                await self._read_subtasks(reading, checkpoint, details, budget)
             detailed.append(key_of(checkpoint))
-        reading.checkpoint_rows = tuple(
+            if is_of_another_job(details.body, [key_of(checkpoint)], checkpoint.checkpoint_id):
+                continue
+            answers.details[checkpoint.checkpoint_id] = details
+            if selection.wants_subtasks(checkpoint):
+                await self._read_subtasks(checkpoint, details)
+        answers.checkpoint_rows = tuple(
             row for row in rows if not isinstance(row, Checkpoint) or selection.is_new(row)
         )
         selection.remember(detailed)
 
-    async def _read_subtasks(
-        self, reading: JobAnswers, checkpoint: Checkpoint, details: Answer, budget: Budget
-    ) -> None:
+    async def _read_subtasks(self, checkpoint: Checkpoint, details: Answer) -> None:
         vertex_ids = _vertices_to_read(details, unfinished_only=not is_final(checkpoint))
-        if not budget.take(len(vertex_ids)):
+        if not self.budget.take(len(vertex_ids)):
             return
         paths = [f"{details.path}/subtasks/{vertex_id}" for vertex_id in vertex_ids]
         answers = await asyncio.gather(
@@ -256,26 +235,18 @@ class JobReader:
         )
         for vertex_id, answer in zip(vertex_ids, answers, strict=True):
             if answer is not None:
-                reading.subtasks[checkpoint.checkpoint_id, vertex_id] = answer
+                self.answers.subtasks[checkpoint.checkpoint_id, vertex_id] = answer
 
 
 def _is_initialized(body: Any) -> bool:
-    """Whether Flink knows the job's settings: before, its state backend is "Unknown", and 1.12 has
-    no checkpoint settings at all.
-    """
-    return not (isinstance(body, dict) and body.get("state") == "INITIALIZING")
+    """Before, its state backend is "Unknown", and 1.12 has no checkpoint settings at all."""
+    return bool(member(body, "state") != "INITIALIZING")
 
 
 def _vertices(body: Any) -> dict[str, int]:
-    vertices = body.get("vertices") if isinstance(body, dict) else None
-    listed = (
-        [vertex for vertex in vertices if isinstance(vertex, dict)]
-        if isinstance(vertices, list)
-        else []
-    )
     return {
         vertex["id"]: vertex["parallelism"]
-        for vertex in listed
+        for vertex in objects(body, "vertices")
         if is_flink_id(vertex.get("id"))
         and isinstance(vertex.get("parallelism"), int)
         and 0 < vertex["parallelism"] <= MAX_PARALLELISM

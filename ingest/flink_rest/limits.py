@@ -1,48 +1,33 @@
-"""How many requests are made to a cluster in one cycle, how often, and why."""
-
 import math
 from dataclasses import dataclass, replace
 
 MAX_PATH_BYTES = 3_900
-"""Flink refuses request lines above 4,096 bytes; this leaves room for method, prefix and
-protocol.
-"""
+"""Flink refuses request lines above 4,096 bytes, with method and protocol."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
     requests: int = 3_000
-    """Of one cycle: at 2 at once and 5 ms each a JobManager answers these in 8 s."""
+    """Of one cycle: at 2 at once and 5 ms each 8 s."""
     requests_per_job: int = 400
-    """Of one cycle: one huge job must not use up the cluster's budget."""
     requests_per_vertex: int = 25
-    """For subtask metrics: covers 350 subtasks; of larger vertices the hottest and a rotating share
-    are requested.
-    """
+    """For subtask metrics: covers 350 subtasks."""
     cycle_timeout_s: float = 45
-    """Writing what was read takes a few seconds more; the whole shall fit into a minute even on a
-    starved machine.
-    """
+    """Writing takes a few seconds more; the whole shall fit into a minute."""
     taskmanagers_per_cycle: int = 40
     small_job_subtasks: int = 64
     """Jobs up to this size give subtask details of every checkpoint."""
     sample_every: int = 10
     slow_ms: int = 60_000
     refresh_s: float = 300
-    """What changes with the job only (graph, exceptions, restarts, hosts) is read again after this,
-    changed or not.
-    """
+    """What changes with the job only: graph, exceptions, restarts, hosts."""
     static_refresh_s: float = 900
-    """Configuration of cluster and checkpoints: fixed while a process lives, and read again in case
-    it was lost.
-    """
+    """Configuration of cluster and checkpoints."""
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingRate:
-    """The sampling that a fleet of this size allows: ``lean`` leaves out what only repeats for
-    healthy jobs.
-    """
+    """``lean`` leaves out what only repeats for healthy jobs."""
 
     metrics_interval_s: float
     lean: bool
@@ -55,7 +40,6 @@ MAX_STRETCH = 20
 def sampling_rate(
     wanted_interval_s: float, cycle_s: float, jobs: int, vertices: int, limits: RequestLimits
 ) -> SamplingRate:
-    """How often healthy jobs are sampled so that a cycle stays within its budget."""
     full = 5 * jobs + 3 * vertices
     if full <= limits.requests:
         return SamplingRate(wanted_interval_s, lean=False, reason="as set")
@@ -70,9 +54,7 @@ def sampling_rate(
 
 
 def limits_per_cluster(total_requests: int, sources: int, limits: RequestLimits) -> RequestLimits:
-    """``limits`` for each of ``sources`` clusters of a shard, which makes ``total_requests`` per
-    cycle on one core.
-    """
+    """Of each of ``sources`` clusters of a shard, which makes ``total_requests`` per cycle."""
     share = max(60, min(limits.requests, total_requests // max(1, sources)))
     return replace(
         limits,
@@ -92,7 +74,7 @@ class Budget:
         return min(self._left, self._parent.left) if self._parent else self._left
 
     def take(self, count: int = 1) -> bool:
-        """Reserve ``count`` requests, or none and note them as left out."""
+        """Reserve ``count`` requests, or none, which are counted as left out."""
         if count > self.left:
             self.leave_out(count)
             return False

@@ -1,10 +1,8 @@
 """Which metrics Weir wants, under every id that Flink 1.12 to 2.3 gives them.
 
-Each table maps our column to its known ids, best first; the first id that has a value wins. A
-request may name all of them: Flink leaves unknown ids out of its answer.
-
-``ingest/prometheus/names.py`` derives the reporter's names, ``ingest/pushed/otlp_metrics.py`` those
-of OTLP; only ``ingest/prometheus/rows.py`` turns series into rows.
+Each table maps our column to its known ids; the first that has a value wins. Flink leaves unknown
+ids out of its answer. ``ingest/prometheus/names.py`` derives the reporter's names,
+``ingest/pushed/otlp_metrics.py`` those of OTLP.
 """
 
 import math
@@ -48,10 +46,9 @@ SOURCE_METRICS: Names = {
     "watermark_lag_ms": ("watermarkLag",),
     "source_idle_ms": ("sourceIdleTime",),
 }
-"""Of the operator of a source, as far as its connector reports them: an id is the operator's name,
-a point and one of these. They are -1 or lower if nothing is known yet: ``currentEmitEventTimeLag``
-before the first record with a timestamp. Source: FLIP-33, ``MetricNames`` and
-``InternalSourceReaderMetricGroup`` of Flink 1.14 to 2.3, ``KafkaSourceReaderMetrics``.
+"""Of the operator of a source: an id is the operator's name, a point and one of these. -1 or lower
+is unknown. Source: FLIP-33, ``MetricNames`` and ``InternalSourceReaderMetricGroup`` of Flink 1.14
+to 2.3, ``KafkaSourceReaderMetrics``.
 """
 _SOURCE_COLUMNS = {
     spelling: column for column, spellings in SOURCE_METRICS.items() for spelling in spellings
@@ -65,11 +62,9 @@ JOB_METRICS: Names = {
 TASKMANAGER_METRICS: Names = {
     "managed_memory_used_bytes": ("Status.Flink.Memory.Managed.Used",),
     "heap_used_bytes": ("Status.JVM.Memory.Heap.Used",),
-    "heap_committed_bytes": ("Status.JVM.Memory.Heap.Committed",),
     "heap_max_bytes": ("Status.JVM.Memory.Heap.Max",),
     "non_heap_used_bytes": ("Status.JVM.Memory.NonHeap.Used",),
     "direct_used_bytes": ("Status.JVM.Memory.Direct.MemoryUsed",),
-    "mapped_used_bytes": ("Status.JVM.Memory.Mapped.MemoryUsed",),
     "network_memory_total_bytes": ("Status.Shuffle.Netty.TotalMemory",),
     "network_memory_used_bytes": ("Status.Shuffle.Netty.UsedMemory",),
     "metaspace_used_bytes": ("Status.JVM.Memory.Metaspace.Used",),
@@ -90,11 +85,8 @@ def ids(names: Names) -> tuple[str, ...]:
 
 
 def names_for(flink_version: str | None) -> tuple[str, ...]:
-    """Metric ids that this release has, one per metric: the shortest complete set, so that few
-    requests do.
-
-    Up to 1.20 the flat group ``buffers`` is there; 2.x has the long names only. For an unknown
-    release all are requested.
+    """Metric ids that this release has: the shortest complete set, so that few requests do. Up to
+    1.20 the flat group ``buffers`` is there, 2.x has the long names only.
     """
     return tuple(
         name
@@ -116,17 +108,20 @@ def _release_spellings(spellings: tuple[str, ...], release: int | None) -> Itera
 def subtask_paths(
     vertex_path: str, subtasks: Iterable[int], names: Sequence[str], prefix_bytes: int = 0
 ) -> list[str]:
-    """``<vertex>/metrics?get=0.a,0.b,1.a…`` for these subtasks, each path below Flink's limit."""
-    head = f"{vertex_path}/metrics?get="
-    room = MAX_PATH_BYTES - prefix_bytes
+    """``<vertex>/metrics?get=0.a,0.b,1.a…``, each path below Flink's limit."""
+    parts = (",".join(f"{subtask}.{name}" for name in names) for subtask in subtasks)
+    return packed_paths(f"{vertex_path}/metrics?get=", parts, prefix_bytes)
+
+
+def packed_paths(head: str, parts: Iterable[str], prefix_bytes: int = 0) -> list[str]:
+    """``head`` with as many parts, joined by commas, as Flink's limit allows in each path."""
     paths: list[str] = []
     current = head
-    for subtask in subtasks:
-        part = ",".join(f"{subtask}.{name}" for name in names)
-        if len(current) > len(head) and len(current) + 1 + len(part) > room:
+    for part in parts:
+        if current != head and len(current) + 1 + len(part) > MAX_PATH_BYTES - prefix_bytes:
             paths.append(current)
             current = head
-        current += part if current == head else "," + part
+        current += part if current == head else f",{part}"
     return [*paths, current] if current != head else paths
 
 
@@ -136,7 +131,7 @@ def subtasks_per_request(names: Sequence[str], parallelism: int, path_bytes: int
 
 
 def chosen_subtasks(parallelism: int, at_most: int, hottest: Sequence[int], turn: int) -> list[int]:
-    """All subtasks if they fit; else the hottest in half of the room, and the others in rotation by
+    """All if they fit; else the hottest in half of the room, and the others in rotation by
     ``turn``.
     """
     if parallelism <= at_most:

@@ -1,5 +1,3 @@
-"""What a connection test asks a JobManager and a History Server."""
-
 import asyncio
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,19 +13,20 @@ from ingest.flink_rest.metric_names import names_for, subtask_paths
 from ingest.flink_rest.payloads.fields import clean_text
 from ingest.flink_rest.payloads.jobs import TERMINAL, state_in
 from ingest.flink_rest.versions import has_time_metrics, is_known, is_version
+from ingest.json_members import member, objects
 from ingest.messages import message, plural
 from ingest.source_read import ProbeNotes
 from ingest.sources import LogSource
 
 GATHERING_PAUSE_S = 2
-"""Flink gathers metrics only after a first request for them."""
+"""Flink gathers metrics after a first request for them."""
 
 
 async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:
     logs = run.cluster.logs
     async with run.client(run.cluster.url) as client:
         overview = await client.get("/overview")
-        version = overview.get("flink-version") if isinstance(overview, dict) else None
+        version = member(overview, "flink-version")
         if not is_version(version):  # then it is no JobManager, and what it says is not repeated
             notes.misses.append(
                 message(
@@ -40,10 +39,8 @@ async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:
         managers = overview.get("taskmanagers")
         notes.taskmanagers = managers if isinstance(managers, int) else None
         _say_version(notes)
-        if logs.globs or logs.endpoint:
-            _compare_zones(
-                await _answer_or_miss(client, "/config", message("time zone"), notes), logs, notes
-            )
+        config = await _answer_or_miss(client, "/config", "time zone", notes)
+        _compare_zones(config, logs, notes)
         jobs = _jobs(await client.get("/jobs/overview"))
         notes.jobs = len(jobs)
         running = [job_id for job_id, state in jobs if state not in TERMINAL]
@@ -61,7 +58,7 @@ async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:
                 message("checkpoints and metrics cannot be tested while no job runs")
             )
         if not logs.globs:
-            await _probe_log_endpoint(client, logs, notes)
+            await _probe_log_endpoint(client, notes)
 
 
 def _say_version(notes: ProbeNotes) -> None:
@@ -92,7 +89,7 @@ def _say_version(notes: ProbeNotes) -> None:
 
 
 def _compare_zones(config: Any, logs: LogSource, notes: ProbeNotes) -> None:
-    offset_ms = config.get("timezone-offset") if isinstance(config, dict) else None
+    offset_ms = member(config, "timezone-offset")
     try:
         declared = datetime.now(zone_of(logs.time_zone, layout_of(logs.layout))).utcoffset()
     except IngestError as error:
@@ -119,29 +116,15 @@ def _compare_zones(config: Any, logs: LogSource, notes: ProbeNotes) -> None:
 
 async def _probe_job(client: RestClient, job_id: str, notes: ProbeNotes) -> None:
     checkpoints = await _answer_or_miss(client, f"/jobs/{job_id}/checkpoints", "checkpoints", notes)
-    counts = checkpoints.get("counts") if isinstance(checkpoints, dict) else None
-    if isinstance(counts, dict):
-        total, completed, failed = (counts.get(name) for name in ("total", "completed", "failed"))
-        if isinstance(total, int) and isinstance(completed, int) and isinstance(failed, int):
-            notes.sees.append(
-                message(
-                    "checkpoints: {completed:number} of {total:number} of the first running job "
-                    "completed; Flink counts {failed:number} as failed, among them what was "
-                    "cancelled or refused before it began",
-                    total=total,
-                    completed=completed,
-                    failed=failed,
-                )
-            )
-        if not total:
-            notes.misses.append(message("no checkpoint yet: checkpointing may be off"))
-    job = await _answer_or_miss(client, f"/jobs/{job_id}", message("job graph"), notes)
-    vertices = job.get("vertices") if isinstance(job, dict) else None
-    vertex_id = (
-        vertices[0].get("id")
-        if isinstance(vertices, list) and vertices and isinstance(vertices[0], dict)
-        else None
-    )
+    total = member(member(checkpoints, "counts"), "total")
+    if isinstance(total, int) and total:
+        notes.sees.append(
+            message("checkpoints: {total:number} of the first running job", total=total)
+        )
+    elif total == 0:
+        notes.misses.append(message("no checkpoint yet: checkpointing may be off"))
+    job = await _answer_or_miss(client, f"/jobs/{job_id}", "job graph", notes)
+    vertex_id = next((vertex.get("id") for vertex in objects(job, "vertices")), None)
     if not is_flink_id(vertex_id):
         return
     (path,) = subtask_paths(
@@ -169,10 +152,7 @@ async def _answer_or_miss(client: RestClient, path: str, what: str, notes: Probe
         return None
 
 
-async def _probe_log_endpoint(client: RestClient, logs: LogSource, notes: ProbeNotes) -> None:
-    if not logs.endpoint:
-        notes.misses.append(message("logs: no glob is given and the log endpoint is turned off"))
-        return
+async def _probe_log_endpoint(client: RestClient, notes: ProbeNotes) -> None:
     try:
         log_names = listed_logs(await client.get("/jobmanager/logs"))
     except BadAnswer as error:
@@ -207,8 +187,8 @@ async def probe_history_server(run: ClusterRun, notes: ProbeNotes) -> None:
 
 
 def _jobs(body: Any) -> list[tuple[str, str]]:
-    entries = body.get("jobs") if isinstance(body, dict) else None
-    jobs = (
-        [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-    )
-    return [(entry["jid"], state_in(entry)) for entry in jobs if is_flink_id(entry.get("jid"))]
+    return [
+        (entry["jid"], state_in(entry))
+        for entry in objects(body, "jobs")
+        if is_flink_id(entry.get("jid"))
+    ]

@@ -1,5 +1,3 @@
-"""What one cycle asks a cluster's JobManager and its History Server."""
-
 from dataclasses import replace
 
 from ingest.cluster_run import ClusterRun
@@ -31,8 +29,7 @@ async def read_history_server(run: ClusterRun) -> SourceRead:
 
 
 async def ask_thread_dumps(run: ClusterRun) -> None:
-    version = run.rest.flink_version if run.rest else None
     async with run.client(run.cluster.url) as client:
         run.outcome["thread_dumps"] = await thread_dumps.request(
-            client, run.cluster.thread_dumps, version, run.shard.at
+            client, run.cluster.thread_dumps, run.shard.at
         )

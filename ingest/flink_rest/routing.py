@@ -1,28 +1,15 @@
-"""Path of an answer → its place in a reading; for answers that were recorded or archived earlier."""
+"""Path of a recorded answer → its place in a reading."""
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
-from enum import Enum
-from typing import TypeVar
+from enum import Enum, auto
+from typing import Any
 from urllib.parse import unquote
 
 from ingest.flink_rest.answers import Answer, ClusterAnswers, JobAnswers
-from ingest.messages import message
 
 _JOB = re.compile(r"/jobs/([0-9a-f]{32})(?=$|[/?])")
-_DETAIL = re.compile(r"/checkpoints/details/(\d{1,19})")
-_SUBTASKS = re.compile(r"/checkpoints/details/(\d{1,19})/subtasks/([0-9a-f]{32})")
-_VERTEX = re.compile(r"/vertices/([0-9a-f]{32})")
-_BACKPRESSURE = re.compile(r"/vertices/([0-9a-f]{32})/backpressure")
-_VERTEX_METRICS = re.compile(
-    r"/vertices/([0-9a-f]{32})(?:/subtasks/\d{1,5})?/metrics\?(?:.*&)?get=.*", re.DOTALL
-)
-_GAUGES = re.compile(r"/vertices/([0-9a-f]{32})/subtasks/metrics\?(?:.*&)?get=.*", re.DOTALL)
-_JOB_METRICS = re.compile(r"/metrics\?(?:.*&)?get=.*", re.DOTALL)
-_TASKMANAGER = re.compile(r"/taskmanagers/([^/?]+)")
-_TASKMANAGER_METRICS = re.compile(r"/taskmanagers/([^/?]+)/metrics\?(?:.*&)?get=.*", re.DOTALL)
-
-_Key = TypeVar("_Key")
 _NEVER = datetime.min.replace(tzinfo=UTC)
 _OF_JOB = {
     "": "job",
@@ -33,12 +20,39 @@ _OF_JOB = {
     "/exceptions": "exceptions",
     "/jobmanager/config": "jobmanager_config",  # so in archives and on the History Server
 }
+_GET = r"/metrics\?(?:.*&)?get=.*"
+_JOB_METRICS = re.compile(_GET, re.DOTALL)
+
+
+def _id(match: re.Match[str]) -> str:
+    return unquote(match[1])
+
+
+_Place = tuple[str, re.Pattern[str], Callable[[re.Match[str]], Any]]
+_SUBTASKS = r"/checkpoints/details/(\d{1,19})/subtasks/([0-9a-f]{32})"
+_VERTEX = r"/vertices/([0-9a-f]{32})"
+_KEYED: tuple[_Place, ...] = (
+    ("subtasks", re.compile(_SUBTASKS), lambda match: (int(match[1]), match[2])),
+    ("details", re.compile(r"/checkpoints/details/(\d{1,19})"), lambda match: int(match[1])),
+    ("vertices", re.compile(_VERTEX), _id),
+    ("backpressure", re.compile(f"{_VERTEX}/backpressure"), _id),
+    ("gauges", re.compile(f"{_VERTEX}/subtasks{_GET}", re.DOTALL), _id),
+    ("metrics", re.compile(rf"{_VERTEX}(?:/subtasks/\d{{1,5}})?{_GET}", re.DOTALL), _id),
+)
+_KEYED_OF_CLUSTER: tuple[_Place, ...] = (
+    ("taskmanager_details", re.compile(r"/taskmanagers/([^/?]+)"), _id),
+    ("taskmanager_metrics", re.compile(rf"/taskmanagers/([^/?]+){_GET}", re.DOTALL), _id),
+)
+"""Attribute of a reading, the paths of its answers, and the key of a path."""
+_LISTS = ("gauges", "metrics", "taskmanager_metrics")
 
 
 class Filed(Enum):
-    KEPT = "kept"
-    TAKEN = message("the same was asked before in this reading")
-    UNKNOWN = message("nothing that Weir reads")
+    KEPT = auto()
+    TAKEN = auto()
+    """The reading has an answer to this request."""
+    UNKNOWN = auto()
+    """Weir does not read such answers."""
 
 
 def job_of(path: str) -> str | None:
@@ -59,58 +73,49 @@ def is_read(path: str) -> bool:
 
 
 def file_job_answer(reading: JobAnswers, answer: Answer) -> Filed:
-    """Put the answer where it belongs, unless that place is taken."""
     resource = _JOB.sub("", answer.path, count=1)
     attribute = _OF_JOB.get(resource.partition("?")[0]) or (
         "job_metrics" if _JOB_METRICS.fullmatch(resource) else None
     )
     if attribute:
-        if getattr(reading, attribute) is not None:
-            return Filed.TAKEN
-        setattr(reading, attribute, answer)
-        return Filed.KEPT
-    if match := _SUBTASKS.fullmatch(resource):
-        return _file(reading.subtasks, (int(match[1]), match[2]), answer)
-    if match := _DETAIL.fullmatch(resource):
-        return _file(reading.details, int(match[1]), answer)
-    if match := _VERTEX.fullmatch(resource):
-        return _file(reading.vertices, match[1], answer)
-    if match := _BACKPRESSURE.fullmatch(resource):
-        return _file(reading.backpressure, match[1], answer)
-    if match := _GAUGES.fullmatch(resource):
-        return _file_among(reading.gauges, match[1], answer, reading.metrics_paths)
-    if match := _VERTEX_METRICS.fullmatch(resource):
-        return _file_among(reading.metrics, match[1], answer, reading.metrics_paths)
-    return Filed.UNKNOWN
+        return _file_alone(reading, attribute, answer)
+    return _file_by_key(reading, _KEYED, resource, answer)
 
 
 def file_cluster_answer(reading: ClusterAnswers, answer: Answer) -> Filed:
     if answer.path == "/taskmanagers":
-        if reading.taskmanagers is not None:
-            return Filed.TAKEN
-        reading.taskmanagers = answer
-        return Filed.KEPT
-    if match := _TASKMANAGER.fullmatch(answer.path):
-        return _file(reading.taskmanager_details, unquote(match[1]), answer)
-    if match := _TASKMANAGER_METRICS.fullmatch(answer.path):
-        return _file_among(
-            reading.taskmanager_metrics, unquote(match[1]), answer, reading.metrics_paths
-        )
-    return Filed.UNKNOWN
+        return _file_alone(reading, "taskmanagers", answer)
+    return _file_by_key(reading, _KEYED_OF_CLUSTER, answer.path, answer)
 
 
-def _file(place: dict[_Key, Answer], key: _Key, answer: Answer) -> Filed:
-    if key in place:
+def _file_alone(reading: JobAnswers | ClusterAnswers, attribute: str, answer: Answer) -> Filed:
+    if getattr(reading, attribute) is not None:
         return Filed.TAKEN
-    place[key] = answer
+    setattr(reading, attribute, answer)
     return Filed.KEPT
 
 
-def _file_among(
-    place: dict[str, list[Answer]], key: str, answer: Answer, resource: set[str]
+def _file_by_key(
+    reading: JobAnswers | ClusterAnswers,
+    places: tuple[_Place, ...],
+    resource: str,
+    answer: Answer,
 ) -> Filed:
-    if answer.path in resource:
+    for attribute, pattern, key_of in places:
+        if match := pattern.fullmatch(resource):
+            return _file(reading, attribute, key_of(match), answer)
+    return Filed.UNKNOWN
+
+
+def _file(reading: JobAnswers | ClusterAnswers, attribute: str, key: Any, answer: Answer) -> Filed:
+    place = getattr(reading, attribute)
+    if attribute not in _LISTS:
+        if key in place:
+            return Filed.TAKEN
+        place[key] = answer
+        return Filed.KEPT
+    if answer.path in reading.metrics_paths:
         return Filed.TAKEN
-    resource.add(answer.path)
+    reading.metrics_paths.add(answer.path)
     place.setdefault(key, []).append(answer)
     return Filed.KEPT

@@ -1,6 +1,4 @@
-"""The requests of one cycle: every failed one becomes a skip, and a JobManager that is down gets no
-more.
-"""
+"""The requests of one cycle: a failed one becomes a skip; a JobManager that is down gets no more."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -9,7 +7,6 @@ from ingest.flink_rest.answers import Answer
 from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.faults import KNOWN_WITHIN_S, NOT_YET, BadAnswer, Unanswered, lasting
 from ingest.flink_rest.limits import Budget
-from ingest.messages import message
 from ingest.records import Skip
 
 UNANSWERED_IN_A_ROW = 3
@@ -18,9 +15,7 @@ SKIPS_PER_CYCLE = 200
 
 
 class RestSession:
-    """``down``: why the JobManager gets no more requests, else ``None``; ``refused``: no process
-    listened there.
-    """
+    """``down``: why no more is requested, else ``None``; ``refused``: no process listened there."""
 
     def __init__(self, client: RestClient, at: Callable[[], datetime], budget: Budget) -> None:
         self.client, self.at, self.budget = client, at, budget
@@ -33,8 +28,8 @@ class RestSession:
         self._unanswered = 0
 
     async def get(self, path: str, *, may_be_gone: bool = False) -> Answer | None:
-        """The answer, or ``None`` after noting why: in ``gone`` for an expected 404
-        (``may_be_gone``), in ``not_yet`` if Flink cannot tell yet, else as a skip.
+        """``None`` after noting why: in ``gone`` for an expected 404 (``may_be_gone``), in
+        ``not_yet`` if Flink cannot say yet, else as a skip.
         """
         if self.down:
             return None
@@ -62,16 +57,11 @@ class RestSession:
         self.answered, self._unanswered = True, 0
         return Answer(path, self.at(), body)
 
-    async def get_if_affordable(self, path: str, *, may_be_gone: bool = False) -> Answer | None:
-        return await self.get(path, may_be_gone=may_be_gone) if self.budget.take() else None
-
-    def skip_what_lasts(self, asked: Iterable[str], since_s: float) -> float:
-        """Note a skip for each of ``asked`` that Flink still cannot tell, once this has lasted too
-        long. ``since_s``: since when (epoch s; 0: it could before).
-
-        Returns since when it cannot (epoch s), 0 if it can.
+    def skip_what_lasts(self, paths: Iterable[str], since_s: float) -> float:
+        """Note a skip for each path that has been ``not_yet`` too long. ``since_s``: since when
+        (epoch s), 0 if it was answered before; returns the same for the next cycle.
         """
-        waiting = [path for path in asked if path in self.not_yet]
+        waiting = [path for path in paths if path in self.not_yet]
         now_s = self.at().timestamp()
         since_s = (since_s or now_s) if waiting else 0
         if now_s - since_s >= KNOWN_WITHIN_S:
@@ -80,7 +70,7 @@ class RestSession:
         return since_s
 
     def skip(self, subject: str, reason: str, detail: str) -> None:
-        """Note one skipped input; of many, the first ones and a count are kept."""
+        """Of many, the first ones are noted."""
         if len(self.skips) < SKIPS_PER_CYCLE:
             self.skips.append(Skip(subject.partition("?")[0], reason, detail))
         elif len(self.skips) == SKIPS_PER_CYCLE:
@@ -88,9 +78,6 @@ class RestSession:
                 Skip(
                     self.client.address.base,
                     "more",
-                    message(
-                        "More than {skips_per_cycle:number} inputs were skipped in this cycle.",
-                        skips_per_cycle=SKIPS_PER_CYCLE,
-                    ),
+                    f"More than {SKIPS_PER_CYCLE} inputs were skipped in this cycle.",
                 )
             )

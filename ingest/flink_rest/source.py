@@ -1,5 +1,3 @@
-"""What a JobManager is asked, and a History Server."""
-
 from ingest.messages import message
 from ingest.records import (
     Checkpoint,

@@ -1,5 +1,3 @@
-"""Requests thread dumps that users want to see: a few in a cycle, through the JobManager's gate."""
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,19 +7,14 @@ from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.collector import taskmanager_path
 from ingest.flink_rest.faults import BadAnswer, Unanswered
 from ingest.flink_rest.payloads.thread_dump import Thread, thread_dump
-from ingest.flink_rest.versions import release
-from ingest.messages import message
 
 DUMPS_PER_CYCLE = 4
-"""Each stops all threads of one TaskManager for an instant (``dumpAllThreads`` needs a
-safepoint).
-"""
-SINCE = (1, 11)
+"""Each stops all threads of a TaskManager for an instant (``dumpAllThreads`` needs a safepoint)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadDumpAnswer:
-    """One request and its answer; if ``threads`` is None, ``error`` says why in a sentence."""
+    """``error`` says why ``threads`` is None."""
 
     taskmanager_id: str
     at: datetime
@@ -30,32 +23,22 @@ class ThreadDumpAnswer:
 
 
 async def request(
-    client: RestClient, wanted: Sequence[str], version: str | None, at: Callable[[], datetime]
+    client: RestClient, wanted: Sequence[str], at: Callable[[], datetime]
 ) -> tuple[ThreadDumpAnswer, ...]:
-    """Request dumps of the first TaskManagers, one after the other."""
+    """Of the first TaskManagers, one after the other."""
     return tuple(
         [
-            await _request_one(client, taskmanager_id, version, at)
+            await _request_dump(client, taskmanager_id, at)
             for taskmanager_id in wanted[:DUMPS_PER_CYCLE]
         ]
     )
 
 
-async def _request_one(
-    client: RestClient, wanted: str, version: str | None, at: Callable[[], datetime]
+async def _request_dump(
+    client: RestClient, wanted: str, at: Callable[[], datetime]
 ) -> ThreadDumpAnswer:
-    known = release(version)
-    if known is not None and known < SINCE:
-        return ThreadDumpAnswer(
-            wanted,
-            at(),
-            error=message(
-                "Flink has thread dumps since 1.11; this is {version:name}.", version=str(version)
-            ),
-        )
     try:
-        return ThreadDumpAnswer(
-            wanted, at(), thread_dump(await client.get(f"{taskmanager_path(wanted)}/thread-dump"))
-        )
+        threads = thread_dump(await client.get(f"{taskmanager_path(wanted)}/thread-dump"))
     except (BadAnswer, Unanswered, Skipped) as error:
         return ThreadDumpAnswer(wanted, at(), error=str(error))
+    return ThreadDumpAnswer(wanted, at(), threads)

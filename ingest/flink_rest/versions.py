@@ -16,11 +16,8 @@ KNOWN_RELEASES = frozenset((1, minor) for minor in range(12, 21)) | frozenset(
 
 
 def release(version: str | None) -> tuple[int, ...] | None:
-    """(1, 20, 5) of ``1.20.5-rc1``, (1, 14) of ``1.14-csa1.7.0.0``, ``None`` if the text does not
-    begin with a release.
-
-    A snapshot or candidate counts as the release that it is to become; what a vendor appends is no
-    part of it. Compare with (1, 13): a release of two numbers is any patch of it.
+    """(1, 20, 5) of ``1.20.5-rc1``, (1, 14) of ``1.14-csa1.7.0.0``, ``None`` without a release.
+    Compare with (1, 13): a release of two numbers is any patch of it.
     """
     match = _VERSION.match(version or "")
     return tuple(int(number) for number in match.groups() if number is not None) if match else None
@@ -35,9 +32,7 @@ def named_release(version: str | None) -> tuple[tuple[int, ...], str] | None:
 
 
 def is_version(text: object) -> bool:
-    """Whether the text is only a release, perhaps with a vendor's suffix: safe to show, whoever
-    sent it.
-    """
+    """Whether the text is only a release, perhaps with a vendor's suffix: safe to show."""
     return (
         isinstance(text, str)
         and release(text) is not None
@@ -51,11 +46,10 @@ def major(version: str | None) -> int | None:
 
 
 def is_known(version: str | None) -> bool:
-    """Whether this reader was made for that release: 1.12 to 2.3."""
     return (release(version) or ())[:2] in KNOWN_RELEASES
 
 
 def has_time_metrics(version: str | None) -> bool:
-    """Busy and back-pressured time per subtask exist since 1.13; assumed for an unknown release."""
+    """Busy and back-pressured time exist since 1.13; assumed for an unknown release."""
     parts = release(version)
     return parts is None or parts >= (1, 13)

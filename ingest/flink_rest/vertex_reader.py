@@ -1,5 +1,3 @@
-"""Reads the vertices of one job: hosts, buffers and busy time of subtasks."""
-
 import asyncio
 from collections.abc import Mapping
 from typing import Any
@@ -9,10 +7,11 @@ from ingest.errors import Skipped
 from ingest.flink_rest.answers import Answer, JobAnswers
 from ingest.flink_rest.assembly import ParseResults, attempts_checksum, plan_answer
 from ingest.flink_rest.cursor import JobCursor
-from ingest.flink_rest.limits import MAX_PATH_BYTES, Budget, RequestLimits
+from ingest.flink_rest.limits import Budget, RequestLimits
 from ingest.flink_rest.metric_names import (
     chosen_subtasks,
     names_for,
+    packed_paths,
     source_column,
     subtask_paths,
     subtasks_per_request,
@@ -22,14 +21,12 @@ from ingest.flink_rest.payloads.event_time import feeders, is_of_event_time, nam
 from ingest.flink_rest.payloads.gauges import listed, wanted
 from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.versions import has_time_metrics
-from ingest.messages import message
+from ingest.json_members import objects
 
 LISTED = "listed"
 MOST_OF_SOURCES = 12
 TIMES_LISTED, TIMES_LISTED_LEAN = 3, 1
-"""After each change of the job: metrics that operators register when they open appear some seconds
-late.
-"""
+"""After each change of the job: operators register metrics some seconds after they open."""
 
 
 async def read_gauges(
@@ -40,8 +37,8 @@ async def read_gauges(
     prefix_bytes: int,
     lean: bool,
 ) -> None:
-    """``prefix_bytes``: of a reverse proxy's path. ``lean``: names are listed once. If another
-    source measures the vertices, only event time between them is requested.
+    """``prefix_bytes``: of a reverse proxy's path. Where another source measures the vertices, only
+    event time between them is requested.
     """
     paths = {
         vertex_id: f"/jobs/{reading.job_id}/vertices/{vertex_id}/subtasks/metrics"
@@ -80,7 +77,8 @@ async def read_gauges(
     }
     for vertex_id, asked in cursor.gauges.items():
         of_vertex = [name for name in asked if not source_column(name)]
-        for path in _asked(paths[vertex_id], of_vertex, prefix_bytes):
+        head = f"{paths[vertex_id]}?agg=min,max,sum&get="
+        for path in packed_paths(head, map(quote, of_vertex), prefix_bytes):
             answer = await session.get(path, may_be_gone=True) if budget.take() else None
             if answer is not None:
                 reading.gauges.setdefault(vertex_id, []).append(answer)
@@ -99,198 +97,132 @@ def _graph(reading: JobAnswers) -> tuple[Mapping[str, str], Mapping[str, tuple[s
     )
 
 
-def _asked(path: str, names: list[str], prefix_bytes: int) -> list[str]:
-    head = f"{path}?agg=min,max,sum&get="
-    paths, current = [], head
-    for name in map(quote, names):
-        if len(current) + 1 + len(name) > MAX_PATH_BYTES - prefix_bytes and current != head:
-            paths.append(current)
-            current = head
-        current += name if current == head else f",{name}"
-    return [*paths, current] if names else []
-
-
-RETRY_PAUSE_S = 3.5
-SAMPLING_PAUSE_S = 6.5
-"""Up to 1.12 Flink samples stack traces for five seconds before it reports back-pressure."""
-
 LARGE_VERTEX = 500
-"""With more subtasks, placement (600 bytes each) is only read when the job changed."""
+"""With more subtasks, placement (600 bytes each) is read only when the job changed."""
 
 
 class VertexReader:
+    """Reads the vertices of one job into ``reading``."""
+
     def __init__(
         self,
         session: RestSession,
         limits: RequestLimits,
-        lean: bool,
-        flink_version: str | None,
         budget: Budget,
-    ) -> None:
-        self._session, self._limits, self._lean, self._version, self._budget = (
-            session,
-            limits,
-            lean,
-            flink_version,
-            budget,
-        )
-        self._names = names_for(flink_version)
-
-    async def read(
-        self,
-        job_id: str,
         reading: JobAnswers,
         cursor: JobCursor,
         *,
-        placed: bool,
-        retry_empty: bool,
+        lean: bool,
     ) -> None:
-        """``placed``: also where the subtasks run.
+        self._session, self._limits, self._budget = session, limits, budget
+        self._reading, self._cursor, self._lean = reading, cursor, lean
+        self._names = names_for(reading.flink_version)
+        # A reverse proxy's path in front of Flink's counts too.
+        address = session.client.address
+        self._prefix_bytes = len(address.base) - len(address.origin)
+        self._paths = {
+            vertex_id: f"/jobs/{reading.job_id}/vertices/{vertex_id}"
+            for vertex_id in cursor.vertices
+        }
 
-        ``retry_empty``: repeat requests with empty answers after a pause.
-        """
-        paths = {vertex_id: f"/jobs/{job_id}/vertices/{vertex_id}" for vertex_id in cursor.vertices}
+    async def read(self, *, placed: bool) -> None:
+        """``placed``: also where the subtasks run."""
+        reading, cursor = self._reading, self._cursor
         if placed:
-            await self._read_placement(paths, reading, cursor)
-        if reading.measured_elsewhere:
-            await read_gauges(
-                self._session, self._budget, reading, cursor, self._prefix_bytes, self._lean
-            )
-            return
-        await self._read_backpressure(paths, reading, cursor)
-        await self._read_metrics(paths, reading, cursor)
+            await self._read_placement()
+        if not reading.measured_elsewhere:
+            await self._read_backpressure()
+            await self._read_metrics()
         await read_gauges(
             self._session, self._budget, reading, cursor, self._prefix_bytes, self._lean
         )
-        if retry_empty and (again := _empty(reading)):
-            await asyncio.sleep(
-                RETRY_PAUSE_S if has_time_metrics(self._version) else SAMPLING_PAUSE_S
-            )
-            some = {vertex_id: path for vertex_id, path in paths.items() if vertex_id in again}
-            for vertex_id in some:
-                reading.metrics.pop(vertex_id, None)
-                reading.backpressure.pop(vertex_id, None)
-            await self._read_backpressure(some, reading, cursor)
-            await self._read_metrics(some, reading, cursor)
+        if reading.measured_elsewhere:
+            return
         unknown = [
             f"{path}/backpressure"
-            for vertex_id, path in paths.items()
+            for vertex_id, path in self._paths.items()
             if vertex_id not in reading.backpressure
         ]
         cursor.not_measured_at = self._session.skip_what_lasts(unknown, cursor.not_measured_at)
 
-    async def _read_placement(
-        self, paths: dict[str, str], reading: JobAnswers, cursor: JobCursor
-    ) -> None:
-        due = [
-            vertex_id
-            for vertex_id in paths
+    async def _read_placement(self) -> None:
+        reading, cursor = self._reading, self._cursor
+        due = {
+            vertex_id: path
+            for vertex_id, path in self._paths.items()
             if cursor.vertices[vertex_id] <= LARGE_VERTEX or "placed" not in cursor.reported
-        ]
+        }
         if "placed" not in cursor.reported:
             cursor.reported.append("placed")
-        for vertex_id, answer in await self._gather(
-            {vertex_id: paths[vertex_id] for vertex_id in due}
-        ):
-            reading.vertices[vertex_id] = answer
-        checksum = attempts_checksum(reading) if len(reading.vertices) == len(paths) else None
+        reading.vertices.update(await self._gather(due))
+        checksum = attempts_checksum(reading) if len(reading.vertices) == len(self._paths) else None
         reading.starts_known = checksum in (None, cursor.started)
         cursor.started = cursor.started if checksum is None else checksum
 
-    async def _read_backpressure(
-        self, paths: dict[str, str], reading: JobAnswers, cursor: JobCursor
-    ) -> None:
-        """The only figure before 1.13; of large vertices the only one for all subtasks at once."""
+    async def _read_backpressure(self) -> None:
+        """The only figure before 1.13, and the only one for all subtasks of large vertices at once."""
         needed = {
             vertex_id: f"{path}/backpressure"
-            for vertex_id, path in paths.items()
+            for vertex_id, path in self._paths.items()
             if not self._lean
-            or not has_time_metrics(self._version)
-            or cursor.vertices[vertex_id] > self._at_most(path, cursor, vertex_id)
+            or not has_time_metrics(self._reading.flink_version)
+            or self._cursor.vertices[vertex_id] > self._at_most(vertex_id)
         }
-        for vertex_id, answer in await self._gather(needed):
-            reading.backpressure[vertex_id] = answer
+        self._reading.backpressure.update(await self._gather(needed))
 
-    async def _read_metrics(
-        self, paths: dict[str, str], reading: JobAnswers, cursor: JobCursor
-    ) -> None:
-        wanted: list[tuple[str, str]] = []
-        for vertex_id, path in paths.items():
-            parallelism = cursor.vertices[vertex_id]
-            at_most = self._at_most(path, cursor, vertex_id)
+    async def _read_metrics(self) -> None:
+        reading, cursor = self._reading, self._cursor
+        due: list[tuple[str, str]] = []
+        for vertex_id, path in self._paths.items():
+            parallelism, at_most = cursor.vertices[vertex_id], self._at_most(vertex_id)
             if parallelism > at_most and f"part:{vertex_id[:8]}" not in cursor.reported:
                 cursor.reported.append(f"part:{vertex_id[:8]}")
                 self._session.skip(
                     f"{path}/metrics",
                     "sampled",
-                    message(
-                        "{at_most:number} of {parallelism:number} subtasks are asked for buffer "
-                        "metrics in each sample, the hottest and a rotating share; the others are "
-                        "unknown in it. Back-pressure is read for all.",
-                        at_most=at_most,
-                        parallelism=parallelism,
-                    ),
+                    f"{at_most} of {parallelism} subtasks are asked for buffer metrics in each "
+                    "sample, the hottest and a rotating share; the others are unknown in it. "
+                    "Back-pressure is read for all.",
                 )
             subtasks = chosen_subtasks(
                 parallelism, at_most, _hottest(reading.backpressure.get(vertex_id)), cursor.turn
             )
             vertex_paths = subtask_paths(
-                path, subtasks, self._names_of(cursor, vertex_id), self._prefix_bytes
+                path, subtasks, self._metric_ids(vertex_id), self._prefix_bytes
             )
             if self._budget.take(len(vertex_paths)):
-                wanted += [(vertex_id, metrics_path) for metrics_path in vertex_paths]
+                due += [(vertex_id, metrics_path) for metrics_path in vertex_paths]
         answers = await asyncio.gather(
-            *(self._session.get(path, may_be_gone=True) for _, path in wanted)
+            *(self._session.get(path, may_be_gone=True) for _, path in due)
         )
-        for (vertex_id, _), answer in zip(wanted, answers, strict=True):
+        for (vertex_id, _), answer in zip(due, answers, strict=True):
             if answer is not None:
                 reading.metrics.setdefault(vertex_id, []).append(answer)
 
-    async def _gather(self, paths: dict[str, str]) -> list[tuple[str, Answer]]:
+    async def _gather(self, paths: dict[str, str]) -> dict[str, Answer]:
         affordable = {vertex_id: path for vertex_id, path in paths.items() if self._budget.take()}
         answers = await asyncio.gather(
             *(self._session.get(path, may_be_gone=True) for path in affordable.values())
         )
-        return [
-            (vertex_id, answer)
+        return {
+            vertex_id: answer
             for vertex_id, answer in zip(affordable, answers, strict=True)
             if answer is not None
-        ]
+        }
 
-    def _names_of(self, cursor: JobCursor, vertex_id: str) -> tuple[str, ...]:
-        listed = cursor.gauges.get(vertex_id, ())
-        return (*self._names, *(quote(name) for name in listed if source_column(name)))
+    def _metric_ids(self, vertex_id: str) -> tuple[str, ...]:
+        names = self._cursor.gauges.get(vertex_id, ())
+        return (*self._names, *(quote(name) for name in names if source_column(name)))
 
-    def _at_most(self, path: str, cursor: JobCursor, vertex_id: str) -> int:
-        requests = max(
-            1,
-            min(
-                self._limits.requests_per_vertex,
-                self._limits.requests_per_job // (2 * max(1, len(cursor.vertices))),
-            ),
-        )
+    def _at_most(self, vertex_id: str) -> int:
+        """Subtasks whose metrics fit into this vertex's requests."""
+        vertices = self._cursor.vertices
+        fair_share = self._limits.requests_per_job // (2 * max(1, len(vertices)))
+        requests = max(1, min(self._limits.requests_per_vertex, fair_share))
+        path_bytes = self._prefix_bytes + len(self._paths[vertex_id]) + len("/metrics?get=")
         return requests * subtasks_per_request(
-            self._names_of(cursor, vertex_id),
-            cursor.vertices[vertex_id],
-            self._prefix_bytes + len(path) + len("/metrics?get="),
+            self._metric_ids(vertex_id), vertices[vertex_id], path_bytes
         )
-
-    @property
-    def _prefix_bytes(self) -> int:
-        """A reverse proxy's path in front of Flink's counts too."""
-        address = self._session.client.address
-        return len(address.base) - len(address.origin)
-
-
-def _empty(reading: JobAnswers) -> set[str]:
-    vertex_ids = {
-        vertex_id
-        for vertex_id, answers in reading.metrics.items()
-        if all(answer.body == [] for answer in answers)
-    }
-    return vertex_ids | {
-        vertex_id for vertex_id, answer in reading.backpressure.items() if not _subtasks(answer)
-    }
 
 
 def _hottest(backpressure: Answer | None) -> list[int]:
@@ -301,19 +233,8 @@ def _hottest(backpressure: Answer | None) -> list[int]:
             default=0.0,
         )
 
-    known = [
-        subtask for subtask in _subtasks(backpressure) if isinstance(subtask.get("subtask"), int)
-    ]
+    subtasks = objects(backpressure.body, "subtasks") if backpressure else []
+    known = [subtask for subtask in subtasks if isinstance(subtask.get("subtask"), int)]
     return list(
         dict.fromkeys(subtask["subtask"] for subtask in sorted(known, key=heat, reverse=True))
-    )
-
-
-def _subtasks(backpressure: Answer | None) -> list[dict[str, Any]]:
-    body = backpressure.body if backpressure else None
-    subtasks = body.get("subtasks") if isinstance(body, dict) else None
-    return (
-        [subtask for subtask in subtasks if isinstance(subtask, dict)]
-        if isinstance(subtasks, list)
-        else []
     )

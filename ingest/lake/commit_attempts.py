@@ -1,5 +1,3 @@
-"""How often a writer retries after losing the race for a version."""
-
 from deltalake.exceptions import CommitFailedError
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
@@ -7,9 +5,7 @@ GIVE_UP_COMMIT_AFTER_S = 120
 
 
 def commit_attempts() -> Retrying:
-    """Losing the race for a version is normal with several writers; anything else is raised at
-    once.
-    """
+    """Losing the race for a version is normal with several writers."""
     return Retrying(
         retry=retry_if_exception_type(CommitFailedError),
         wait=wait_random_exponential(multiplier=0.02, max=1),

@@ -1,5 +1,3 @@
-"""Commits to a table of the lake without a JVM."""
-
 import contextlib
 import fcntl
 import os
@@ -13,17 +11,17 @@ from ingest.lake.damage import LakeDamaged
 from ingest.lake.news import ROUTINE, has_news
 from ingest.lake.reader import LakeReader
 from ingest.lake.rows import group_by_table, to_arrow
-from ingest.lake.tables import Table, lacking_columns
+from ingest.lake.tables import Table, lacking_columns, with_dropped_columns
 from ingest.records import Observed, Record
 
 
 def append(
     lake: LakeReader, observed: Iterable[Observed], tables: Mapping[str, Table]
 ) -> dict[str, int]:
-    """Write the readings, one commit per table that has rows; returns table name → version.
-    Repeated rows are duplicates by the table's identity, which readers fold. Raises the storage's
-    own error when a commit does not succeed in two minutes, and ``LakeDamaged`` if a table cannot
-    be written, once all others are.
+    """One commit per table that has rows; returns table name → version. Repeated rows are
+    duplicates by the table's identity, which readers fold. Raises the storage's own error when a
+    commit does not succeed in two minutes, and ``LakeDamaged`` if a table cannot be written, once
+    all others are.
     """
     versions: dict[str, int] = {}
     damage: LakeDamaged | None = None
@@ -40,7 +38,7 @@ def append(
 
 @contextlib.contextmanager
 def staged_commit(lake: LakeReader, table: Table) -> Iterator[tuple[DeltaTable, int]]:
-    """Hold the table for a writer that stamps files itself: yields (table, version to stamp)."""
+    """For a writer that stamps files itself: yields (table, version to stamp)."""
     with _writers_turn(lake, table):
         delta = _open(lake, table)
         yield delta, delta.version() + 1
@@ -52,7 +50,7 @@ def _append(lake: LakeReader, table: Table, rows: Sequence[tuple[Observed, Recor
         with attempt, staged_commit(lake, table) as (delta, version):
             write_deltalake(
                 delta,
-                to_arrow(table, rows, version),
+                with_dropped_columns(to_arrow(table, rows, version), delta),
                 mode="append",
                 writer_properties=WriterProperties(compression="ZSTD"),
                 commit_properties=CommitProperties(max_commit_retries=0, custom_metadata=described),

@@ -1,6 +1,4 @@
-"""What is wrong with a table of the lake that cannot be read: which table, which file, and what to
-do.
-"""
+"""What is wrong with a table of the lake that cannot be read, and what to do."""
 
 import contextlib
 import json
@@ -20,15 +18,15 @@ _REASON_CHARS = 200
 
 
 class LakeDamaged(Refused):
-    """A table cannot be read or written as it is."""
+    pass
 
 
 @contextlib.contextmanager
 def readable_errors(
     table: Table, uri: str, folder: Path | None, in_files: Callable[[], str] = str
 ) -> Iterator[None]:
-    """Errors of the Delta and Parquet libraries as one sentence. ``folder`` is the table's own,
-    where it lies on this machine; ``in_files`` says what is wrong with its data files.
+    """Errors of the Delta and Parquet libraries as one sentence. ``in_files`` says what is wrong
+    with its data files.
     """
     try:
         yield
@@ -55,20 +53,15 @@ def damaged(table: Table, uri: str, why: str) -> LakeDamaged:
 
 
 def broken_file(table: Table, paths: Iterable[Path]) -> str:
-    """What is wrong with the first of these Parquet files that cannot be read, "" if all can."""
     for path, _ in zip(paths, range(MAX_FILES_CHECKED), strict=False):
         try:
             names = set(pq.read_schema(path).names)
         except FileNotFoundError:
-            return message("{path:name} is missing", path=str(path))
+            return f"{path} is missing"
         except (pa.ArrowException, OSError) as error:
-            return message(
-                "{path:name} is damaged ({first_line:name})",
-                path=str(path),
-                first_line=_first_line(error),
-            )
+            return f"{path} is damaged ({_first_line(error)})"
         if not set(table.identity) <= names | {"date"}:
-            return message("{path:name} has different columns than this table", path=str(path))
+            return f"{path} has different columns than this table"
     return ""
 
 
@@ -77,20 +70,18 @@ def _in_log(folder: Path | None) -> str:
     if log is None or not log.exists():
         return ""
     if not log.is_dir():
-        return message("{log:name} is not a directory", log=str(log))
+        return f"{log} is not a directory"
     entries = sorted(path for path in log.glob("*.json") if path.stem.isdigit())[
         -MAX_FILES_CHECKED:
     ]
     for before, entry in zip([None, *entries], entries, strict=False):
         if before is not None and int(entry.stem) != int(before.stem) + 1:
-            return message(
-                "{log:name} lacks the entry after {name:name}", log=str(log), name=before.name
-            )
+            return f"{log} lacks the entry after {before.name}"
         try:
             for line in entry.read_bytes().splitlines():
                 json.loads(line)
         except (OSError, ValueError, RecursionError):
-            return message("{entry:name} is damaged", entry=str(entry))
+            return f"{entry} is damaged"
     return ""
 
 

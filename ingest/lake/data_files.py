@@ -18,9 +18,9 @@ from pyarrow import fs
 from ingest.messages import count_text
 
 WAITS_S = 10.0
-"""The wait for reads in progress when a process ends; a hanging storage must not block it."""
+"""For reads in progress when a process ends; a hanging storage must not block it."""
 QUIET_S = 0.1
-"""Threads without a call to Python for this long have an empty queue: read-ahead is bounded."""
+"""Threads without a call to Python for this long have an empty queue."""
 
 
 def dataset(

@@ -1,11 +1,9 @@
-"""Tables that Spark jobs write and the lake keeps, declared as the raw ones are."""
-
 from dataclasses import replace
 
 from ingest.lake.tables import FLAG, INSTANT, INT, TABLES, TEXT, Column, Table
 
 REFUSED = "refused"
-"""Outcome of a trigger that was refused before it took a checkpoint id: only the log shows it."""
+"""Of a trigger that was refused before it took a checkpoint id: only the log shows it."""
 
 # What is not described here is what the serving table checkpoint_fact says of the column of its
 # name.
@@ -46,15 +44,15 @@ DERIVED: dict[str, Table] = {
     table.name: table for table in (*READ_BY_SPARK.values(), CHECKPOINT_FACTS)
 }
 NO_JOBS = frozenset({"namenode_samples"})
-"""Raw tables that say nothing of jobs by themselves: pages read them as they are."""
+"""Raw tables that say nothing of jobs: pages read them as they are."""
 CYCLE_TABLES: dict[str, Table] = {
     **{name: table for name, table in TABLES.items() if name not in NO_JOBS},
     **{table.name: table for table in READ_BY_SPARK.values()},
 }
-"""Every table of which a new commit makes a cycle run."""
+"""A new commit to one makes a cycle run."""
 ALL_TABLES: dict[str, Table] = {**TABLES, **DERIVED}
 
 
 def with_same_rows(table: str) -> tuple[str, ...]:
-    """The table and, if Spark reads such rows itself, the derived table with the same rows."""
+    """The table and the derived table with the same rows, if there is one."""
     return (table, READ_BY_SPARK[table].name) if table in READ_BY_SPARK else (table,)

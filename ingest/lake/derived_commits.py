@@ -1,6 +1,4 @@
-"""Commits to derived tables, the only ones that Spark writes: no module of ``spark_jobs`` imports
-what writes a raw table.
-"""
+"""The only tables that Spark writes: no module of ``spark_jobs`` imports what writes a raw table."""
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
@@ -14,9 +12,7 @@ from ingest.records import Observed
 
 
 def append(lake: LakeReader, observed: Iterable[Observed]) -> dict[str, int]:
-    """:func:`ingest.lake.commits.append` to the tables of ``READ_BY_SPARK``; other records are
-    refused.
-    """
+    """To the tables of ``READ_BY_SPARK``; other records are refused."""
     return commits.append(lake, observed, READ_BY_SPARK)
 
 

@@ -1,5 +1,3 @@
-"""The place of a command's lake: its option, else the environment's, else under ``WEIR_HOME``."""
-
 import json
 import os
 from collections.abc import Mapping
@@ -12,9 +10,7 @@ def lake_place(
     root: str | None = None, environment: Mapping[str, str] = os.environ
 ) -> tuple[str, dict[str, str]]:
     """``root``, else ``WEIR_LAKE_ROOT``, else ``$WEIR_HOME/lake``; and storage options from
-    ``WEIR_LAKE_OPTIONS`` (JSON).
-
-    Raises ``Refused`` if the options are not a JSON object of texts.
+    ``WEIR_LAKE_OPTIONS`` (JSON). Raises ``Refused``.
     """
     home = environment.get("WEIR_HOME") or "var"
     chosen = root or environment.get("WEIR_LAKE_ROOT") or str(Path(home) / "lake")

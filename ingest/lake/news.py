@@ -1,7 +1,3 @@
-"""Which rows are news (a checkpoint that ended, an exception, a sample), and which only confirm
-what is known.
-"""
-
 from collections.abc import Iterable
 
 from ingest.job_states import NOT_LISTED

@@ -1,10 +1,7 @@
-"""The lake as it is read: Delta tables on a local disk, HDFS or object storage, opened without a
-JVM.
+"""The lake as it is read: Delta tables on a local disk, HDFS or object storage, without a JVM.
 
-Every row carries ``commit_seq``, the version of its table that brought it; a reader that has seen
-version V has seen every row up to V (:mod:`ingest.lake.commits`).
-
-The Delta library runs threads of its own: never open a lake in a process that forks afterwards.
+Every row carries ``commit_seq``, the version of its table that brought it. The Delta library runs
+threads of its own: never open a lake in a process that forks afterwards.
 """
 
 import contextlib
@@ -13,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -29,7 +27,7 @@ from ingest.lake.tables import Table, with_columns
 
 @dataclass(frozen=True)
 class DataFile:
-    """One Parquet file of a pinned version, with the bounds its commit recorded."""
+    """One Parquet file of a pinned version, with recorded bounds."""
 
     uri: str
     size_bytes: int
@@ -42,10 +40,8 @@ class DataFile:
 
 @dataclass(frozen=True)
 class LakeReader:
-    """All raw and derived tables below one root.
-
-    ``root`` is a path or a URI (``file:``, ``hdfs:``, ``s3:``); ``storage_options`` are those of
-    the Delta library for that kind of storage.
+    """``root`` is a path or a URI (``file:``, ``hdfs:``, ``s3:``); ``storage_options`` are those of
+    the Delta library.
     """
 
     root: str
@@ -56,9 +52,7 @@ class LakeReader:
         return delta.version() if delta else 0
 
     def transactions(self, table: str, names: Sequence[str]) -> list[int]:
-        """For each of these Delta transactions its version in the newest commit that names it; 0 if
-        none does.
-        """
+        """The version of each Delta transaction in the newest commit that names it, else 0."""
         delta = self.open_or_none(ALL_TABLES[table])
         return [(delta.transaction_version(name) or 0) if delta else 0 for name in names]
 
@@ -77,28 +71,24 @@ class LakeReader:
         )
 
     def has_news(self, table: str, after: int) -> bool:
-        """Whether any commit later than version ``after`` brought news (:mod:`ingest.lake.news`)."""
-        delta = self.open_or_none(ALL_TABLES[table])
-        later = delta.version() - after if delta else 0
-        if delta is None or later <= 0:
-            return False
-        with self.readable_errors(ALL_TABLES[table]):
-            # Compaction and removal are recorded as other operations.
-            return any(
-                commit["operation"] == "WRITE" and ROUTINE not in commit
-                for commit in delta.history(later)
-            )
+        """Of any commit later than ``after`` (:mod:`ingest.lake.news`)."""
+        # Compaction and removal are recorded as other operations.
+        return any(
+            commit["operation"] == "WRITE" and ROUTINE not in commit
+            for commit in self._commits(table, after)
+        )
 
     def commit_times(self, table: str, after: int) -> dict[int, int]:
-        """Commit after ``after`` → its time in milliseconds since 1970; times of old commits may be
-        unknown.
-        """
+        """Commit → its time in ms since 1970; those of old commits may be unknown."""
+        return {commit["version"]: commit["timestamp"] for commit in self._commits(table, after)}
+
+    def _commits(self, table: str, after: int) -> list[dict[str, Any]]:
         delta = self.open_or_none(ALL_TABLES[table])
         later = delta.version() - after if delta else 0
         if delta is None or later <= 0:
-            return {}
+            return []
         with self.readable_errors(ALL_TABLES[table]):
-            return {commit["version"]: commit["timestamp"] for commit in delta.history(later)}
+            return list(delta.history(later))
 
     def files(
         self,
@@ -110,8 +100,8 @@ class LakeReader:
         from_time: datetime | None = None,
         to_time: datetime | None = None,
     ) -> list[DataFile]:
-        """Files of a pinned version that may hold rows with ``after_seq < commit_seq <= up_to_seq``
-        in that time, chosen by recorded bounds: callers still filter rows.
+        """Files that may hold rows with ``after_seq < commit_seq <= up_to_seq`` in that time, by
+        recorded bounds: callers still filter rows.
         """
         delta = self.open_or_none(ALL_TABLES[table], version)
         if delta is None:
@@ -143,8 +133,8 @@ class LakeReader:
         columns: Sequence[str] | None = None,
         limit: int,
     ) -> pa.Table:
-        """By equality on ``where`` and the table's time column in ``[from_time, to_time]``; pruned
-        by partition and file bounds.
+        """By equality on ``where`` and time in ``[from_time, to_time]``; pruned by partition and
+        file bounds.
         """
         declared = ALL_TABLES[table]
         wanted = list(columns or (column.name for column in declared.all_columns))

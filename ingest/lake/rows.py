@@ -1,5 +1,3 @@
-"""Records → Arrow: the one place where a record becomes a lake row."""
-
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
@@ -14,9 +12,7 @@ from ingest.records import Observed, Record
 log = logging.getLogger(__name__)
 
 MAX_DAYS_A_COMMIT = 1_000
-"""Each day is a separate folder and file; no real reading spans years, but a false one could create
-a hundred thousand of them.
-"""
+"""Each day is a folder and a file; false times could make a hundred thousand."""
 
 
 def table_of(record: Record) -> Table:
@@ -32,9 +28,7 @@ def group_by_table(observed: Iterable[Observed]) -> dict[str, list[tuple[Observe
 
 
 def to_arrow(table: Table, rows: Sequence[tuple[Observed, Record]], commit_seq: int) -> pa.Table:
-    """Rows of one commit, sorted as ``table.sort_by`` says, stamped with ``commit_seq`` and
-    ``date``.
-    """
+    """Sorted by ``table.sort_by``, stamped with ``commit_seq`` and ``date``."""
     columns: dict[str, list[Any]] = {column.name: [] for column in table.all_columns}
     names = [column.name for column in table.columns]
     for day, reading, record in _with_dates(table, rows):

@@ -1,7 +1,3 @@
-"""The lake for writers of measurements and for maintenance. Readers use
-:class:`ingest.lake.reader.LakeReader`.
-"""
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -13,13 +9,11 @@ from ingest.lake.tables import TABLES
 from ingest.records import Observed
 
 KEEP_REPLACED_FILES = timedelta(hours=24)
-"""Replaced files stay this long, so that a reader pinned to an older version finds them."""
+"""So that a reader pinned to an older version finds them."""
 
 
 @dataclass(frozen=True)
 class Lake(LakeReader):
-    """Writes the raw tables; compacts all tables and removes old rows."""
-
     def append(self, observed: Iterable[Observed]) -> dict[str, int]:
         return commits.append(self, observed, TABLES)
 

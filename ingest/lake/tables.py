@@ -1,7 +1,5 @@
-"""The raw lake tables: rows as in :mod:`ingest.records`, with identity, partition and order.
-
-The fields of a record class define a table's columns; the writer, the Python reader and Spark's
-schemas follow the tables.
+"""The raw lake tables: rows as in :mod:`ingest.records`, with identity, partition and order. The
+writer, the Python reader and Spark's schemas follow them.
 """
 
 from collections.abc import Sequence
@@ -113,7 +111,15 @@ def _raw(
     time_column: str,
     sort_by: tuple[str, ...],
 ) -> tuple[type[Record], Table]:
-    return record, Table(name, row, columns_of(record), identity, time_column, sort_by)
+    """Identity and order begin with the cluster."""
+    return record, Table(
+        name,
+        row,
+        columns_of(record),
+        ("cluster", *identity),
+        time_column,
+        ("cluster", *sort_by),
+    )
 
 
 TABLE_OF_RECORD: dict[type[Record], Table] = dict(
@@ -122,24 +128,23 @@ TABLE_OF_RECORD: dict[type[Record], Table] = dict(
             Job,
             "jobs",
             "a job as seen once",
-            ("cluster", "job_id", "observed_at"),
+            ("job_id", "observed_at"),
             "observed_at",
-            ("cluster", "job_id", "observed_at"),
+            ("job_id", "observed_at"),
         ),
         _raw(
             Checkpoint,
             "checkpoints",
             "a checkpoint or savepoint as seen once",
-            ("cluster", "job_id", "checkpoint_id", "trigger_time", "status"),
+            ("job_id", "checkpoint_id", "trigger_time", "status"),
             "trigger_time",
-            ("cluster", "job_id", "trigger_time"),
+            ("job_id", "trigger_time"),
         ),
         _raw(
             VertexCheckpoint,
             "vertex_checkpoints",
             "one vertex's part in one checkpoint as seen once",
             (
-                "cluster",
                 "job_id",
                 "checkpoint_id",
                 "trigger_time",
@@ -148,15 +153,15 @@ TABLE_OF_RECORD: dict[type[Record], Table] = dict(
                 "acknowledged",
             ),
             "trigger_time",
-            ("cluster", "job_id", "trigger_time", "vertex_id"),
+            ("job_id", "trigger_time", "vertex_id"),
         ),
         _raw(
             VertexMetrics,
             "vertex_metrics",
             "one sample of one vertex",
-            ("cluster", "job_id", "vertex_id", "ts"),
+            ("job_id", "vertex_id", "ts"),
             "ts",
-            ("cluster", "job_id", "vertex_id", "ts"),
+            ("job_id", "vertex_id", "ts"),
         ),
         _raw(
             VertexStart,
@@ -165,49 +170,49 @@ TABLE_OF_RECORD: dict[type[Record], Table] = dict(
                 "when the subtasks of one vertex were scheduled, deployed and ran, once all tasks "
                 "of the job did"
             ),
-            ("cluster", "job_id", "vertex_id", "ts"),
+            ("job_id", "vertex_id", "ts"),
             "ts",
-            ("cluster", "job_id", "ts", "vertex_id"),
+            ("job_id", "ts", "vertex_id"),
         ),
         _raw(
             VertexGauges,
             "vertex_gauges",
             "one sample of figures that only some vertices have",
-            ("cluster", "job_id", "vertex_id", "ts"),
+            ("job_id", "vertex_id", "ts"),
             "ts",
-            ("cluster", "job_id", "ts", "vertex_id"),
+            ("job_id", "ts", "vertex_id"),
         ),
         _raw(
             TaskManager,
             "taskmanagers",
             "one sample of one TaskManager",
-            ("cluster", "taskmanager_id", "ts"),
+            ("taskmanager_id", "ts"),
             "ts",
-            ("cluster", "taskmanager_id", "ts"),
+            ("taskmanager_id", "ts"),
         ),
         _raw(
             JobException,
             "exceptions",
             "a root or concurrent exception",
-            ("cluster", "job_id", "ts", "task", "exception_name"),
+            ("job_id", "ts", "task", "exception_name"),
             "ts",
-            ("cluster", "job_id", "ts"),
+            ("job_id", "ts"),
         ),
         _raw(
             LogRecord,
             "log_records",
             "one log record, its stack trace folded into it",
-            ("cluster", "process", "ts", "record_hash", "ordinal"),
+            ("process", "ts", "record_hash", "ordinal"),
             "ts",
-            ("cluster", "process", "ts"),
+            ("process", "ts"),
         ),
         _raw(
             NameNodeSample,
             "namenode_samples",
             "a NameNode as its JMX showed it once",
-            ("cluster", "ts"),
+            ("ts",),
             "ts",
-            ("cluster", "ts"),
+            ("ts",),
         ),
         _raw(
             Reference,
@@ -217,7 +222,6 @@ TABLE_OF_RECORD: dict[type[Record], Table] = dict(
                 "there only if all others are"
             ),
             (
-                "cluster",
                 "metadata_path",
                 "metadata_bytes",
                 "metadata_modified",
@@ -225,23 +229,23 @@ TABLE_OF_RECORD: dict[type[Record], Table] = dict(
                 "ordinal",
             ),
             "observed_at",
-            ("cluster", "metadata_path", "ordinal"),
+            ("metadata_path", "ordinal"),
         ),
         _raw(
             Snapshot,
             "snapshots",
             "one _metadata that was read to its end, as a whole; its handles are in references",
-            ("cluster", "metadata_path", "metadata_bytes", "metadata_modified", "reader_version"),
+            ("metadata_path", "metadata_bytes", "metadata_modified", "reader_version"),
             "observed_at",
-            ("cluster", "metadata_path"),
+            ("metadata_path",),
         ),
         _raw(
             Skip,
             "skips",
             "one input that was skipped, and why",
-            ("cluster", "observed_at", "subject", "reason"),
+            ("observed_at", "subject", "reason"),
             "observed_at",
-            ("cluster", "observed_at"),
+            ("observed_at",),
         ),
     )
 )
@@ -256,8 +260,16 @@ def lacking_columns(delta: DeltaTable, table: Table) -> list[Field]:
     ).fields
 
 
+def with_dropped_columns(rows: pa.Table, delta: DeltaTable) -> pa.Table:
+    """Null in the columns that an earlier version wrote."""
+    for column in pa.schema(delta.schema().to_arrow()):
+        if column.name not in rows.column_names:
+            rows = rows.append_column(column, pa.nulls(rows.num_rows, column.type))
+    return rows
+
+
 def with_columns(rows: pa.Table, declared: pa.Schema, wanted: Sequence[str]) -> pa.Table:
-    """The rows with exactly these columns, null if the table they were read from lacks one."""
+    """Null if the table they were read from lacks one."""
     for name in wanted:
         if name not in rows.column_names:
             rows = rows.append_column(

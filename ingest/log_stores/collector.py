@@ -1,6 +1,4 @@
-"""One cycle over one cluster's log store: new lines go into the spool that the collector reads as
-logs.
-"""
+"""One cycle over one cluster's log store: new lines go into the spool that is read as logs."""
 
 import asyncio
 import time
@@ -54,19 +52,15 @@ def client_of(source: LogStoreSource, tls: Tls, gate: Gate | None = None) -> Res
 
 
 LATE_S = 120
-"""Lines that reach the store later than this after their instant are not read: shippers wait for
-seconds, indices refresh within thirty.
-"""
+"""Later lines are not read: shippers wait for seconds, indices refresh within thirty."""
 MOST_AGAIN = 20_000
-"""Lines that are read again to find late ones: fewer than the spool remembers of each process
-(``REMEMBERED_LINES``).
-"""
+"""Lines read again to find late ones: fewer than the spool remembers (``REMEMBERED_LINES``)."""
 
 
 @dataclass(slots=True)
 class ReadTo:
-    """Everything from ``from_ns`` to ``to_ns`` was read. ``recent``: the begin of each of the last
-    cycles, and its number of new lines. ``of``: a digest of the store's settings.
+    """Everything from ``from_ns`` to ``to_ns`` was read. ``recent``: begin and new lines of each of
+    the last cycles. ``of``: a digest of the store's settings.
     """
 
     of: str
@@ -99,9 +93,7 @@ class ReadTo:
         }
 
     def begin_ns(self, now_ns: int) -> int:
-        """Where the next reading begins: some time before ``to_ns``, for late lines, if these are
-        few; never in the future.
-        """
+        """Some time before ``to_ns``, for late lines, if these are few; never in the future."""
         read_to = min(self.to_ns, now_ns)
         begin, again = read_to, 0
         for at, lines in reversed(self.recent):
@@ -145,9 +137,7 @@ _UNREADABLE = frozenset({"too_large", "bad_json"})
 
 @dataclass(frozen=True, slots=True)
 class StoreRead:
-    """Everything before ``read_to`` was read. ``behind``: the cycle ended before it caught up.
-    ``error``: one sentence.
-    """
+    """Everything before ``read_to`` was read. ``behind``: the cycle ended before it caught up."""
 
     cursor: dict[str, Any]
     read_from: datetime
@@ -195,9 +185,7 @@ async def read_lines(
     max_bytes: int = MAX_BYTES,
     max_lines: int = MAX_LINES,
 ) -> StoreRead:
-    """``of_logs`` is the cursor of the cluster's logs. A store that does not answer, or not as a
-    log store, is an error of this source alone.
-    """
+    """``of_logs`` is the cursor of the cluster's logs."""
     now_ns = int(at().timestamp() * NS_PER_S)
     known = ReadTo.from_cursor(cursor, source, now_ns)
     reading = _Reading(
@@ -260,11 +248,7 @@ class _Reading:
         if self._skipped > MAX_SKIPS:
             self._skip(
                 "more",
-                message(
-                    "{skipped:count} more records of {name:name} were skipped.",
-                    skipped=self._skipped - MAX_SKIPS,
-                    name=self._store.name,
-                ),
+                f"{self._skipped - MAX_SKIPS:,} more records of {self._store.name} were skipped.",
             )
 
     def _is_used_up(self) -> bool:
@@ -295,14 +279,12 @@ class _Reading:
             self._limit = larger
         else:
             await self._take(lines)
-            when = message("{instant:name} UTC", instant=f"{_instant(begin):%F %T}")
+            when = f"{_instant(begin):%F %T} UTC"
             self._skip(
                 "over_budget",
-                message(
-                    "At {when:name} {limit:count} lines have the same instant; any further "
-                    "lines of it are skipped.",
-                    when=when,
-                    limit=limit,
+                (
+                    f"At {when} {limit:,} lines have the same instant; any further lines "
+                    "of it are skipped."
                 ),
             )
             self._go_on(begin + self._store.resolution_ns)
@@ -337,11 +319,9 @@ class _Reading:
             when = f"{_instant(behind_ns):%F %T.%f}"[:-3]
             self._skip(
                 error.reason,
-                message(
-                    "The line of {when:name} UTC cannot be read; it is skipped, with others "
-                    "of this millisecond. {error:text}",
-                    when=when,
-                    error=str(error),
+                (
+                    f"The line of {when} UTC cannot be read; it is skipped, with others "
+                    f"of this millisecond. {error}"
                 ),
             )
             self._go_on(behind_ns)
@@ -375,7 +355,7 @@ class _Reading:
         outside = Skip(
             self._client.address.base,
             "bad_payload",
-            message("A line is not in the requested time."),
+            "A line is not in the requested time.",
         )
         for at, content in page.lines:
             if not begin <= at < end:
@@ -423,7 +403,6 @@ async def ask(client: RestClient, store: Store, begin_ns: int, end_ns: int, limi
                 reported=reported,
             ),
             error.reason,
-            "",
             error.status,
         ) from error
     except Unanswered as error:
@@ -433,7 +412,7 @@ async def ask(client: RestClient, store: Store, begin_ns: int, end_ns: int, limi
             base=client.address.base,
             without_query=_without_query(str(error)),
         )
-        raise Unanswered(reported, error.reason, "", error.status) from error
+        raise Unanswered(reported, error.reason, error.status) from error
 
 
 def _without_query(text: str) -> str:

@@ -1,7 +1,7 @@
 """``_search`` of Elasticsearch and OpenSearch: documents of an index pattern by ``@timestamp``. The
-request's body goes into the parameter ``source``, as both document it, so that only GET is sent. A
-page begins with the last instant of the one before: their sort keys differ (``_shard_doc``,
-``_id``). Source: the search APIs of Elasticsearch 7.10 to 9 and of OpenSearch 1 to 3.
+body goes into the parameter ``source``, so that only GET is sent. A page begins with the last
+instant of the one before: their sort keys differ (``_shard_doc``, ``_id``). Source: the search APIs
+of Elasticsearch 7.10 to 9 and of OpenSearch 1 to 3.
 """
 
 import json
@@ -10,6 +10,7 @@ from typing import Any, Literal
 from urllib.parse import quote, urlencode
 
 from ingest.errors import Retryable, Skipped
+from ingest.json_members import mapping, member
 from ingest.log_stores.pages import LAST_NS, NOWHEN, NS_PER_MS, Page
 from ingest.messages import message
 from ingest.pushed.entries import Entry, entry_of, shown
@@ -17,7 +18,7 @@ from ingest.records import Skip
 
 TIME = "@timestamp"
 _NANOSECONDS_FROM = 10**15
-"""A sort value as large as this is of a field ``date_nanos``, any other of ``date``."""
+"""Larger sort values are of a field ``date_nanos``, others of ``date``."""
 _POSITION = ("log.offset", "offset", "log_offset")
 
 
@@ -47,12 +48,12 @@ class Elasticsearch:
             "sort": [{TIME: {"order": "asc", "unmapped_type": "date"}}],
             "track_total_hits": False,
         }
-        asked = {
+        parameters = {
             "source": json.dumps(source, separators=(",", ":")),
             "source_content_type": "application/json",
             "allow_partial_search_results": "false",
         }
-        return f"/{quote(self._index, safe=',*:')}/_search?{urlencode(asked, quote_via=quote)}"
+        return f"/{quote(self._index, safe=',*:')}/_search?{urlencode(parameters, quote_via=quote)}"
 
     def page(self, body: object) -> Page:
         match body:
@@ -100,16 +101,15 @@ class Elasticsearch:
                 Skip(
                     shown(hit),
                     "bad_payload",
-                    message("It is not a hit with an id that is sorted by {time:text}.", time=TIME),
+                    f"It is not a hit with an id that is sorted by {TIME}.",
                 ),
             )
-        source = hit.get("_source")
-        document: dict[str, Any] = source if isinstance(source, dict) else {}
+        document = mapping(hit.get("_source"))
         entry = entry_of({**document, "stamp": f"{at} {hit['_id']}"})
         lacking = Skip(
-            message("document {hit:text}", hit=f"{hit['_id'][:80]!a}"),
+            f"document {hit['_id'][:80]!a}",
             "no_text",
-            message("It has no field with the text of a log line."),
+            "It has no field with the text of a log line.",
         )
         return at, _position(document), entry or lacking
 
@@ -123,7 +123,6 @@ def _instant(hit: Any) -> int | None:
 
 
 def _position(document: Mapping[str, Any]) -> int:
-    log = document.get("log")
-    nested = log.get("offset") if isinstance(log, dict) else None
+    nested = member(document.get("log"), "offset")
     position = next((document[name] for name in _POSITION if name in document), nested)
     return position if isinstance(position, int) else 0

@@ -1,7 +1,6 @@
-"""Loki's ``query_range``: streams of a selector, forward. Source: the reference of Loki's HTTP API.
-
-``start`` is inclusive, ``end`` exclusive, both in nanoseconds. Structured metadata comes among the
-labels of the stream, or, where a proxy asks for categories, as the third member of a value.
+"""Loki's ``query_range``: streams of a selector, forward. ``start`` is inclusive, ``end``
+exclusive, in nanoseconds. Structured metadata comes among the labels, or, where a proxy asks for
+categories, as the third member of a value. Source: Loki's HTTP API.
 """
 
 from collections.abc import Iterator
@@ -25,14 +24,14 @@ class Loki:
         self._query = query
 
     def path(self, start_ns: int, end_ns: int, limit: int) -> str:
-        asked = {
+        parameters = {
             "query": self._query,
             "start": start_ns,
             "end": end_ns,
             "limit": limit,
             "direction": "forward",
         }
-        return f"/loki/api/v1/query_range?{urlencode(asked, quote_via=quote)}"
+        return f"/loki/api/v1/query_range?{urlencode(parameters, quote_via=quote)}"
 
     def page(self, body: object) -> Page:
         match body:
@@ -72,7 +71,7 @@ def _lines(stream: Any) -> Iterator[tuple[int, Entry | Skip]]:
             for value in values:
                 yield _line(labels, value)
         case _:
-            yield NOWHEN, Skip("stream", "bad_payload", message("It has no labels or no values."))
+            yield NOWHEN, Skip("stream", "bad_payload", "It has no labels or no values.")
 
 
 def _line(labels: dict[str, Any], value: Any) -> tuple[int, Entry | Skip]:
@@ -82,18 +81,18 @@ def _line(labels: dict[str, Any], value: Any) -> tuple[int, Entry | Skip]:
         ):
             about = {**labels, **_structured_metadata(more)}
             return int(at), entry_of({"line": line, "stamp": at}, about) or Skip(
-                message("line of {at:name}", at=at), "no_text", message("The line is empty.")
+                f"line of {at}", "no_text", "The line is empty."
             )
         case _:
             return NOWHEN, Skip(
-                shown(value), "bad_payload", message("It is not a pair of nanoseconds and line.")
+                shown(value), "bad_payload", "It is not a pair of nanoseconds and line."
             )
 
 
 def _structured_metadata(more: list[Any]) -> dict[str, Any]:
     match more:
-        case [{"structuredMetadata": dict(found)}, *_]:
-            return found
-        case [dict(found), *_]:
-            return {name: value for name, value in found.items() if isinstance(value, str)}
+        case [{"structuredMetadata": dict(metadata)}, *_]:
+            return metadata
+        case [dict(metadata), *_]:
+            return {name: value for name, value in metadata.items() if isinstance(value, str)}
     return {}

@@ -1,9 +1,7 @@
 """A request to a log store, and one page of its answer.
 
-A new store is a ``Store`` here, registered in ``opening`` and in ``LogStoreKind``. ``collector``
-and ``reading`` handle pages, budgets, late lines and resumption; lines go through ``Spool`` like
-pushed ones. Its answers, made from its reference, are a class of
-``tests/ingest/log_stores/stores.py``.
+A new store is a ``Store``, registered in ``collector.store_of``. Its answers, made from its
+reference, are a class of ``tests/ingest/log_stores/stores.py``.
 """
 
 from dataclasses import dataclass
@@ -22,18 +20,15 @@ Line = tuple[int, Entry | Skip]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Lines with their instants (epoch ns), oldest first; ``NOWHEN`` for a line without one. A full
-    page may lack lines of its last instant.
-    """
+    """Lines with their instants (epoch ns), oldest first; ``NOWHEN`` for a line without one."""
 
     lines: tuple[Line, ...]
 
 
 class Store(Protocol):
-    """Lines from an instant on (inclusive) up to another (exclusive), oldest first; a page that
-    ends within an instant is followed by one that begins with it again. ``resolution_ns``: least
-    difference of instants, ``usual_lines`` what is asked for at once, ``most_lines`` what it
-    answers at once.
+    """Lines from an instant on (inclusive) up to another (exclusive), oldest first.
+    ``resolution_ns``: least difference of instants, ``usual_lines`` what is asked for at once,
+    ``most_lines`` what it answers at once.
     """
 
     name: str
@@ -44,12 +39,9 @@ class Store(Protocol):
     def path(self, start_ns: int, end_ns: int, limit: int) -> str: ...
 
     def page(self, body: object) -> Page:
-        """The lines of a decoded answer.
-
-        Raises :class:`IngestError` if it is not an answer of this store, or incomplete.
-        """
+        """Raises :class:`IngestError` if it is not an answer of this store, or incomplete."""
         ...
 
     def advice(self, status: int) -> str:
-        """What to do about an answer with this HTTP status; "" if nothing special."""
+        """What to do about this HTTP status."""
         ...

@@ -1,5 +1,3 @@
-"""Tests a log store: whether it has recent lines of this cluster."""
-
 import time
 
 from ingest.cluster_run import ClusterRun

@@ -1,8 +1,7 @@
 """``/jmx?qry=…`` of a NameNode: beans → one sample.
 
-Source: Hadoop's ``JMXJsonServlet`` and its Metrics reference (contexts jvm, rpc, rpcdetailed and
-dfs), the same from 2.7 to 3.4. Counters (``…NumOps``) count since the NameNode was started; averages
-(``…AvgTime``) are of its last interval of metrics, in ms.
+Source: Hadoop's ``JMXJsonServlet`` and its Metrics reference, the same from 2.7 to 3.4. Counters
+(``…NumOps``) count since the start; averages (``…AvgTime``) are of the last interval, in ms.
 """
 
 import re
@@ -31,9 +30,7 @@ _JVM, _MIB = "JvmMetrics", 1 << 20
 
 
 def sample(bodies: list[Any], at: datetime) -> NameNodeSample:
-    """The sample in the answers to ``QUERIES``. Raises ``Skipped`` if none has a bean of a
-    NameNode.
-    """
+    """Raises ``Skipped`` if none has a bean of a NameNode."""
     beans = [bean for body in bodies for bean in _beans(body)]
     rpc = [bean for name, bean in beans if name.startswith(_RPC)]
     detailed = [bean for name, bean in beans if name.startswith(_DETAILED)]
@@ -52,10 +49,8 @@ def sample(bodies: list[Any], at: datetime) -> NameNodeSample:
         rpc_queue_ms=_most(bean.real("RpcQueueTimeAvgTime") for bean in rpc),
         rpc_processing_ms=_most(bean.real("RpcProcessingTimeAvgTime") for bean in rpc),
         call_queue_length=_sum(bean.whole("CallQueueLength") for bean in rpc),
-        open_connections=_sum(bean.whole("NumOpenConnections") for bean in rpc),
         files=whole.whole("FilesTotal"),
         blocks=whole.whole("BlocksTotal"),
-        capacity_bytes=whole.whole("CapacityTotal"),
         used_bytes=whole.whole("CapacityUsed"),
         remaining_bytes=whole.whole("CapacityRemaining"),
         under_replicated_blocks=whole.whole("UnderReplicatedBlocks", "LowRedundancyBlocks"),

@@ -1,10 +1,7 @@
-"""Reads the JMX of a NameNode once per interval of metrics. Its address is checked like any other."""
-
 from ingest.cluster_run import ClusterRun
 from ingest.errors import Skipped
 from ingest.flink_rest.client import RestClient
 from ingest.flink_rest.faults import BadAnswer, Unanswered
-from ingest.messages import message
 from ingest.namenode_jmx.beans import QUERIES, sample
 from ingest.records import Observed, Skip
 from ingest.source_read import SourceRead
@@ -20,7 +17,6 @@ def base_of(url: str) -> str:
 
 
 async def read_namenode(run: ClusterRun) -> SourceRead | None:
-    """Read one NameNode; one that does not answer is a missing input."""
     cluster, now = run.cluster, run.shard.at()
     due_at, url = run.part(SOURCE).get("due_at"), base_of(cluster.settings[SOURCE + "_url"])
     if isinstance(due_at, int | float) and due_at > now.timestamp():
@@ -38,7 +34,7 @@ async def read_namenode(run: ClusterRun) -> SourceRead | None:
         try:
             node_sample = sample([await client.get(query) for query in QUERIES], now)
         except (BadAnswer, Unanswered, Skipped) as error:
-            subject = message("JMX of the NameNode of {name:name}", name=cluster.name)
+            subject = f"JMX of the NameNode of {cluster.name}"
             return SourceRead(
                 (), again, (Skip(subject, getattr(error, "reason", "bad_payload"), str(error)),)
             )

@@ -1,13 +1,11 @@
-"""Which addresses clusters, History Servers and their logs may have: checked when entered, and at
-every connection. The check that counts is :func:`checked_socket`, after names, redirects and
-spellings have become one address.
+"""Which addresses clusters, History Servers and their logs may have. The check that counts is
+:func:`checked_socket`, after names, redirects and spellings have become one address.
 """
 
 import errno
 import ipaddress
 import os
 import socket
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as Late
 from typing import Any
@@ -35,9 +33,7 @@ _NEVER = [
         "240.0.0.0/4",
     )
 ]
-"""No JobManager or receiver has these addresses, and metadata services of clouds return
-credentials.
-"""
+"""No JobManager or receiver has these, and metadata services of clouds return credentials."""
 
 _6TO4 = ipaddress.ip_network("2002::/16")
 _TEREDO = ipaddress.ip_network("2001::/32")
@@ -52,7 +48,7 @@ def is_forbidden(address: Address) -> bool:
 
 
 def unwrapped(address: Address) -> list[Address]:
-    """The addresses that packets to ``address`` may reach: itself, and an embedded one."""
+    """The addresses that packets may reach: itself, and an embedded one."""
     if isinstance(address, ipaddress.IPv4Address):
         return [address]
     if address.ipv4_mapped:
@@ -82,15 +78,12 @@ class RefusedAddress(OSError):
         super().__init__(errno.EACCES, f"{host} {why}")
 
 
-def allowed_networks(environment: Mapping[str, str] = os.environ) -> tuple[Network, ...]:
-    """The networks that the environment allows; none means all.
-
-    Raises ``Refused`` if that makes no sense.
-    """
+def allowed_networks() -> tuple[Network, ...]:
+    """None means all. Raises ``Refused``."""
     try:
         return tuple(
             ipaddress.ip_network(text.strip())
-            for text in environment.get(VARIABLE, "").split(",")
+            for text in os.environ.get(VARIABLE, "").split(",")
             if text.strip()
         )
     except ValueError as error:
@@ -141,7 +134,7 @@ def check_host(host: str, port: int | None = None) -> None:
 
 
 def checked_socket(info: tuple[Any, ...]) -> socket.socket:
-    """For aiohttp's connectors: the socket of one connection, or :class:`RefusedAddress`."""
+    """For aiohttp's connectors. Raises :class:`RefusedAddress`."""
     family, kind, protocol, _, address = info
     if why := refusal(str(address[0])):
         raise RefusedAddress(str(address[0]), why)

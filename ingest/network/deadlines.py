@@ -1,5 +1,5 @@
-"""Bounds the whole time of each request of ``requests``: the library itself only bounds the time
-between two bytes.
+"""Bounds the whole time of each request of ``requests``, which only bounds the time between two
+bytes.
 """
 
 import os
@@ -19,19 +19,17 @@ _asking = threading.local()
 
 
 class Late(requests.Timeout):
-    """The answer was not complete in time."""
+    pass
 
 
 class TooLarge(requests.RequestException):
-    """The answer exceeds the limit of bytes."""
+    pass
 
 
 class TimedAdapter(HTTPAdapter):
     """``whole_s``: from connecting to the last byte, each redirect by itself. ``silent_s``: for
-    connecting, and between two bytes.
-
-    Answers are read whole, up to ``most_bytes``. Raises :class:`Late`, :class:`TooLarge`, other
-    ``requests.RequestException``.
+    connecting, and between two bytes. Answers are read whole. Raises :class:`Late`,
+    :class:`TooLarge`, other ``requests.RequestException``.
     """
 
     def __init__(self, whole_s: float, silent_s: tuple[float, float], most_bytes: int) -> None:

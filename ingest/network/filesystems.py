@@ -1,5 +1,3 @@
-"""Opens file systems by users' URIs, only at addresses that clusters may have."""
-
 from typing import Any
 
 import aiohttp
@@ -13,9 +11,8 @@ from ingest.network.uris import check_uri, schemes_of
 
 
 def filesystem_of(uri: str) -> tuple[Any, str]:
-    """As ``fsspec.core.url_to_fs``; over http every connection is checked as it is made. Raises
-    ``RefusedAddress``, ``NotAllowed`` for a URI of no storage, and ``OSError``, ``ValueError`` or
-    ``ImportError``.
+    """As ``fsspec.core.url_to_fs``. Raises ``RefusedAddress``, ``NotAllowed`` for a URI of no
+    storage, and ``OSError``, ``ValueError`` or ``ImportError``.
     """
     _check(uri)
     with as_os_error():

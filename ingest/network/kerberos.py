@@ -1,6 +1,5 @@
-"""Kerberos tickets in HTTP requests (SPNEGO, RFC 4559), for servers that answer ``WWW-Authenticate:
-Negotiate``. The Kerberos library finds the identity: by the keytab of ``KRB5_CLIENT_KTNAME``, else
-the credential cache of the process.
+"""Kerberos tickets in HTTP requests (SPNEGO, RFC 4559). The Kerberos library finds the identity: by
+the keytab of ``KRB5_CLIENT_KTNAME``, else the credential cache of the process.
 """
 
 import asyncio
@@ -15,9 +14,8 @@ class NoTicket(IngestError):
 
 
 async def authorization(host: str) -> str:
-    """The header's value, for one request to ``HTTP@host``.
-
-    Raises ``NoTicket``; ``Refused`` where the library is not installed.
+    """The header's value, for one request to ``HTTP@host``. Raises ``NoTicket``; ``Refused`` where
+    the library is not installed.
     """
     # The first ticket for a host comes from a KDC, which may not answer.
     return await asyncio.to_thread(_negotiate, host)
@@ -45,7 +43,7 @@ def _negotiate(host: str) -> str:
                 why=_why(error),
             )
         ) from error
-    return message("Negotiate {decode:name}", decode=base64.b64encode(token or b"").decode())
+    return f"Negotiate {base64.b64encode(token or b'').decode()}"
 
 
 def _why(error: Exception) -> str:

@@ -1,8 +1,6 @@
-"""Registers Weir's own file systems with fsspec, by scheme. Weir's own WebHDFS (``webhdfs``) is
-bounded, checks redirects and reports what a NameNode refused. Only ``spelled_as`` of
-:mod:`ingest.network.uris` turns names of listings into URIs.
-``tests/ingest/storage/test_other_stores.py`` compares the stores, with emulators where
-``AZURITE_BLOB`` and ``FAKE_GCS_SERVER`` name them.
+"""Registers Weir's own file systems with fsspec. Only ``spelled_as`` of :mod:`ingest.network.uris`
+turns names of listings into URIs. ``tests/ingest/storage/test_other_stores.py`` compares the
+stores, with emulators where ``AZURITE_BLOB`` and ``FAKE_GCS_SERVER`` name them.
 """
 
 from typing import Any
@@ -14,8 +12,8 @@ for _scheme in ("webhdfs", "swebhdfs"):
 
 
 def of_listed(uri: str) -> tuple[Any, str]:
-    """As ``fsspec.core.url_to_fs``, without its cache of listings, of what a listing named: there
-    ``::`` is part of a name, and leads to no other file system.
+    """As ``fsspec.core.url_to_fs``, without its cache, of what a listing named: there ``::`` is
+    part of a name.
     """
     scheme, _, rest = uri.partition("://")
     top = f"{scheme}://{rest.partition('/')[0]}/"

@@ -7,7 +7,7 @@ from ingest.errors import IngestError
 
 
 class NotOpened(OSError):
-    """``strerror`` names the type of error without its text, which may contain a server's answer."""
+    """``strerror`` names the type of error, not its text, which may hold a server's answer."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
@@ -16,9 +16,7 @@ class NotOpened(OSError):
 
 @contextmanager
 def as_os_error() -> Iterator[None]:
-    """``OSError``, ``ValueError``, ``ImportError``, our own errors and answers with a status pass;
-    all else becomes :class:`NotOpened`.
-    """
+    """Our own errors and answers with a status pass; all else becomes :class:`NotOpened`."""
     try:
         yield
     except (OSError, ValueError, ImportError, IngestError):

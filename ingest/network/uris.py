@@ -1,5 +1,3 @@
-"""The hosts in users' URIs, and whether Weir may connect to them."""
-
 import re
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,16 +11,14 @@ _PART = re.compile(
 _NO_HOST = re.compile(
     r"file|local|memory|data|zip|tar|s3[anp]?|gs|gcs|abfss?|az|adl|wasbs?|oss|obs|cosn?|hf"
 )
-"""Their authority is a bucket, a container or nothing; this machine's settings name the service."""
+"""Their authority is a bucket, a container or nothing."""
 
 _NAMENODES = frozenset({"hdfs", "webhdfs", "swebhdfs"})
 _AZURE = frozenset({"abfs", "abfss", "az"})
 
 
 def check_uri(uri: str) -> None:
-    """Raises ``RefusedAddress`` if a host in it is refused; also in chains such as
-    ``simplecache::http://…``.
-    """
+    """Raises ``RefusedAddress``; also in chains such as ``simplecache::http://…``."""
     for part in _PART.finditer(uri):
         if _NO_HOST.fullmatch(part["scheme"].lower()):
             continue
@@ -40,11 +36,8 @@ def schemes_of(uri: str) -> set[str]:
 
 
 def spelled_as(asked: str, filesystem: Any, name: str) -> str:
-    """The URI of what ``filesystem`` lists as ``name``, where ``asked`` is the URI that it was
-    opened by.
-
-    fsspec's own URI lacks the NameNode, or the account of an Azure container, so the default one
-    would be asked.
+    """The URI of what ``filesystem`` lists as ``name``. fsspec's own lacks the NameNode, or the
+    account of an Azure container, so the default one would be asked.
     """
     scheme, colon, rest = asked.partition("://")
     authority = rest.partition("/")[0]

@@ -1,6 +1,6 @@
-"""HDFS over HTTP: fsspec's client of WebHDFS with bounds and checks. fsspec's own treats a failed
-rename as done and an error page as file content, waits without a limit, follows any redirect, and
-puts the delegation token into its errors.
+"""HDFS over HTTP. fsspec's own client of WebHDFS treats a failed rename as done and an error page
+as file content, waits without a limit, follows any redirect, and puts the delegation token into its
+errors.
 """
 
 from collections.abc import Iterator
@@ -12,15 +12,14 @@ import requests
 from fsspec.implementations.webhdfs import WebHDFile, WebHDFS
 
 from ingest.json_bounds import decoded
-from ingest.messages import message, plural
+from ingest.json_members import member
 from ingest.network.clusters import check_host
 from ingest.network.deadlines import Late, TimedAdapter, TooLarge
 
 TIMEOUT_S = (5, 60)
 WHOLE_S = 180
 MAX_ANSWER_BYTES = 64 * 1024**2
-"""Of one answer. A page of LISTSTATUS_BATCH (``dfs.ls.limit``, 1,000 entries) is about 0.4 MB, a
-LISTSTATUS of 100,000 entries 40.
+"""A page of LISTSTATUS_BATCH (1,000 entries) is about 0.4 MB, a LISTSTATUS of 100,000 entries 40.
 """
 READ_BYTES = 8 * 1024**2
 BATCH = "LISTSTATUS_BATCH"
@@ -31,14 +30,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class WebHdfsError(OSError):
-    """An error of the NameNode or a DataNode. It never contains an address, whose parameters name
-    the user.
-    """
+    """It never contains an address, whose parameters name the user."""
 
 
 class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
-    """``webhdfs://[user@]host[:9870]/path`` and, over TLS, ``swebhdfs://…[:9871]``. Options are
-    fsspec's: ``user``, ``token`` (of delegation), ``session_verify`` (a file of authorities).
+    """``webhdfs://[user@]host[:9870]/path`` and, over TLS, ``swebhdfs://…[:9871]``. Options:
+    ``user``, ``token`` (of delegation), ``session_verify`` (a file of authorities).
     """
 
     protocol = ("webhdfs", "swebhdfs")
@@ -73,18 +70,14 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
         return pages if detail else [info["name"] for info in pages]
 
     def pages(self, path: str) -> Iterator[dict[str, Any]]:
-        """Entries of ``path``, page by page; for a file, one entry of its own name. Hadoop before
-        2.8 sends one page. Raises ``OSError``.
+        """Entries of ``path``; for a file, one of its own name. Hadoop before 2.8 sends one page.
+        Raises ``OSError``.
         """
         path = self._strip_protocol(path).rstrip("/") or "/"
         if path.count("/") > MAX_DEPTH:
             raise WebHdfsError(
-                message(
-                    "{path:name}… is deeper than HDFS allows ({max_depth:count}); check what "
-                    "answers as the NameNode.",
-                    path=str(path[:80]),
-                    max_depth=MAX_DEPTH,
-                )
+                f"{path[:80]}… is deeper than HDFS allows ({MAX_DEPTH:,}); check what "
+                "answers as the NameNode."
             )
         after: str | None = None
         while True:
@@ -102,11 +95,7 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
                 )
                 remaining = 0
             if not isinstance(statuses, list):
-                raise WebHdfsError(
-                    message(
-                        "The listing of {path:name} is not in the published form.", path=str(path)
-                    )
-                )
+                raise WebHdfsError(f"The listing of {path} is not in the published form.")
             for status in statuses:
                 yield _entry(status, f"{path.rstrip('/')}/{_child(status)}".rstrip("/") or "/")
             if not remaining:
@@ -114,36 +103,26 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
             last = _child(statuses[-1]) if statuses else ""
             if not last or (after is not None and _order(last) <= _order(after)):
                 raise WebHdfsError(
-                    message(
-                        "The pages of {path:name} never end; check what answers as the NameNode.",
-                        path=str(path),
-                    )
+                    f"The pages of {path} never end; check what answers as the NameNode."
                 )
             after = last
 
     def mv(self, path1: str, path2: str, **options: Any) -> None:
         if not self._done("RENAME", "put", path1, destination=self._strip_protocol(path2)):
             raise WebHdfsError(
-                message(
-                    "The NameNode did not rename {path1:name}: it is gone, or something is at "
-                    "{path2:name}.",
-                    path1=path1,
-                    path2=path2,
-                )
+                f"The NameNode did not rename {path1}: it is gone, or something is at {path2}."
             )
 
     def rm(self, path: str, recursive: bool = False, **options: Any) -> None:
         if not self._done("DELETE", "delete", path, recursive=str(bool(recursive)).lower()):
-            raise FileNotFoundError(message("The NameNode has no {path:name}.", path=path))
+            raise FileNotFoundError(f"The NameNode has no {path}.")
 
     def rmdir(self, path: str) -> None:
         self.rm(path)
 
     def mkdir(self, path: str, **options: Any) -> None:
         if not self._done("MKDIRS", "put", path):
-            raise WebHdfsError(
-                message("The NameNode did not make the directory {path:name}.", path=path)
-            )
+            raise WebHdfsError(f"The NameNode did not make the directory {path}.")
 
     def _done(self, op: str, method: str, path: str, **parameters: str) -> bool:
         return _field(self._document(op, path, method, **parameters), op, "boolean") is True
@@ -154,13 +133,8 @@ class WebHdfs(WebHDFS):  # type: ignore[misc]  # fsspec has no types
             return decoded(answer.content, lenient=True)[0]
         except (ValueError, RecursionError) as error:
             raise WebHdfsError(
-                message(
-                    "The answer to {op:text} of {path:name} is not JSON ({error:text}); is "
-                    "this the address of a NameNode?",
-                    op=op,
-                    path=path,
-                    error=str(error),
-                )
+                f"The answer to {op} of {path} is not JSON ({error}); is this the "
+                "address of a NameNode?"
             ) from error
 
     def _open(
@@ -194,21 +168,13 @@ class _File(WebHDFile):  # type: ignore[misc]  # fsspec has no types
         ).content
         if len(content) != end - start:
             raise WebHdfsError(
-                message(
-                    "{path:name} ended after {content:count} of {end:message} from {start:count}.",
-                    path=str(self.path),
-                    content=len(content),
-                    end=plural(end - start, "{count:count} byte", "{count:count} bytes"),
-                    start=start,
-                )
+                f"{self.path} ended after {len(content):,} of {end - start:,} bytes from {start:,}."
             )
         return content
 
 
 class _Bounded(TimedAdapter):
-    """Bounds each request and redirect: only to an allowed host, within a time, with the server's
-    text as the error.
-    """
+    """Each request and redirect: only to an allowed host, within a time."""
 
     def __init__(self) -> None:
         super().__init__(WHOLE_S, TIMEOUT_S, MAX_ANSWER_BYTES)
@@ -223,29 +189,16 @@ class _Bounded(TimedAdapter):
             answer = super().send(request, *args, **options)
         except TooLarge:
             raise WebHdfsError(
-                message(
-                    "{host:name} answered more than {max_answer_bytes:count} bytes; its directory "
-                    "is too large for a page.",
-                    host=host,
-                    max_answer_bytes=MAX_ANSWER_BYTES,
-                )
+                f"{host} answered more than {MAX_ANSWER_BYTES:,} bytes; its directory "
+                "is too large for a page."
             ) from None
         except Late:
             raise WebHdfsError(
-                message(
-                    "{host:name} did not answer completely within {whole_s:number} s; check "
-                    "its load.",
-                    host=host,
-                    whole_s=self.whole_s,
-                )
+                f"{host} did not answer completely within {self.whole_s:g} s; check its load."
             ) from None
         except requests.RequestException as error:
             raise WebHdfsError(
-                message(
-                    "{host:name} did not answer as WebHDFS does ({name:name}).",
-                    host=host,
-                    name=type(error).__name__,
-                )
+                f"{host} did not answer as WebHDFS does ({type(error).__name__})."
             ) from None
         if answer.status_code >= 400:
             raise _refusal(answer, host)
@@ -262,39 +215,22 @@ def _refusal(answer: requests.Response, host: str) -> OSError:
         kind = str(exception["exception"])
         detail = str(exception["message"]).partition("\n")[0][:300]
     except (ValueError, RecursionError, LookupError, TypeError):
-        return WebHdfsError(
-            message(
-                "{host:name} answered {status_code:number} {reason:name}.",
-                host=host,
-                status_code=answer.status_code,
-                reason=str(answer.reason)[:60],
-            )
-        )
+        return WebHdfsError(f"{host} answered {answer.status_code} {str(answer.reason)[:60]}.")
     if kind == "FileNotFoundException":
         return FileNotFoundError(detail)
     if kind in ("AccessControlException", "SecurityException"):
         return PermissionError(detail)
     if kind == "IllegalArgumentException" and BATCH in detail:
         return _NotKnown(detail)
-    return WebHdfsError(
-        message("{host:name}: {kind:name}: {detail:text}", host=host, kind=kind, detail=detail)
-    )
+    return WebHdfsError(f"{host}: {kind}: {detail}")
 
 
 def _field(document: Any, op: str, *names: str) -> Any:
-    """The value at this path of the published schema.
-
-    Raises ``WebHdfsError``.
-    """
+    """The value at this path of the published schema. Raises ``WebHdfsError``."""
     for name in names:
         if not isinstance(document, dict) or name not in document:
             raise WebHdfsError(
-                message(
-                    "The answer to {op:text} has no {join:name}; is this the address of a "
-                    "NameNode?",
-                    op=op,
-                    join=".".join(names),
-                )
+                f"The answer to {op} has no {'.'.join(names)}; is this the address of a NameNode?"
             )
         document = document[name]
     return document
@@ -305,33 +241,23 @@ def _order(name: str) -> bytes:
 
 
 def _child(status: Any) -> str:
-    name = status.get("pathSuffix") if isinstance(status, dict) else None
+    name = member(status, "pathSuffix")
     if not isinstance(name, str) or "/" in name or "\x00" in name or name in (".", ".."):
         raise WebHdfsError(
-            message(
-                "The NameNode lists {name:text}, which is not a valid file name.",
-                name=f"{str(name)[:80]!r}",
-            )
+            f"The NameNode lists {str(name)[:80]!r}, which is not a valid file name."
         )
     return name
 
 
 def _entry(status: Any, path: str) -> dict[str, Any]:
-    """As fsspec's ``info``, from a FileStatus: ``length`` in bytes, ``modificationTime`` in
-    milliseconds since 1970.
-    """
+    """As fsspec's ``info``; ``length`` is in bytes, ``modificationTime`` in ms since 1970."""
     kind, length, modified = (
-        _field(status, message("a listing"), name)
-        for name in ("type", "length", "modificationTime")
+        _field(status, "a listing", name) for name in ("type", "length", "modificationTime")
     )
     if not isinstance(kind, str) or not all(
         type(number) is int and 0 <= number < 2**63 for number in (length, modified)
     ):
-        raise WebHdfsError(
-            message(
-                "The NameNode's answer about {path:name} is not in the published form.", path=path
-            )
-        )
+        raise WebHdfsError(f"The NameNode's answer about {path} is not in the published form.")
     try:
         mtime = _EPOCH + timedelta(milliseconds=modified)
     except OverflowError:

@@ -1,15 +1,13 @@
-"""One cycle over one cluster's metrics in a Prometheus: every complete step since the last cycle."""
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlencode
 
+from ingest.cluster_run import ClusterRun
 from ingest.errors import IngestError
-from ingest.flink_rest.client import Gate, OnAnswer, RestClient
-from ingest.messages import message
+from ingest.flink_rest.client import Gate, RestClient
 from ingest.prometheus import rows
 from ingest.prometheus.gauges import gauge_rows, gauges_query
 from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, selector
@@ -19,23 +17,20 @@ from ingest.source_read import SourceRead
 from ingest.sources import ClusterSource, PrometheusSource, Tls
 
 TENANT_HEADERS = ("X-Scope-OrgID", "THANOS-TENANT")
-"""Of Mimir and Cortex, and Thanos' default; each ignores the other's."""
+"""Of Mimir and Cortex, and Thanos' default."""
 
 
 def prometheus_client(
     source: ClusterSource,
     prometheus: PrometheusSource,
     gate: Gate | None = None,
-    on_answer: OnAnswer | None = None,
 ) -> RestClient:
     return RestClient(
         prometheus.url,
         auth=prometheus.auth,
         tls=Tls(prometheus.ca_file),
         request_timeout_s=source.request_timeout_s,
-        max_response_bytes=source.max_response_bytes,
         gate=gate,
-        on_answer=on_answer,
         headers=dict.fromkeys(TENANT_HEADERS, prometheus.tenant) if prometheus.tenant else None,
         # Some compatible stores return labels that are not UTF-8; these affect no other series.
         lenient=True,
@@ -46,28 +41,22 @@ SOURCE = "prometheus"
 MAX_STEPS = 40
 MAX_JOBS = 5_000
 FORGOTTEN_AFTER_S = 3600
-"""After a longer pause (Weir was stopped), the time between is not read."""
+"""After a longer pause the time between is not read."""
 
 
-class SeriesClient(Protocol):
-    async def get(self, path: str) -> Any: ...
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """First and last instant, and the step."""
 
-
-async def asked_series(
-    client: SeriesClient, query: str, span: tuple[int, int, int]
-) -> list[Series]:
-    """The query's series within ``span``: first and last instant, and the step, in seconds."""
-    start_s, end_s, step_s = span
-    asked = urlencode({"query": query, "start": start_s, "end": end_s, "step": step_s})
-    return list(series(await client.get(f"/api/v1/query_range?{asked}")))
+    start_s: int
+    end_s: int
+    step_s: int
 
 
 async def read_metrics(
     client: RestClient, source: ClusterSource, cursor: Mapping[str, Any], at: Callable[[], datetime]
 ) -> SourceRead:
-    """Rows of the steps that are new. Jobs and TaskManagers are reported where the cluster has no
-    REST address.
-    """
+    """Jobs and TaskManagers are reported where the cluster has no REST address."""
     span = _due(cursor, at().timestamp(), max(1, round(source.metrics_interval_s)))
     if span is None:
         return SourceRead((), dict(cursor))
@@ -96,13 +85,6 @@ async def read_metrics(
         reachable=True,
         jobs_seen=len(reading.jobs),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Span:
-    start_s: int
-    end_s: int
-    step_s: int
 
 
 def _due(cursor: Mapping[str, Any], now_s: float, step_s: int) -> _Span | None:
@@ -148,11 +130,7 @@ class _Reading:
                 Skip(
                     self._client.address.base,
                     "over_budget",
-                    message(
-                        "{newest:count} jobs found, and at most {max_jobs:count} are read.",
-                        newest=len(newest),
-                        max_jobs=MAX_JOBS,
-                    ),
+                    f"{len(newest):,} jobs found, and at most {MAX_JOBS:,} are read.",
                 )
             )
         for job_id in self.jobs:
@@ -181,7 +159,7 @@ class _Reading:
     def _skip_job(self, job: Job, error: IngestError) -> None:
         self.skips.append(
             Skip(
-                message("job {job_id:name}", job_id=job.job_id),
+                f"job {job.job_id}",
                 getattr(error, "reason", "error"),
                 str(error),
             )
@@ -203,4 +181,17 @@ class _Reading:
 
     async def _asked(self, query: str) -> list[Series]:
         span = self._span
-        return await asked_series(self._client, query, (span.start_s, span.end_s, span.step_s))
+        asked = urlencode(
+            {"query": query, "start": span.start_s, "end": span.end_s, "step": span.step_s}
+        )
+        return list(series(await self._client.get(f"/api/v1/query_range?{asked}")))
+
+
+async def read_prometheus(run: ClusterRun) -> SourceRead | None:
+    if (prometheus := run.cluster.prometheus) is None:
+        return None
+    async with run.asking(
+        prometheus_client(run.cluster, prometheus, run.shard.gates.of(prometheus.url))
+    ) as client:
+        metrics = await read_metrics(client, run.cluster, run.part(SOURCE), run.shard.at)
+    return replace(metrics, reachable=metrics.reachable is not False)

@@ -1,6 +1,4 @@
-"""Flink's reporter: figures that only some vertices have (two inputs, debloating, RocksDB) → the
-same rows as from the REST API.
-"""
+"""Figures that only some vertices have (two inputs, debloating, RocksDB), by Flink's reporter."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -25,20 +23,20 @@ def _pattern(*aggregates: str) -> str:
 
 
 GAUGE_NAMES = _pattern("min", "max", "sum")
-"""The pattern of all their names for a Prometheus matcher."""
+"""For a Prometheus matcher."""
 _NAME = re.compile(GAUGE_NAMES, re.IGNORECASE | re.ASCII)
 _TOGETHER = "__name__, task_id"
 
 
 @lru_cache(maxsize=10_000)
 def parse_gauge_name(name: str) -> tuple[str, str] | None:
-    """The column that a figure of this name feeds, and its aggregate; also for names in lower case."""
+    """Column and aggregate; also for names in lower case."""
     match = _NAME.fullmatch(name)
     return _ENDS[_INPUT.sub("input_0_", match[2].lower())] if match else None
 
 
 def gauges_query(scope: str, job_id: str) -> str:
-    """The query for one job: a series for each name and vertex, aggregated as its column requires."""
+    """For one job: a series for each name and vertex."""
     parts = (
         f"{aggregate} by ({_TOGETHER}) ({selector([_pattern(aggregate)], scope, job_id)})"
         for aggregate in ("min", "max", "sum")

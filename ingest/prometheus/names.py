@@ -1,7 +1,7 @@
-"""The names that Flink's Prometheus reporter gives to Weir's metrics, and the queries for them.
+"""The names that Flink's Prometheus reporter gives to Weir's metrics.
 
-The reporter joins scope and name by ``_`` behind ``flink_``, replaces every other character than
-letters, digits, ``_`` and ``:`` by ``_``, and makes labels of the scope's variables. Source:
+It joins scope and name by ``_`` behind ``flink_``, replaces every other character than letters,
+digits, ``_`` and ``:``, and makes labels of the scope's variables. Source:
 ``AbstractPrometheusReporter`` of Flink 1.12 to 2.3.
 """
 
@@ -37,10 +37,7 @@ STATES = {
     "cancellingTime": "CANCELLING",
     "restartingTime": "RESTARTING",
 }
-"""Each is the time that the job has been in that state, 0 if it is in another.
-
-Reported by default since 1.15.
-"""
+"""The time that the job has been in that state, 0 if it is in another (1.15+)."""
 
 _STATE_NAMES: Names = {name: (name,) for name in STATES}
 
@@ -50,7 +47,7 @@ def spelled(prefix: str, name: str) -> str:
 
 
 def known(prefix: str, names: Names) -> dict[str, tuple[str, int]]:
-    """Reporter's name → our column, and the rank of this spelling: the lower of several wins."""
+    """Reporter's name → our column, and the rank of this spelling: the lowest wins."""
     return {
         spelled(prefix, spelling): (column, rank)
         for column, spellings in names.items()
@@ -68,14 +65,11 @@ TASKMANAGER_NAMES = known(
 
 
 def number_in(label: str | None) -> int | None:
-    """The value of a numeric label, such as ``subtask_index``."""
     return int(label) if label and label.isascii() and label.isdigit() and len(label) <= 9 else None
 
 
 def selector(names: Iterable[str], scope: str, job_id: str = "") -> str:
-    """Series of any of these names, within ``scope``: matchers of the cluster such as
-    ``namespace="flink"``, or nothing.
-    """
+    """Series of any of these names, within ``scope`` (matchers such as ``namespace="flink"``)."""
     matchers = [
         f'__name__=~"{"|".join(names)}"',
         f'job_id="{job_id}"' if job_id else "",

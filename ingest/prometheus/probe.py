@@ -1,5 +1,3 @@
-"""Tests a Prometheus: whether it has current series of Flink's reporter for this cluster."""
-
 from urllib.parse import urlencode
 
 from ingest.cluster_run import ClusterRun
@@ -52,5 +50,5 @@ async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
 async def _labels(client: RestClient, query: str, now_s: int) -> list[dict[str, str]]:
     asked = urlencode({"query": query, "start": now_s, "end": now_s, "step": 1})
     return [
-        dict(found.labels) for found in series(await client.get(f"/api/v1/query_range?{asked}"))
+        dict(single.labels) for single in series(await client.get(f"/api/v1/query_range?{asked}"))
     ]

@@ -1,5 +1,3 @@
-"""Series of Flink's reporter → the same rows as from the REST API, as far as the series go."""
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,14 +28,14 @@ Labels = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """``samples`` are (epoch s, value) in order of time, without infinite numbers and NaN."""
+    """``samples`` are (epoch s, value) in order of time, finite."""
 
     labels: Labels
     samples: tuple[tuple[float, float], ...]
 
 
 def series(body: Any) -> Iterator[Series]:
-    """Raises :class:`Skipped` if the answer is no matrix; a series of odd form is passed over."""
+    """Raises :class:`Skipped` if the answer is no matrix."""
     match body:
         case {"status": "success", "data": {"resultType": "matrix", "result": list(result)}}:
             pass
@@ -111,7 +109,7 @@ class Subtasks:
         return subtasks_by_vertex
 
     def rows(self, job_id: str, *, placed: bool) -> Iterator[tuple[datetime, VertexMetrics]]:
-        """One sample a vertex and instant; of a subtask that was restarted the newest attempt."""
+        """One sample a vertex and instant; of a restarted subtask the newest attempt."""
         parallelism = self.parallelism()
         for (vertex, at_s), subtasks in sorted(
             self._values.items(), key=lambda item: (item[0][1], item[0][0])
@@ -161,35 +159,45 @@ class Subtasks:
             )
 
 
-def jobs(all_series: Iterable[Series]) -> Iterator[tuple[datetime, Job]]:
-    """One row a job and instant.
-
-    Its state is known where the cluster reports how long a job is in each (1.15 and later).
-    """
+def _by_owner(
+    all_series: Iterable[Series],
+    known: Mapping[str, tuple[str, int]],
+    id_label: str,
+    is_id: Callable[[str], bool],
+    name_label: str,
+) -> Iterator[tuple[str, str | None, datetime, dict[str, float]]]:
+    """Id, name, instant and columns of each job or TaskManager, by time."""
     values: dict[tuple[str, float], dict[str, tuple[int, float]]] = defaultdict(dict)
     names: dict[str, str] = {}
     for series in all_series:
-        column, rank = JOB_NAMES.get(series.labels.get("__name__", ""), ("", 0))
-        job_id = series.labels.get("job_id", "")
-        if not column or not is_flink_id(job_id):
+        column, rank = known.get(series.labels.get("__name__", ""), ("", 0))
+        owner = series.labels.get(id_label, "")
+        if not column or not is_id(owner):
             continue
-        names[job_id] = series.labels.get("job_name", "")
+        names[owner] = series.labels.get(name_label, "")
         for at, value in series.samples:
-            _keep_best(values[job_id, at], column, rank, value)
-    for (job_id, at_s), columns in sorted(values.items(), key=lambda item: item[0][1]):
+            _keep_best(values[owner, at], column, rank, value)
+    for (owner, at_s), columns in sorted(values.items(), key=lambda item: item[0][1]):
         numbers = {column: value for column, (_, value) in columns.items()}
-        state = next((state for name, state in STATES.items() if numbers.get(name, 0) > 0), None)
+        yield owner, clean_text(names[owner]) or None, datetime.fromtimestamp(at_s, UTC), numbers
+
+
+def jobs(all_series: Iterable[Series]) -> Iterator[tuple[datetime, Job]]:
+    """Its state is known where the cluster reports how long a job is in each (1.15+)."""
+    for job_id, name, at, numbers in _by_owner(
+        all_series, JOB_NAMES, "job_id", is_flink_id, "job_name"
+    ):
+        state = next(
+            (state for column, state in STATES.items() if numbers.get(column, 0) > 0), None
+        )
         counts: dict[str, Any] = {
             column: _whole(value) for column, value in numbers.items() if column not in STATES
         }
-        yield (
-            datetime.fromtimestamp(at_s, UTC),
-            Job(job_id, clean_text(names[job_id]) or None, state, **counts),
-        )
+        yield at, Job(job_id, name, state, **counts)
 
 
 def with_vertices(job: Job, subtasks: Subtasks) -> Job:
-    """The job with the vertices that its tasks name; how they are connected is not reported."""
+    """How the vertices are connected is not reported."""
     parallelism = subtasks.parallelism()
     vertices = tuple(
         Vertex(vertex, clean_text(subtasks.names[vertex]) or vertex, size)
@@ -201,23 +209,14 @@ def with_vertices(job: Job, subtasks: Subtasks) -> Job:
 
 
 def taskmanagers(all_series: Iterable[Series]) -> Iterator[tuple[datetime, TaskManager]]:
-    values: dict[tuple[str, float], dict[str, float]] = defaultdict(dict)
-    hosts: dict[str, str] = {}
-    for series in all_series:
-        column, _ = TASKMANAGER_NAMES.get(series.labels.get("__name__", ""), ("", 0))
-        name = series.labels.get("tm_id", "")
-        if not column or not is_taskmanager_id(name):
-            continue
-        hosts[name] = series.labels.get("host", "")
-        for at, value in series.samples:
-            values[name, at][column] = value
-    for (name, at_s), columns in sorted(values.items(), key=lambda item: item[0][1]):
-        sampled_at = datetime.fromtimestamp(at_s, UTC)
-        numbers: dict[str, Any] = {
+    for manager_id, host, at, numbers in _by_owner(
+        all_series, TASKMANAGER_NAMES, "tm_id", is_taskmanager_id, "host"
+    ):
+        columns: dict[str, Any] = {
             column: real(value) if column == "cpu_load" else _whole(value)
-            for column, value in columns.items()
+            for column, value in numbers.items()
         }
-        yield sampled_at, TaskManager(name, clean_text(hosts[name]) or None, sampled_at, **numbers)
+        yield at, TaskManager(manager_id, host, at, **columns)
 
 
 def _value(column: str, sample: tuple[int, float] | None) -> float | int | None:

@@ -5,7 +5,7 @@ SOURCES = (
     Source(
         "prometheus",
         Turn.METRICS,
-        "ingest.prometheus.reading:read_prometheus",
+        "ingest.prometheus.collector:read_prometheus",
         wanted=lambda run: run.cluster.prometheus,
         settings=(Setting("prometheus_url", "address", "--prometheus"),),
         suffices=True,

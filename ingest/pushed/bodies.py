@@ -1,5 +1,3 @@
-"""Bodies that log shippers send, unpacked within bounds."""
-
 import re
 import zlib
 from typing import IO, Protocol
@@ -10,14 +8,12 @@ from ingest.errors import Refused
 from ingest.pushed.bounds import Count, TooLarge
 
 LARGEST_BODY_BYTES = 16 * 1024 * 1024
-"""Unpacked: several times what Fluent Bit (2 MiB a chunk), Vector (10 MB a batch) and OpenTelemetry
-send at once.
+"""Unpacked: several times what Fluent Bit (2 MiB), Vector (10 MB) and OpenTelemetry send at once.
 """
 
 READ_BYTES = 256 * 1024
 MAX_GZIPS = 1_000
-"""Concatenated ones; shippers send one. An empty one has 20 bytes and costs Python's reader 10 µs.
-"""
+"""Concatenated; shippers send one. An empty one of 20 bytes costs Python's reader 10 µs."""
 _ZEROS = re.compile(rb"\0*")
 
 
@@ -26,14 +22,12 @@ class SupportsRead(Protocol):
 
 
 class UnknownEncoding(Refused):
-    """The content encoding is not supported."""
+    pass
 
 
 def unpacked(stream: IO[bytes], encoding: str) -> bytes:
-    """The whole body; ``encoding`` is the header ``Content-Encoding``.
-
-    Raises :class:`TooLarge`, :class:`UnknownEncoding`, and :class:`Refused` for a body that is
-    damaged or cut.
+    """``encoding`` is ``Content-Encoding``. Raises :class:`TooLarge`, :class:`UnknownEncoding`, and
+    :class:`Refused` for a body that is damaged or cut.
     """
     try:
         match encoding.strip().lower():

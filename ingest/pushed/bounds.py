@@ -1,27 +1,24 @@
 """Limits of one body in any format: its parts are counted before any is decoded."""
 
+from typing import Any
+
 from ingest.errors import Refused
+from ingest.json_bounds import TooManyValues, decoded, pushed_hooks
 
 MAX_RECORDS = 30_000
-"""Records of logs, those that are skipped too, with their streams, resources and scopes; or
-samples.
-"""
+"""Of logs, with their streams, resources and scopes; or samples."""
 MAX_OTLP_RECORDS = 20_000
 MAX_PARTS = 200_000
-"""Messages, fields, attributes and values of OTLP that are looked at one by one; 8,192 records of
-20 attributes have 180,000.
-"""
+"""Messages, fields, attributes and values of OTLP; 8,192 records of 20 attributes have 180,000."""
 MAX_VALUES = 1_000_000
-"""Of JSON, as :func:`ingest.json_bounds.values_in` counts them: 10 MB of Vector's have 500,000."""
+"""Of JSON; 10 MB of Vector's have 500,000."""
 MAX_PROCESSES = 500
 MAX_ORIGINS = 2_000
-"""Pods, files with their hosts, containers and hosts that lines are from: several files of each
-process.
-"""
+"""Pods, files with their hosts, containers and hosts that lines are from."""
 
 
 class TooLarge(Refused):
-    """The body exceeds the limits of a request; the sender should send less at once."""
+    """The sender should send less at once."""
 
 
 class Count:
@@ -44,3 +41,13 @@ def records(most: int = MAX_RECORDS) -> Count:
 
 def parts() -> Count:
     return Count(MAX_PARTS, "parts (messages, attributes, values)")
+
+
+def json_document(body: bytes, expected: str = "JSON") -> Any:
+    """Raises :class:`TooLarge` and :class:`Refused`."""
+    try:
+        return decoded(body, MAX_VALUES, lenient=True, cut_deep=True, hooks=pushed_hooks)[0]
+    except TooManyValues as error:
+        raise TooLarge(f"The body is too large: {error}; send smaller batches.") from error
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"The body is no {expected}.") from error

@@ -1,5 +1,3 @@
-"""A shipper's entry: one line of one process, or one record of it in JSON."""
-
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -15,9 +13,7 @@ UNNAMED = "pushed"
 
 MAX_PROCESS_CHARACTERS = 200
 MAX_ORIGIN_CHARACTERS = 512
-"""Below ``/var/log/pods`` paths have up to 460, with the longest names that Kubernetes gives; other
-names have 255.
-"""
+"""Paths below ``/var/log/pods`` have up to 460, other names 255."""
 MAX_PARTS_OF_A_TIME = 4
 SHOWN_CHARACTERS = 80
 MAX_PARTS_SHOWN, OUTLINE_DEPTH = 4, 2
@@ -25,7 +21,7 @@ MAX_LINE_CHARACTERS = 256 * 1024
 
 
 class _Name(NamedTuple):
-    """A field name in its spellings: with dots, flat with ``_`` (as in Loki), or nested."""
+    """With dots, flat with ``_`` (as in Loki), or nested."""
 
     full: str
     flat: str
@@ -39,8 +35,8 @@ def _name(full: str) -> _Name:
 
 
 class _Names(NamedTuple):
-    """Names that mean the same, best first; ``first_parts`` are keys of which a record that has any
-    of them has one.
+    """Names that mean the same, best first; a record that has any of them has one of
+    ``first_parts``.
     """
 
     names: tuple[_Name, ...]
@@ -91,9 +87,7 @@ _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """``text`` is what the process wrote, one or several lines; ``stamp`` distinguishes equal
-    texts, if the shipper does.
-    """
+    """``text`` is what the process wrote; ``stamp`` distinguishes equal texts."""
 
     process: str
     text: str
@@ -101,8 +95,8 @@ class Entry:
 
 
 def origin_of(about: Mapping[str, Any]) -> dict[str, str]:
-    """The fields that name the origin, of those shared by many records: a short dict, since it is
-    searched for each record.
+    """The fields that name the origin, of those shared by many records: a short dict is searched
+    for each.
     """
     origin = {
         name.full: _find(about, name)
@@ -119,9 +113,7 @@ def origin_of(about: Mapping[str, Any]) -> dict[str, str]:
 
 @lru_cache(maxsize=1_000)
 def process_at(origin: str, host: str | None) -> str:
-    """The process, as a valid file name. If ``host`` is given (perhaps empty), ``origin`` is a
-    file.
-    """
+    """As a valid file name. If ``host`` is given (perhaps empty), ``origin`` is a file."""
     if host is None:
         return plain_name(origin)
     process = process_of(origin)
@@ -174,7 +166,7 @@ def shown(value: Any) -> str:
 
 
 def _outline(value: Any, depth: int) -> Any:
-    """How it begins: to write whole what is nested deeply takes as long for each of thousands."""
+    """To write whole what is nested deeply takes too long."""
     match value:
         case str() | bytes():
             return value[:SHOWN_CHARACTERS]
@@ -194,7 +186,7 @@ def _has_logger(record: Mapping[str, Any]) -> bool:
 
 
 def _stamp(record: Mapping[str, Any]) -> str:
-    """The stamp from the record's time: a number, a text, or log4j's object of two numbers."""
+    """A number, a text, or log4j's object of two numbers."""
     for name in _TIMES:
         if (stamp := record.get(name)) is not None:
             if isinstance(stamp, dict):

@@ -16,18 +16,14 @@ from ingest.records import Skip
 
 MAX_DAMAGES = 1_000
 MAX_VAIN_CHARACTERS = 2_000_000
-"""Characters that may be parsed again because an earlier beginning was no JSON, besides the body
-itself.
-"""
+"""Characters that may be parsed again because an earlier beginning was no JSON."""
 WINDOW_CHARACTERS = 256 * 1024
 
 _BETWEEN = re.compile(r"[ \t\r\n,\[\]]*")
 
 
 def entries(body: bytes) -> Iterator[Entry | Skip]:
-    """Entries in the order of the body. Other content is skipped up to the next line, with a
-    reason. Raises :class:`TooLarge` and :class:`Refused`.
-    """
+    """Other content is skipped up to the next line. Raises :class:`TooLarge`, :class:`Refused`."""
     if (values := values_in(body)) > bounds.MAX_VALUES:
         raise TooLarge(
             f"The body holds up to {values:,} values, and at most {bounds.MAX_VALUES:,} are read; "
@@ -47,7 +43,7 @@ def entries(body: bytes) -> Iterator[Entry | Skip]:
 
 
 def _objects(text: str, decoder: json.JSONDecoder) -> Iterator[tuple[dict[str, Any] | None, str]]:
-    """Each object as written; or ``None`` and the beginning of what is no object."""
+    """Each object as written; ``None`` and the beginning of what is no object."""
     at, damages, may_be_in_vain = _begin(text, 0), 0, len(text) + MAX_VAIN_CHARACTERS
     while at < len(text):
         if at > WINDOW_CHARACTERS:

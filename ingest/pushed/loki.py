@@ -1,38 +1,24 @@
-"""Loki's push protocol in JSON, as Fluent Bit's ``loki`` output, Vector's ``loki`` sink and many
-clients send it.
-
-Source: the push endpoint in the documentation of Loki's HTTP API.
-"""
+"""Loki's push protocol in JSON, as Fluent Bit's ``loki`` output and Vector's ``loki`` sink send it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ingest.errors import Refused
-from ingest.json_bounds import TooManyValues, decoded, pushed_hooks
+from ingest.json_members import listed
 from ingest.pushed import bounds
-from ingest.pushed.bounds import TooLarge
 from ingest.pushed.entries import Entry, Processes, entry_of, origin_of, shown
 from ingest.records import Skip
 
+_EXPECTED = 'JSON object with "streams"; Loki\'s protocol in protobuf is not read'
+
 
 def entries(body: bytes) -> Iterator[Entry | Skip]:
-    """Lines with the labels of their stream.
-
-    Raises :class:`Refused` if the body is no JSON of this form.
-    """
-    try:
-        document, _ = decoded(
-            body, bounds.MAX_VALUES, lenient=True, cut_deep=True, hooks=pushed_hooks
-        )
-        streams = document["streams"]
-    except TooManyValues as error:
-        raise TooLarge(f"The body is too large: {error}; send smaller batches.") from error
-    except (ValueError, RecursionError, TypeError, KeyError) as error:
-        raise Refused(
-            'The body is no JSON object with "streams"; Loki\'s protocol in protobuf is not read.'
-        ) from error
+    """With the labels of their stream. Raises :class:`Refused`."""
+    document = bounds.json_document(body, _EXPECTED)
+    if not isinstance(document, dict) or "streams" not in document:
+        raise Refused(f"The body is no {_EXPECTED}.")
     records, processes = bounds.records(), Processes()
-    for stream in streams if isinstance(streams, list) else ():
+    for stream in listed(document["streams"]):
         match stream:
             case {"stream": dict(labels), "values": list(values)}:
                 records.add(1 + len(values))

@@ -1,15 +1,11 @@
-"""One pushed value of a metric. In a module of its own: every process imports the spool, but few
-the readers of bodies.
-"""
+"""In a module of its own: every process imports the spool, but few the readers of bodies."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """``labels``: a part of :data:`ingest.pushed.otlp_metrics.LABELS`; ``at_s`` is in epoch
-    seconds.
-    """
+    """``labels``: some of :data:`ingest.pushed.otlp_metrics.LABELS`; ``at_s``: epoch seconds."""
 
     name: str
     labels: tuple[tuple[str, str], ...]

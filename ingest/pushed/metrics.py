@@ -1,20 +1,15 @@
-"""One cycle over a cluster's pushed samples: every complete step, as the same rows as from a
-Prometheus.
-"""
-
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from ingest.cluster_run import ClusterRun
 from ingest.prometheus import rows
-from ingest.prometheus.gauges import gauge_rows, parse_gauge_name
-from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES
+from ingest.prometheus.gauges import gauge_rows
 from ingest.prometheus.rows import Series
 from ingest.pushed.metrics_spool import BEHIND_S, MetricsSpool
-from ingest.records import Observed, Record
+from ingest.records import Job, Observed, Record
 from ingest.source_read import SourceRead
 from ingest.sources import ClusterSource
 
@@ -29,8 +24,8 @@ def read_new(run: ClusterRun) -> SourceRead | None:
 
 
 def read_pushed(source: ClusterSource, cursor: Mapping[str, Any], at: datetime) -> SourceRead:
-    """Rows of the new steps. After a long time without samples the cluster is not seen. Jobs and
-    TaskManagers are reported where the cluster has no REST address.
+    """After a long time without samples the cluster is not seen. Jobs and TaskManagers are reported
+    where the cluster has no REST address.
     """
     spool = MetricsSpool(Path(source.pushed_metrics))
     step_s = max(1, round(source.metrics_interval_s))
@@ -44,13 +39,15 @@ def read_pushed(source: ClusterSource, cursor: Mapping[str, Any], at: datetime) 
     spool.forget(after)
     records_by_instant: dict[datetime, list[Record]] = defaultdict(list)
     series = spool.read(after, newest, step_s)
-    jobs = _take(records_by_instant, series, is_alone=not source.url)
+    by_id = {job.job_id: (moment, job) for moment, job in rows.jobs(series)}
+    for moment, record in _records(series, by_id, is_alone=not source.url):
+        records_by_instant[moment].append(record)
     last = max((int(sample[0]) for single in series for sample in single.samples), default=None)
     seen = last if last is not None else _whole(cursor.get("seen_s"), newest)
     if newest - seen > FORGOTTEN_AFTER_S:
         spool.discard()
         return SourceRead((), {})
-    jobs = jobs if last is not None else _whole(cursor.get("jobs"), 0)
+    jobs = len(by_id) if last is not None else _whole(cursor.get("jobs"), 0)
     is_seen = seen > newest - max(UNSEEN_AFTER_S, 3 * step_s)
     error = (
         None
@@ -70,36 +67,18 @@ def _whole(value: Any, otherwise: int) -> int:
     return value if isinstance(value, int) else otherwise
 
 
-def _take(
-    records_by_instant: dict[datetime, list[Record]], series: list[Series], is_alone: bool
-) -> int:
-    of_tasks: dict[str, list[Series]] = defaultdict(list)
-    of_gauges: dict[str, list[Series]] = defaultdict(list)
-    for single_series in series:
-        if single_series.labels["__name__"] in TASK_NAMES:
-            of_tasks[single_series.labels.get("job_id", "")].append(single_series)
-        elif parse_gauge_name(single_series.labels["__name__"]):
-            of_gauges[single_series.labels.get("job_id", "")].append(single_series)
-    subtasks = {job_id: rows.Subtasks(of_job) for job_id, of_job in of_tasks.items()}
-    jobs = {
-        job.job_id: (moment, job)
-        for moment, job in rows.jobs(
-            single for single in series if single.labels["__name__"] in JOB_NAMES
-        )
-    }
-    for job_id, of_job in subtasks.items():
-        for moment, sample in of_job.rows(job_id, placed=is_alone):
-            records_by_instant[moment].append(sample)
-    for job_id, gauges in of_gauges.items():
-        for moment, figures in gauge_rows(job_id, gauges):
-            records_by_instant[moment].append(figures)
+def _records(
+    series: list[Series], jobs: Mapping[str, tuple[datetime, Job]], is_alone: bool
+) -> Iterator[tuple[datetime, Record]]:
+    by_job: dict[str, list[Series]] = defaultdict(list)
+    for single in series:
+        by_job[single.labels.get("job_id", "")].append(single)
+    for job_id, own_series in by_job.items():
+        subtasks = rows.Subtasks(own_series)
+        yield from subtasks.rows(job_id, placed=is_alone)
+        yield from gauge_rows(job_id, own_series)
+        if is_alone and job_id in jobs:
+            moment, job = jobs[job_id]
+            yield moment, rows.with_vertices(job, subtasks)
     if is_alone:
-        for job_id, (moment, job) in jobs.items():
-            records_by_instant[moment].append(
-                rows.with_vertices(job, subtasks.get(job_id) or rows.Subtasks(()))
-            )
-        for moment, manager in rows.taskmanagers(
-            single for single in series if single.labels["__name__"] in TASKMANAGER_NAMES
-        ):
-            records_by_instant[moment].append(manager)
-    return len(jobs)
+        yield from rows.taskmanagers(series)

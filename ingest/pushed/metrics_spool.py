@@ -1,19 +1,15 @@
-"""Pushed samples on their way to the collector: one file a minute, by the instants of the samples."""
+"""Pushed samples on their way to the collector: one file a minute, by their instants."""
 
-import fcntl
 import json
 import math
 import os
-import shutil
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
 
 from ingest.prometheus.rows import Series
 from ingest.pushed.metric_sample import Sample
-from ingest.pushed.spool import LEAST_FREE_SHARE, Behind
+from ingest.pushed.spool import Behind, SharedFolder
 
 MINUTE_S = 60
 MAX_BYTES = 256 * 1024 * 1024
@@ -22,23 +18,18 @@ AHEAD_S = 600
 BEHIND_S = 3600
 
 
-@dataclass(frozen=True)
-class MetricsSpool:
-    """The samples of one cluster, below ``folder``; for several processes at once."""
-
-    folder: Path
+class MetricsSpool(SharedFolder):
+    """The samples of one cluster."""
 
     def take(self, samples: Iterable[Sample], now_s: float) -> int:
-        """Store samples of the last hour; returns how many. Raises :class:`Behind` if too much
-        waits; then none is stored.
-        """
+        """Samples of the last hour; returns how many. Raises :class:`Behind`; then none is stored."""
         by_minute: dict[int, list[str]] = defaultdict(list)
         for sample in samples:
             if now_s - BEHIND_S <= sample.at_s <= now_s + AHEAD_S:
                 by_minute[int(sample.at_s // MINUTE_S)].append(
                     json.dumps([sample.name, dict(sample.labels), sample.at_s, sample.value]) + "\n"
                 )
-        with self._lock():
+        with self.lock():
             self._check_room()
             for minute, lines in by_minute.items():
                 with (self.folder / f"{minute}.jsonl").open("a", encoding="utf-8") as file:
@@ -55,23 +46,16 @@ class MetricsSpool:
                 f"{waiting:,} bytes of samples that were pushed are not read yet; the collector "
                 "has to catch up first."
             )
-        disk = shutil.disk_usage(self.folder)
-        if disk.free < disk.total * LEAST_FREE_SHARE:
-            raise Behind(
-                f"Only {disk.free:,} bytes are free on Weir's disk; nothing is taken until there "
-                "is more."
-            )
+        self.check_disk()
 
     def forget(self, until_s: float) -> None:
-        with self._lock():
+        with self.lock():
             for path in self._files():
                 if (int(path.stem) + 1) * MINUTE_S <= until_s:
                     path.unlink()
 
     def read(self, after_s: float, until_s: float, step_s: int) -> list[Series]:
-        """Series with a value at each step: the newest sample since the step before. A damaged line
-        is skipped.
-        """
+        """A value at each step: the newest sample since the step before."""
         newest: dict[tuple[str, tuple[tuple[str, str], ...]], dict[int, tuple[float, float]]] = (
             defaultdict(dict)
         )
@@ -94,21 +78,11 @@ class MetricsSpool:
             for (name, labels), steps in sorted(newest.items())
         ]
 
-    def discard(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
-
     def _files(self) -> list[Path]:
         return sorted(
             (path for path in self.folder.glob("*.jsonl") if path.stem.isdigit()),
             key=lambda path: int(path.stem),
         )
-
-    @contextmanager
-    def _lock(self) -> Iterator[None]:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / "lock").open("wb") as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
 
 
 def _sample(line: str) -> Sample | None:

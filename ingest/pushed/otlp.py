@@ -1,5 +1,4 @@
-"""Logs by OTLP over HTTP, in protobuf or JSON, as OpenTelemetry's SDKs and Collector, Grafana
-Alloy, Fluent Bit and Vector send them.
+"""Logs by OTLP over HTTP, in protobuf or JSON.
 
 Source: ``opentelemetry/proto/collector/logs/v1/logs_service.proto`` and the JSON mapping of the
 OTLP specification.
@@ -16,16 +15,17 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from ingest.errors import Refused
-from ingest.json_bounds import MAX_NUMBER_CHARACTERS, TooManyValues, decoded, pushed_hooks
+from ingest.json_bounds import MAX_NUMBER_CHARACTERS
+from ingest.json_members import mapping, member
 from ingest.pushed import bounds
-from ingest.pushed.bounds import Count, TooLarge
+from ingest.pushed.bounds import Count
 from ingest.pushed.entries import Entry, Processes, entry_of, origin_of, shown
 from ingest.pushed.otlp_values import attributes, attributes_of_json, listed, value, value_of_json
 from ingest.pushed.protobuf_fields import fields, message_of, tag_of
 from ingest.records import Skip
 
 MAX_SCOPE_CHARACTERS = 300
-"""A logger; each record of the scope is written with it."""
+"""A logger, written with each record of the scope."""
 _TAGS = (tag_of(1), tag_of(2))
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -40,7 +40,7 @@ class _Record(NamedTuple):
 
 
 def from_protobuf(body: bytes) -> Iterator[Entry | Skip]:
-    """Raises :class:`Refused` as soon as the body turns out to be no such message."""
+    """Raises :class:`Refused`."""
     try:
         yield from _protobuf_entries(body, bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts())
     except (DecodeError, ValueError) as error:
@@ -48,15 +48,8 @@ def from_protobuf(body: bytes) -> Iterator[Entry | Skip]:
 
 
 def from_json(body: bytes) -> Iterator[Entry | Skip]:
-    """Raises :class:`Refused` if the body is no such message."""
-    try:
-        document, _ = decoded(
-            body, bounds.MAX_VALUES, lenient=True, cut_deep=True, hooks=pushed_hooks
-        )
-    except TooManyValues as error:
-        raise TooLarge(f"The body is too large: {error}; send smaller batches.") from error
-    except (ValueError, RecursionError) as error:
-        raise Refused("The body is no JSON.") from error
+    """Raises :class:`Refused`."""
+    document = bounds.json_document(body)
     yield from _json_entries(document, bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts())
 
 
@@ -92,7 +85,7 @@ def _protobuf_entries(body: bytes, records: Count, parts: Count) -> Iterator[Ent
 
 
 def _one_and_two(body: bytes, parts: Count) -> tuple[list[bytes], list[bytes]]:
-    """Contents of the fields 1 and 2, the only ones needed of requests, resources and scopes."""
+    """The only fields needed of requests, resources and scopes."""
     messages: tuple[list[bytes], list[bytes]] = ([], [])
     for tag, content in fields(body, parts):
         if tag in _TAGS:
@@ -168,8 +161,8 @@ def _entry(
 
 
 def _appender_record(record: _Record, scope: str) -> dict[str, Any] | None:
-    """A record that a logging library sent directly, as JSON in Elastic's common schema; ``None``
-    for lines of files.
+    """A record that a logging library sent directly, in Elastic's common schema; ``None`` for lines
+    of files.
     """
     about, level, body = record.attributes, record.level, record.body
     logger = about.get("log.logger") or about.get("code.namespace") or scope
@@ -194,5 +187,4 @@ def _instant(nanoseconds: str) -> str | None:
 
 
 def _object(of: Any, name: str) -> dict[str, Any]:
-    value = of.get(name) if isinstance(of, dict) else None
-    return value if isinstance(value, dict) else {}
+    return mapping(member(of, name))

@@ -1,9 +1,8 @@
 """Metrics by OTLP over HTTP → samples under the names of Flink's Prometheus reporter. Flink's
-``OpenTelemetryMetricReporter`` (1.20 and later, ``exporter.protocol: http``) joins ``flink``, scope
-and name by dots; the rate of a meter ends in ``.rate``. Its counters come as differences
-(``DELTA``) and are not read. Source: ``OpenTelemetryMetricReporter`` and
-``OpenTelemetryMetricAdapter`` of Flink 1.20 to 2.2,
-``opentelemetry/proto/metrics/v1/metrics.proto``.
+``OpenTelemetryMetricReporter`` (1.20+, ``exporter.protocol: http``) joins ``flink``, scope and name
+by dots; the rate of a meter ends in ``.rate``. Its counters come as differences (``DELTA``) and are
+not read. Source: ``OpenTelemetryMetricReporter`` and ``OpenTelemetryMetricAdapter`` of Flink 1.20
+to 2.2, ``opentelemetry/proto/metrics/v1/metrics.proto``.
 """
 
 import math
@@ -20,12 +19,12 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 from opentelemetry.proto.metrics.v1.metrics_pb2 import NumberDataPoint
 
 from ingest.errors import Refused
-from ingest.json_bounds import MAX_NUMBER_CHARACTERS, TooManyValues, decoded, pushed_hooks
+from ingest.json_bounds import MAX_NUMBER_CHARACTERS
 from ingest.prometheus.gauges import parse_gauge_name
 from ingest.prometheus.names import JOB_NAMES, TASK_NAMES, TASKMANAGER_NAMES, spelled
 from ingest.prometheus.rows import LAST_INSTANT_S
 from ingest.pushed import bounds
-from ingest.pushed.bounds import Count, TooLarge
+from ingest.pushed.bounds import Count
 from ingest.pushed.metric_sample import Sample
 from ingest.pushed.otlp_values import listed
 from ingest.pushed.protobuf_fields import contents, fields, message_of, tag_of
@@ -58,13 +57,13 @@ _NO_NUMBER = "no numbers, or of no instant"
 
 @dataclass(slots=True)
 class Pushed:
-    """The metrics of a body that Weir needs; ``unread`` counts unusable ones by reason and name."""
+    """``unread`` counts unusable metrics by reason and name."""
 
     samples: list[Sample] = field(default_factory=list)
     unread: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def take(self, name: str, sample: Sample | None) -> None:
-        """One sample of this name; ``None`` if it is unusable."""
+        """``None`` if it is unusable."""
         if sample is None:
             self.unread[_NO_NUMBER, name] += 1
         else:
@@ -79,7 +78,7 @@ class Pushed:
 
 
 def from_protobuf(body: bytes) -> Pushed:
-    """Raises :class:`Refused` if the body is no such message."""
+    """Raises :class:`Refused`."""
     pushed, samples, parts = Pushed(), bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts()
     try:
         for resource in contents(body, _RESOURCES, parts):
@@ -92,15 +91,8 @@ def from_protobuf(body: bytes) -> Pushed:
 
 
 def from_json(body: bytes) -> Pushed:
-    """Raises :class:`Refused` if the body is no such message."""
-    try:
-        document, _ = decoded(
-            body, bounds.MAX_VALUES, lenient=True, cut_deep=True, hooks=pushed_hooks
-        )
-    except TooManyValues as error:
-        raise TooLarge(f"The body is too large: {error}; send smaller batches.") from error
-    except (ValueError, RecursionError) as error:
-        raise Refused("The body is no JSON.") from error
+    """Raises :class:`Refused`."""
+    document = bounds.json_document(body)
     if not isinstance(document, dict) or not isinstance(document.get("resourceMetrics", []), list):
         raise Refused('The body is no JSON object with "resourceMetrics".')
     pushed, samples, parts = Pushed(), bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts()
@@ -112,24 +104,22 @@ def from_json(body: bytes) -> Pushed:
 
 
 def accepted() -> ExportMetricsServiceResponse:
-    """The protocol's answer. It never reports rejected points: the reporter would stop sending
-    others.
-    """
+    """It never reports rejected points: the reporter would stop sending others."""
     return ExportMetricsServiceResponse()
 
 
 def _take_message(metric: bytes, pushed: Pushed, samples: Count, parts: Count) -> None:
-    held = dict(fields(metric, parts))
-    name = _wanted_name(held.get(_NAME, b"").decode("utf-8", "replace"), parts)
-    data = held.get(_GAUGE, held.get(_SUM))
+    by_tag = dict(fields(metric, parts))
+    name = _wanted_name(by_tag.get(_NAME, b"").decode("utf-8", "replace"), parts)
+    data = by_tag.get(_GAUGE, by_tag.get(_SUM))
     if name is None:
         return
     if data is None:
         pushed.take(name, None)
         return
-    of_data = list(fields(data, parts))
-    points = [content for tag, content in of_data if tag == _POINTS]
-    if _GAUGE not in held and (_TEMPORALITY, _CUMULATIVE) not in of_data:
+    data_fields = list(fields(data, parts))
+    points = [content for tag, content in data_fields if tag == _POINTS]
+    if _GAUGE not in by_tag and (_TEMPORALITY, _CUMULATIVE) not in data_fields:
         pushed.unread[_DELTA, name] += len(points)
         return
     samples.add(len(points))

@@ -13,15 +13,14 @@ from google.protobuf.message import DecodeError
 from ingest.pushed.bounds import Count
 
 KEPT_DEPTH = 60
-"""Decoders refuse whole messages beyond 100 levels, so deeper fields than this are left empty."""
+"""Decoders refuse messages beyond 100 levels: deeper fields than this are left empty."""
 MAX_UNSEEN_BYTES = 64 * 1024
-"""Larger messages are decoded only after a check of each field; long log lines have few."""
+"""Larger messages are decoded after a check of each field."""
 _VARINT, _EIGHT_BYTES, _LENGTH, _FOUR_BYTES = 0, 1, 2, 5
 _NUMBER = re.compile(rb"[\x80-\xff]{0,9}[\x00-\x7f]")
 
 
 def tag_of(number: int, *, is_number: bool = False) -> int:
-    """The tag of a field with a length, or of a whole number."""
     return number << 3 | (_VARINT if is_number else _LENGTH)
 
 
@@ -34,14 +33,11 @@ def fields(body: bytes, parts: Count) -> Iterator[tuple[int, bytes]]:
 
 
 def contents(body: bytes, tag: int, parts: Count) -> Iterator[bytes]:
-    return (content for found, content in fields(body, parts) if found == tag)
+    return (content for field_tag, content in fields(body, parts) if field_tag == tag)
 
 
 def message_of(content: bytes, kind: Any, parts: Count) -> Any:
-    """A message of the class ``kind``.
-
-    Raises ``DecodeError`` or ``ValueError`` if it is no such message.
-    """
+    """Raises ``DecodeError`` or ``ValueError``."""
     if len(content) <= MAX_UNSEEN_BYTES:
         with suppress(DecodeError):
             return kind.FromString(content)
@@ -53,9 +49,7 @@ def message_of(content: bytes, kind: Any, parts: Count) -> Any:
 def _readable(
     body: bytes, at: int, end: int, descriptor: Descriptor, depth: int, parts: Count
 ) -> tuple[list[bytes], int]:
-    """The message with U+FFFD for invalid UTF-8, and without fields that are too deep: its pieces
-    and its length.
-    """
+    """With U+FFFD for invalid UTF-8, without fields that are too deep: its pieces and its length."""
     parts.add()
     made: list[bytes] = []
     length = 0

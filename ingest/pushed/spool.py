@@ -1,4 +1,4 @@
-"""The spool of pushed lines for the collector: one growing file a process, read like any log."""
+"""Pushed lines on their way to the collector: one growing file a process, read like any log."""
 
 import fcntl
 import os
@@ -21,10 +21,7 @@ ROTATED_AT_BYTES = 64 * 1024 * 1024
 REMEMBERED_LINES = 65_536
 MAX_PROCESSES = 10_000
 MAX_UNREAD_BYTES = 512 * 1024 * 1024
-"""Of one cluster: some minutes of what the collector reads.
-
-More is refused until it has caught up.
-"""
+"""Of one cluster: some minutes of what the collector reads."""
 IDLE_S = 24 * 3600
 LEAST_FREE_SHARE = 0.05
 
@@ -33,7 +30,7 @@ _LENGTH_BYTES = 8
 
 
 class Behind(Retryable):
-    """The collector has to catch up first, or the disk is full; the sender should retry later."""
+    """The sender should retry later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +40,47 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Spool:
-    """The lines of one cluster, below ``folder``; for several processes at once."""
+class SharedFolder:
+    """For several processes at once."""
 
     folder: Path
+
+    def discard(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def check_disk(self) -> None:
+        """Raises :class:`Behind`."""
+        disk = shutil.disk_usage(self.folder)
+        if disk.free < disk.total * LEAST_FREE_SHARE:
+            raise Behind(
+                f"Only {disk.free:,} bytes are free on Weir's disk; nothing is taken until there "
+                "is more."
+            )
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "lock").open("wb") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+
+
+class Spool(SharedFolder):
+    """The lines of one cluster."""
 
     @property
     def glob(self) -> str:
         return str(self.folder / f"*{SUFFIX}*")
 
     def take(self, entries: Iterable[Entry], remembered_lines: int = REMEMBERED_LINES) -> Taken:
-        """Store all lines in order, except repeated ones. Repeats are found among the newest
-        ``remembered_lines`` of a process, or twice the number sent here.
+        """Store all lines in order, except repeated ones among the newest ``remembered_lines`` of a
+        process, or twice the number sent here.
         """
         by_process: dict[str, list[Entry]] = {}
         for entry in entries:
             by_process.setdefault(entry.process, []).append(entry)
         lines = repeated = 0
-        with self._lock():
+        with self.lock():
             room = MAX_PROCESSES - sum(1 for _ in self.folder.glob(f"*{SUFFIX}"))
             for process, of_process in by_process.items():
                 path = self.folder / f"{process}{SUFFIX}"
@@ -76,13 +96,11 @@ class Spool:
         return Taken(lines, repeated)
 
     def make_room(self, read: Mapping[str, Any] | None, now_s: float) -> None:
-        """Remove files that were read completely. ``read`` is the collector's cursor of these logs,
-        ``now_s`` the current time in file times.
-
+        """Remove files that were read completely. ``read`` is the collector's cursor of these logs.
         Raises :class:`Behind` if too much is left.
         """
         cursor = TailCursor.from_json(dict(read) if read else None)
-        with self._lock():
+        with self.lock():
             unread = sum(
                 self._unread(path, cursor, now_s) for path in self.folder.glob(f"*{SUFFIX}*")
             )
@@ -91,15 +109,7 @@ class Spool:
                 f"{unread:,} bytes that were pushed are not read yet; the collector has to catch "
                 "up first."
             )
-        disk = shutil.disk_usage(self.folder)
-        if disk.free < disk.total * LEAST_FREE_SHARE:
-            raise Behind(
-                f"Only {disk.free:,} bytes are free on Weir's disk; nothing is taken until there "
-                "is more."
-            )
-
-    def discard(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.check_disk()
 
     def _unread(self, path: Path, cursor: TailCursor, now_s: float) -> int:
         stat, known = path.stat(), cursor.files.get(str(path))
@@ -152,13 +162,6 @@ class Spool:
     def _keys(self, path: Path) -> Path:
         return self.folder / "keys" / path.name
 
-    @contextmanager
-    def _lock(self) -> Iterator[None]:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / "lock").open("wb") as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-
 
 def _keys(entries: Sequence[Entry]) -> list[bytes]:
     batch = (
@@ -180,7 +183,6 @@ def _digest(*texts: str) -> bytes:
 
 
 def _rotate(path: Path) -> None:
-    """``X.log`` becomes ``X.log.1``, which was ``X.log.2`` before, and so on."""
     last = 1
     while path.with_name(f"{path.name}.{last}").exists():
         last += 1

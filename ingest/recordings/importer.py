@@ -1,5 +1,3 @@
-"""A recording (folder with ``rest.jsonl`` and ``logs/``) → the lake, recorded times kept."""
-
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,10 +16,7 @@ MAX_SKIPS_SHOWN = 50
 
 @dataclass(slots=True)
 class ImportSummary:
-    """What an import brought.
-
-    ``skips`` holds the first ones, ``skipped`` counts all of them by reason.
-    """
+    """``skips`` holds the first ones, ``skipped`` counts all by reason."""
 
     cluster: str
     directory: str
@@ -32,7 +27,6 @@ class ImportSummary:
     records: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     skips: list[Skip] = field(default_factory=list)
-    commits: dict[str, int] = field(default_factory=dict)
 
     def count(self, observed: Observed) -> None:
         self.first_at = min(self.first_at or observed.observed_at, observed.observed_at)
@@ -54,9 +48,6 @@ def import_recording(
     log_layout: str = "flink",
     progress: Progress = lambda _: None,
 ) -> ImportSummary:
-    """Read one recording and append it to the lake, in bounded batches. Raises ``Refused`` if the
-    folder is no recording, or the time zone or layout of its logs makes no sense.
-    """
     recording = Recording(directory, cluster, log_time_zone, log_layout)
     summary = ImportSummary(cluster, str(directory))
     batch: list[Observed] = []
@@ -64,7 +55,7 @@ def import_recording(
 
     def commit() -> None:
         if batch:
-            summary.commits.update(lake.append(batch))
+            lake.append(batch)
             progress(
                 f"committed {count_text(sum(len(reading.records) for reading in batch), 'record')}"
             )

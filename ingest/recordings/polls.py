@@ -10,6 +10,7 @@ from ingest.flink_rest.assembly import observe_cluster, observe_job
 from ingest.flink_rest.job_reader import ListedJob, listed_jobs
 from ingest.flink_rest.payloads.config import flink_version
 from ingest.flink_rest.routing import Filed, file_cluster_answer, file_job_answer, job_of
+from ingest.json_members import member
 from ingest.records import Observed
 
 MOST_BYTES = 256 * 1024 * 1024
@@ -47,10 +48,7 @@ _OPENS_A_POLL = ("/overview", "/jobs/overview", "/taskmanagers")
 
 @dataclass(slots=True)
 class Poll:
-    """Answers of one round of requests.
-
-    A job has more than one reading where the same was requested twice.
-    """
+    """A job has more than one reading where the same was requested twice."""
 
     started_at: datetime
     size_bytes: int = 0
@@ -62,7 +60,7 @@ class Poll:
     cluster: list[ClusterAnswers] = field(default_factory=list)
 
     def file(self, answer: Answer) -> None:
-        """Into the first reading that has no answer to this question yet."""
+        """Into the first reading that has no answer to this request yet."""
         job_id = job_of(answer.path)
         if answer.endpoint == "/jobs/overview":
             self.overviews.append(answer)
@@ -79,9 +77,7 @@ class Poll:
 
 
 class Polls:
-    """A poll ends where the cluster's lists are requested again, or at its bounds in time and
-    bytes.
-    """
+    """A poll ends where the cluster's lists are requested again, or at its bounds."""
 
     def __init__(self, cluster: str, version: str | None = None) -> None:
         self._cluster = cluster
@@ -164,11 +160,7 @@ class Polls:
         cache, job_id = self._cache, reading.job_id
         reading.flink_version = cache.flink_version
         reading.jobmanager_config = cache.jobmanager_config
-        if (
-            reading.job
-            and isinstance(reading.job.body, dict)
-            and isinstance(reading.job.body.get("plan"), dict)
-        ):
+        if reading.job and isinstance(member(reading.job.body, "plan"), dict):
             cache.keep("plan", job_id, reading.job)
         for kind in ("plan", "config", "checkpoint_config"):
             answer = getattr(reading, kind)

@@ -1,5 +1,5 @@
-"""Record a running cluster: what a collector would ask, every few seconds, answers kept as they
-came (secrets masked).
+"""Records a running cluster: what a collector would ask, answers kept as they came (secrets
+masked).
 
 The folder is what ``python -m ingest import`` reads: ``rest.jsonl`` with ``{ts, path, status,
 body}`` a line, ``logs/``, and ``scenario.json`` that says what was recorded and when.
@@ -23,6 +23,7 @@ from ingest.flink_rest.address import Address, parse_address
 from ingest.flink_rest.client import Gate, client_of
 from ingest.flink_rest.collector import Collected, collect_cluster
 from ingest.flink_rest.limits import RequestLimits
+from ingest.json_members import objects
 from ingest.messages import count_text
 from ingest.records import Skip
 from ingest.redaction.documents import redact_document
@@ -37,7 +38,7 @@ LONGEST_CONTEXT = 4_096
 
 
 def masked(body: Any, address: Address) -> Any:
-    """The decoded answer, same shape, without secrets."""
+    """The same shape, without secrets."""
     return redact_document(_without(body, address))
 
 
@@ -61,9 +62,7 @@ def _empty(value: Any) -> Any:
 
 
 class MaskedLog:
-    """One log, whole lines at a time: what begins in one piece, such as a key, is hidden in the
-    next too.
-    """
+    """Whole lines of one log at a time: a key that begins in one piece is hidden in the next too."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
@@ -99,10 +98,7 @@ class _Copy:
 
 @dataclass(slots=True)
 class LogCopies:
-    """``left_bytes`` is what may still be written; copying stops there.
-
-    Files are distinguished by their first bytes.
-    """
+    """``left_bytes`` may still be written. Files are distinguished by their first bytes."""
 
     globs: tuple[str, ...]
     folder: Path
@@ -113,9 +109,7 @@ class LogCopies:
     _rolled: int = 0
 
     def copy_new(self) -> None:
-        """What was written since the last call; packed archives are unpacked, so that secrets in
-        them are masked too.
-        """
+        """Packed archives are unpacked, so that secrets in them are masked too."""
         files, skips = find(self.globs)
         self._note(skips)
         for file in files:
@@ -192,7 +186,7 @@ LIMITS = RequestLimits(
     small_job_subtasks=1_000_000,
     cycle_timeout_s=120,
 )
-"""A recording is short and made to find something out: it leaves little out."""
+"""A recording is short and made to find something out."""
 
 
 @dataclass(slots=True)
@@ -321,8 +315,11 @@ class _AnswerFile:
             "status": status,
             "body": masked(body, self.address),
         }
-        if path == "/jobs/overview" and isinstance(body, dict):
-            self._note_jobs(body.get("jobs"))
+        if path == "/jobs/overview":
+            for job in objects(body, "jobs"):
+                if isinstance(job.get("jid"), str):
+                    name = job.get("name")
+                    self.summary.jobs[job["jid"]] = name if isinstance(name, str) else None
         line = json.dumps(entry, separators=(",", ":")) + "\n"
         try:
             self.written += self.out.write(line)
@@ -333,13 +330,6 @@ class _AnswerFile:
                 "can be imported."
             ) from error
         self.summary.answers += 1
-
-    def _note_jobs(self, jobs: Any) -> None:
-        for job in jobs if isinstance(jobs, list) else ():
-            if isinstance(job, dict) and isinstance(job.get("jid"), str):
-                self.summary.jobs[job["jid"]] = (
-                    job.get("name") if isinstance(job.get("name"), str) else None
-                )
 
 
 async def _copy_from_endpoint(source: ClusterSource, logs: LogCopies, gate: Gate) -> None:

@@ -1,6 +1,4 @@
-"""One recording on disk: a folder with ``rest.jsonl`` (or ``.gz``) and ``logs/``, perhaps copies of
-``_metadata``.
-"""
+"""A recording on disk: ``rest.jsonl`` (or ``.gz``), ``logs/``, perhaps copies of ``_metadata``."""
 
 import json
 import re
@@ -42,9 +40,7 @@ class Snapshots:
         self._sized: set[str] = set()
 
     def beside(self, observed: Sequence[Observed]) -> Iterator[tuple[Observed, int]]:
-        """Readings of files that those of one poll make worth reading, dated like its last, and the
-        bytes read for each.
-        """
+        """Readings of files that those of one poll make worth reading, and the bytes read for each."""
         if not self._files or not observed:
             return
         at = max(reading.observed_at for reading in observed)
@@ -98,7 +94,7 @@ class Snapshots:
 
 
 def _lies_in(directory: Path, path: Path) -> bool:
-    """A regular file of the recording itself; a link out of it is none."""
+    """False for a link out of the recording."""
     try:
         open_regular(path, within=directory).close()
     except OSError:
@@ -119,8 +115,6 @@ _MOST_SKIPS = 100
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """``skips`` names what was left out and why."""
-
     directory: Path
     rest_files: tuple[Path, ...]
     log_files: tuple[Path, ...]
@@ -131,7 +125,7 @@ class Bundle:
 
 
 def bundle_at(directory: Path) -> Bundle:
-    """The files of the recording in ``directory``; empty if there is none."""
+    """Empty if there is none."""
     skips: list[Skip] = []
     rest = (path for path in directory.glob("rest*.jsonl*") if path.suffix in (".jsonl", ".gz"))
     logs = (
@@ -164,9 +158,7 @@ Piece = tuple[tuple[Observed, ...], int]
 
 class Recording:
     """Raises ``Refused`` if the folder is no recording, or time zone or layout of its logs make no
-    sense.
-
-    ``jobs_seen`` and ``flink_version`` are known once :meth:`read` has come to its end.
+    sense. ``jobs_seen`` and ``flink_version`` are known once :meth:`read` has ended.
     """
 
     def __init__(
@@ -195,7 +187,7 @@ class Recording:
         return self._polls.flink_version
 
     def read(self, progress: Progress = lambda _: None) -> Iterator[Piece]:
-        """Everything in it, piece by piece in bounded memory; recorded times are kept."""
+        """Piece by piece in bounded memory; recorded times are kept."""
         if self._bundle.skips:
             at = datetime.fromtimestamp(self._bundle.directory.stat().st_mtime, UTC)
             yield (Observed(self._cluster, at, "rest", self._bundle.skips),), 0
@@ -240,9 +232,7 @@ class Recording:
 
 
 def _declared_version(bundle: Bundle) -> str | None:
-    """The Flink version in ``scenario.json``, for recordings that begin before ``/config`` was
-    requested.
-    """
+    """For recordings that begin before ``/config`` was requested."""
     try:
         with bundle.open(bundle.directory / "scenario.json") as file:
             version = json.loads(file.read(MAX_SCENARIO_BYTES)).get("version")

@@ -1,4 +1,4 @@
-"""``rest.jsonl``: one recorded answer a line, ``{ts, path, status, body}``; others become skips."""
+"""``rest.jsonl``: one recorded answer a line, ``{ts, path, status, body}``."""
 
 import gzip
 import zlib
@@ -14,6 +14,7 @@ from ingest.flink_rest.faults import KNOWN_WITHIN_S, NOT_YET, lasting, not_yet
 from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS, Fields, clean_text, instant_of_ms
 from ingest.flink_rest.routing import is_read
 from ingest.json_bounds import TooManyValues, decoded
+from ingest.json_members import listed, member
 from ingest.records import Skip
 from ingest.redaction.texts import redact
 from ingest.regular_files import open_regular
@@ -29,10 +30,8 @@ class Line:
 
 
 def read_lines(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Line]:
-    """Lines of a plain or ``.gz`` file, empty ones left out.
-
-    Raises ``OSError`` if the file cannot be read or, after the lines before it, if a gzip file is
-    damaged.
+    """Of a plain or ``.gz`` file, without empty ones. Raises ``OSError``, for a damaged gzip file
+    after the lines before.
     """
     with _open(path) as handle:
         number = 0
@@ -68,8 +67,8 @@ MAX_WAITED_FOR = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A line of the file: an answer to read, or what was skipped; neither where Weir does not read
-    it, or Flink could not tell yet.
+    """An answer to read, or what was skipped; neither where Weir does not read it, or Flink could
+    not answer yet.
     """
 
     at: datetime
@@ -79,9 +78,7 @@ class Recorded:
 
 
 def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Recorded]:
-    """Only successful GET answers of paths that Weir reads come out as answers; failed ones as
-    skips with the time of the line before.
-    """
+    """Failed answers are skips with the time of the line before."""
     at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     bad_lines, unknown = 0, _Unknown()
     try:
@@ -117,9 +114,7 @@ def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator
 
 @dataclass(slots=True)
 class _Unknown:
-    """Since when Flink cannot tell what, by endpoint; of more than are remembered the first ones
-    are forgotten.
-    """
+    """Since when Flink cannot answer, by endpoint."""
 
     since: dict[str, datetime] = field(default_factory=dict)
 
@@ -131,43 +126,29 @@ class _Unknown:
 
 
 def _record(line: Line, file: str, previous_at: datetime, unknown: _Unknown) -> Recorded:
-    subject = f"{file}:{line.number}"
+    def skipped(reason: str, detail: str) -> Recorded:
+        skip = Skip(f"{file}:{line.number}", reason, detail)
+        return Recorded(previous_at, line.size_bytes, skip=skip)
+
     if line.content is None:
-        return Recorded(
-            previous_at,
-            line.size_bytes,
-            skip=Skip(subject, "too_large", f"a line of {line.size_bytes} bytes is not read"),
-        )
+        return skipped("too_large", f"a line of {line.size_bytes} bytes is not read")
     try:
         entry, held_bytes = decoded(line.content)
     except TooManyValues as error:
-        return Recorded(
-            previous_at,
-            line.size_bytes,
-            skip=Skip(subject, "too_large", f"the line is not read: {error}"),
-        )
+        return skipped("too_large", f"the line is not read: {error}")
     except (ValueError, RecursionError):
-        return Recorded(
-            previous_at,
-            line.size_bytes,
-            skip=Skip(subject, "bad_json", "the line is no JSON document"),
-        )
+        return skipped("bad_json", "the line is no JSON document")
     try:
         fields = Fields(entry)
         at = _time(fields.raw("ts"))
         path = fields.the_text("path")
         status = fields.the_whole("status")
     except Skipped as error:
-        return Recorded(
-            previous_at,
-            line.size_bytes,
-            skip=Skip(subject, "bad_json", f"no recorded answer: {error}"),
-        )
+        return skipped("bad_json", f"no recorded answer: {error}")
     if entry.get("method", "GET") != "GET" or not is_read(path):
         return Recorded(at, line.size_bytes)
-    return _answer(
-        Answer(path, at, entry.get("body"), held_bytes), status, line.size_bytes, unknown
-    )
+    answer = Answer(path, at, entry.get("body"), held_bytes)
+    return _answer(answer, status, line.size_bytes, unknown)
 
 
 def _answer(answer: Answer, status: int, size_bytes: int, unknown: _Unknown) -> Recorded:
@@ -179,35 +160,24 @@ def _answer(answer: Answer, status: int, size_bytes: int, unknown: _Unknown) -> 
         )
         return Recorded(answer.at, size_bytes, skip=skip)
     unknown.since.pop(answer.endpoint, None)
+    if 200 <= status < 300 and isinstance(answer.body, dict | list):
+        return Recorded(answer.at, size_bytes, answer)
     if 200 <= status < 300:
-        if isinstance(answer.body, dict | list):
-            return Recorded(answer.at, size_bytes, answer)
-        return Recorded(
-            answer.at,
-            size_bytes,
-            skip=Skip(answer.endpoint, "bad_json", "the recorded answer is no JSON document"),
-        )
-    if status == 0:
+        reason, detail = "bad_json", "the recorded answer is no JSON document"
+    elif status == 0:
         reason = "timeout" if "timed out" in str(answer.body)[:1000].lower() else "unreachable"
-        return Recorded(
-            answer.at, size_bytes, skip=Skip(answer.endpoint, reason, "no answer was recorded")
-        )
-    detail = f"answered with status {status}: {_error_text(answer.body)}"
-    return Recorded(answer.at, size_bytes, skip=Skip(answer.endpoint, "http_error", detail))
+        detail = "no answer was recorded"
+    else:
+        reason, detail = "http_error", f"answered with status {status}: {_error_text(answer.body)}"
+    return Recorded(answer.at, size_bytes, skip=Skip(answer.endpoint, reason, detail))
 
 
 def _not_yet(status: int, body: Any) -> str | None:
-    """By what Flink said, or by the reason that Weir's own recorder keeps in its place."""
-    if not isinstance(body, dict):
-        return None
-    reason, errors = body.get("reason"), body.get("errors")
+    """By Flink's text, or by the reason that Weir's own recorder keeps in its place."""
+    reason, errors = member(body, "reason"), member(body, "errors")
     if status == 500 and isinstance(reason, str) and reason in NOT_YET:
         return reason
-    return (
-        not_yet(status, "\n".join(text for text in errors if isinstance(text, str)))
-        if isinstance(errors, list)
-        else None
-    )
+    return not_yet(status, "\n".join(text for text in listed(errors) if isinstance(text, str)))
 
 
 def _error_text(body: Any) -> str:

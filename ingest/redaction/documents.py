@@ -1,5 +1,3 @@
-"""Decoded JSON without secrets, in the same shape."""
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,9 +11,7 @@ _NAMES = ("key", "name")
 
 
 def redact_document(body: Any, depth: int = 0) -> Any:
-    """For what others wrote: under a name that holds secrets, as Flink sees it, every text and
-    number is hidden.
-    """
+    """For what others wrote: under a name that holds secrets, every text and number is hidden."""
     if isinstance(body, str):
         return redact(body)
     if depth > DEEPEST:
@@ -34,7 +30,7 @@ def redact_document(body: Any, depth: int = 0) -> Any:
 
 
 def redact_texts(body: Any, depth: int = 0) -> Any:
-    """For Weir's own documents, whose numbers and names are its own: texts alone are looked at."""
+    """For Weir's own documents, whose numbers and names are its own."""
     if isinstance(body, str):
         return redact(body)
     if depth > DEEPEST:

@@ -1,6 +1,4 @@
-"""What stands where a secret was removed, and how to distinguish it, and other harmless values,
-from one.
-"""
+"""What stands where a secret was removed, and which values are harmless."""
 
 import re
 
@@ -52,10 +50,7 @@ def redact_blocks(text: str) -> str:
 
 
 def within(text: str, *, open_before: bool) -> tuple[str, bool]:
-    """``text`` without keys, and whether one was begun and has not ended.
-
-    ``open_before``: it begins inside of one.
-    """
+    """``text`` without keys, and whether one was begun and has not ended."""
     pieces: list[str] = []
     at = 0
     is_open = open_before

@@ -27,7 +27,7 @@ _SETTING = re.compile(
 
 
 def holds_secret(key: str) -> bool:
-    """Whether the value of a setting or field of this name is hidden whatever it is."""
+    """Whether the value of a setting of this name is hidden whatever it is."""
     return _SETTING.search(key) is not None
 
 
@@ -54,7 +54,7 @@ NAME_WORD = re.compile(
     |mot\ de\ passe|kennwort|비밀번호""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""Parts of secrets' names. Candidates are found by it and then checked, so it must be fast."""
+"""Parts of secrets' names: finds candidates, so it must be fast."""
 
 _STRONG = re.compile(
     rf"""passw(?!ordless)|passphrase|passcode|secret(?!ar)|credential|auth[-_]params
@@ -96,7 +96,7 @@ _FAULTY = frozenset(
 
 
 def sort_of(name: str) -> Sort | None:
-    """Of a name in running text; ``None`` if what follows it is no secret."""
+    """Of a name in running text; ``None`` if what follows is no secret."""
     if _CLASS.fullmatch(name):
         return None
     if _LINE.search(name):

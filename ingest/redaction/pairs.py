@@ -12,9 +12,7 @@ from ingest.redaction.names import NAME_WORD, Sort, sort_of
 LONGEST_QUOTED = 16_384
 LONGEST_NESTED = 4_096
 MOST_WORDS = 6
-"""A line ``password: correct horse battery staple`` is a passphrase; one of more words is a
-sentence.
-"""
+"""``password: correct horse battery staple`` is a passphrase; more words are a sentence."""
 
 _OPENS = re.compile(
     r"""(?:[bru]{1,2}(?=["']))?(?P<quote>\\{0,8}["'`]|&quot;|&\#34;|&\#39;|%22)""", re.VERBOSE
@@ -41,10 +39,7 @@ _SCHEME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """``text[start:end]`` is what is hidden; ``inner`` the value itself, without quotes.
-
-    ``whole``: a JSON list or object.
-    """
+    """``text[start:end]`` is hidden; ``inner``: without quotes. ``whole``: a JSON list or object."""
 
     start: int
     end: int
@@ -56,10 +51,8 @@ class Value:
 def value_at(
     text: str, at: int, *, whole_line: bool = False, most: int | None = None
 ) -> Value | None:
-    """The value that begins at ``at``; ``None`` if there is none. ``whole_line``: nothing else
-    stands on its line.
-
-    ``most`` bounds how far the end of one without quotes is looked for.
+    """``whole_line``: nothing else stands on its line. ``most`` bounds how far the end of one
+    without quotes is looked for.
     """
     if at >= len(text):
         return None
@@ -82,9 +75,7 @@ def value_at(
 
 
 def line_at(text: str, at: int) -> Value | None:
-    """All up to the end of the line, or of what quotes it; the name of a scheme of signing in
-    stays.
-    """
+    """Up to the end of the line, or of what quotes it; the name of a scheme of signing in stays."""
     if _NO_LINE.match(text, at):
         return value_at(text, at)
     if scheme := _SCHEME.match(text, at):
@@ -118,9 +109,7 @@ def _enclosed(text: str, at: int, end: int) -> int:
 
 
 def hidden(value: Value, name_quote: str) -> str:
-    """What takes its place; a bare number of a JSON document becomes a text, so that the document
-    stays one.
-    """
+    """A bare number of a JSON document becomes a text, so that the document stays one."""
     if value.whole:
         return f"{name_quote or chr(34)}{MASK}{name_quote or chr(34)}"
     return MASK if value.quoted or not name_quote else f"{name_quote}{MASK}{name_quote}"
@@ -242,17 +231,17 @@ class _Place:
 
 
 def redact_pairs(text: str) -> str:
-    """Idempotent; of every pair the name and the signs around the value stay."""
+    """Idempotent; the name and the signs around the value stay."""
     pieces: list[str] = []
     done = at = 0
     while match := NAME_WORD.search(text, at):
         start = _beginning(text, match.start(), max(done, match.start() - LONGEST_BEFORE))
         after = _NAME_AFTER.match(text, match.end())
         at = after.end() if after else match.end()
-        held = _secret_of_name(text, start, at)
-        if held is None:
+        secret = _secret_of_name(text, start, at)
+        if secret is None:
             continue
-        value, name_quote = held
+        value, name_quote = secret
         pieces += text[done : value.start], hidden(value, name_quote)
         done = at = value.end
     return _reversed("".join((*pieces, text[done:])) if pieces else text)
@@ -265,7 +254,7 @@ def _beginning(text: str, at: int, least: int) -> int:
 
 
 def _secret_of_name(text: str, start: int, end: int) -> tuple[Value, str] | None:
-    """The secret that the name at ``start`` names, and what quotes the name."""
+    """And what quotes the name."""
     name = text[start:end].rstrip(".-")
     sort = sort_of(name.lstrip("-"))
     if (

@@ -1,13 +1,11 @@
-"""Whether a text has anything in it that is worth a closer look: a search for plain words, a
-hundred times as quick as the patterns.
-"""
+"""A search for plain words, a hundred times as quick as the patterns."""
 
 import re
 
 from ingest.redaction.names import KEY_WORDS
 
 _KEY = re.compile(KEY_WORDS)
-"""Only tried where there is a ``key``, which logs of Flink are full of."""
+"""Only tried where there is a ``key``."""
 _WORDS = (
     "pass",
     "pwd",

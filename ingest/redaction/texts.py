@@ -1,9 +1,7 @@
 """The one place where secrets are removed from texts, for every output: :func:`redact` or, for
-decoded JSON, :func:`ingest.redaction.documents.redact_document`. It is idempotent, takes time
-linear in the text, and leaves its structure. A new spelling of secrets is a line of
-``tests/fixtures/redaction/secrets.jsonl``; texts that look alike and are no secret are in
-``honest.jsonl``. Whatever shows, sends or stores a text that others wrote calls :func:`redact`, or
-is filled by the loader, which does.
+decoded JSON, :func:`ingest.redaction.documents.redact_document`. It is idempotent, linear in the
+text, and leaves its structure. A new spelling of secrets is a line of
+``tests/fixtures/redaction/secrets.jsonl``; ``honest.jsonl`` has texts that look alike.
 """
 
 import re
@@ -88,17 +86,13 @@ def _scheme(match: re.Match[str]) -> str:
 
 
 LONG = 4_096
-"""Longer texts are checked line by line: most log lines contain nothing suspicious, which is found
-quickly.
-"""
+"""Longer texts are checked line by line: most log lines contain nothing suspicious."""
 LINES_AFTER = 3
 """``<name>``, ``<value>`` and blocks of YAML stand on lines of their own."""
 
 
 MOST_PASSES = 8
-"""Masking may change how neighbouring characters are parsed, so it is repeated until nothing
-changes.
-"""
+"""Masking may change how neighbouring characters are parsed."""
 
 
 def redact(text: str) -> str:

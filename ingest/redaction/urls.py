@@ -15,8 +15,7 @@ _USER_IS_A_NAME = re.compile(
     r"|hdfs|webhdfs|swebhdfs|viewfs|mailto|xmpp|sip",
     re.IGNORECASE,
 )
-"""A user without a password is a container, an actor system or a person, and part of the address.
-"""
+"""A user without a password is a container, an actor system or a person."""
 
 
 def redact_urls(text: str) -> str:

@@ -1,5 +1,3 @@
-"""The directory that the jobs of a recording wrote checkpoints to, as it was at an instant."""
-
 import json
 import os
 import re
@@ -28,10 +26,7 @@ class CheckpointTree:
         self._laid: Files | None = None
 
     def show(self, at_ms: int, by_ms: int, ids: Mapping[str, str]) -> None:
-        """Make the directories of these jobs what they were at ``at_ms`` of the recording.
-
-        Files come before what refers to them.
-        """
+        """Files come before what refers to them."""
         wanted = self._files_at(at_ms)
         if wanted == self._laid:
             return
@@ -113,9 +108,7 @@ class CheckpointTree:
 
 
 class Renaming:
-    """Job ids of a recording → those of a turn, in paths and in ``_metadata``: no length changes,
-    so that the format stays what it is.
-    """
+    """Job ids of a recording → those of a turn, in paths and in ``_metadata``: no length changes."""
 
     def __init__(self, ids: Mapping[str, str]) -> None:
         self._names = {
@@ -131,7 +124,7 @@ class Renaming:
 
 
 def savepoint_names(ids: Mapping[str, str]) -> dict[str, str]:
-    """Flink begins the directory of a savepoint with six digits of the job's id."""
+    """Flink begins a savepoint's directory with six digits of the job's id."""
     return {f"savepoint-{old[:6]}-": f"savepoint-{new[:6]}-" for old, new in ids.items()}
 
 

@@ -1,5 +1,5 @@
-"""Plays one recording over and over as the cluster it was: its answers and logs at the time of now,
-each turn as new jobs under ids of their own.
+"""Plays one recording over and over as the cluster it was, at the time of now, each turn as new
+jobs under ids of their own.
 """
 
 import json
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ingest.json_members import listed
 from ingest.replay.checkpoint_tree import CheckpointTree, savepoint_names
 from ingest.replay.shipped import CHECKPOINTS, PAST
 from ingest.replay.tape import LEAD_MS, Shift, Tape, id_of
@@ -36,8 +37,8 @@ class Turn:
 
 class Player:
     """``names``: job names of the recording → names shown; ``rest_ms`` passes between turns;
-    ``past_ms`` ago was a turn whose checkpoints stay. ``folder`` gets ``turns.json``,
-    ``past.json``, ``logs/`` and ``checkpoints/``; a player made again in the same folder goes on.
+    ``past_ms`` ago was a turn whose checkpoints stay. A player made again in the same ``folder``
+    goes on.
     """
 
     def __init__(
@@ -54,10 +55,7 @@ class Player:
         self._past = [self._turn(began_ms) for began_ms in self._noted_ms(PAST)]
 
     def tick(self, now_ms: int, *, awake: bool = True, writes_checkpoints: bool = True) -> None:
-        """Begin the next turn where it is time, and write log lines and checkpoints up to now.
-
-        No turn begins unless ``awake``.
-        """
+        """Begin the next turn where it is time, if ``awake``, and write up to now."""
         if self._past_ms and not self._past:
             self._report_past(now_ms - self._past_ms)
         if not self.turns:
@@ -95,8 +93,8 @@ class Player:
         jobs: list[bytes] = []
         for turn in (*self._past, *self.turns):
             answer = self.tape.answer("/jobs/overview", self._recorded_ms(turn, now_ms))
-            listed = answer[1].get("jobs", []) if answer else []
-            jobs += [turn.shift.text(_encode(job)) for job in listed]
+            answered = answer[1].get("jobs", []) if answer else []
+            jobs += [turn.shift.text(_encode(job)) for job in answered]
         return b'{"jobs":[' + b",".join(jobs) + b"]}"
 
     def _asked(self, path: str) -> tuple[Turn | None, str]:
@@ -153,11 +151,7 @@ class Player:
             noted = json.loads((self._folder / name).read_text())
         except (OSError, ValueError):
             return []
-        return (
-            [began_ms for began_ms in noted if isinstance(began_ms, int)]
-            if isinstance(noted, list)
-            else []
-        )
+        return [began_ms for began_ms in listed(noted) if isinstance(began_ms, int)]
 
     def _roll(self, name: str) -> None:
         """As log4j does: the file that is written has no number."""
@@ -183,13 +177,13 @@ class Player:
                     file.write(lines)
 
     def _due(self, turn: Turn, log: Path, now_ms: int) -> Iterator[bytes]:
-        held = turn.waiting.pop(log, None)
-        while held := held or next(turn.logs[log], None):
-            if held[0] + turn.shift.by_ms > now_ms:
-                turn.waiting[log] = held
+        due = turn.waiting.pop(log, None)
+        while due := due or next(turn.logs[log], None):
+            if due[0] + turn.shift.by_ms > now_ms:
+                turn.waiting[log] = due
                 return
-            yield turn.shift.line(held[1])
-            held = None
+            yield turn.shift.line(due[1])
+            due = None
         del turn.logs[log]
 
 

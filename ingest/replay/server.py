@@ -1,6 +1,4 @@
-"""Serves played recordings on loopback, one path prefix a cluster, as so many JobManagers behind a
-proxy.
-"""
+"""Serves played recordings on loopback, one path prefix a cluster, as JobManagers behind a proxy."""
 
 import asyncio
 import contextlib

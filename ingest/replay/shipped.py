@@ -1,9 +1,7 @@
-"""Which recordings are played as which clusters, under names that people use.
+"""Which recordings are played as which clusters.
 
-``player`` plays a ``tape`` turn after turn under new job ids, moved to now by ``shifting``;
-``server`` answers as the JobManagers do, and the collector cannot tell. ``checkpoint_tree`` lays
-out what they wrote to storage. ``webapp/fleet/demo.py`` registers the clusters,
-``webapp/site/demo_storage.py`` their roots; ``webapp/site/removal.py`` takes all of it away.
+``webapp/fleet/demo.py`` registers the clusters, ``webapp/site/demo_storage.py`` their roots;
+``webapp/site/removal.py`` takes all of it away.
 """
 
 import json
@@ -12,28 +10,23 @@ from pathlib import Path
 
 RECORDED_ON = "2026-11-21"
 PREFIX = "demo-"
-"""Of every demo cluster, to distinguish it from users' clusters."""
 LOOKED, REMOVED, AUDITED = "looked", "removed", "audited"
-"""Marker files beside the clusters' folders: the last visit (by its time); the demo is removed;
-current checkpoints are written, too.
+"""Files beside the clusters' folders: the last visit (by its time); the demo is removed; current
+checkpoints are written, too.
 """
 CHECKPOINTS, PAST = "checkpoints", "past.json"
-"""In a cluster's folder: Flink's checkpoints, and the start of the past turn."""
+"""In a cluster's folder."""
 
 PAST_MS = 96 * 3600 * 1000
-"""Before the start of the demo, so that files of that turn are older than the audits' age guard of
-three days.
-"""
+"""Files of that turn are older than the audits' age guard of three days."""
 
 NOW_AND_THEN_S = 1800
 
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """``recording``: its folder below the recordings; ``jobs``: recorded names → names shown;
-    ``rest_s`` between two turns.
-
-    ``has_past``: it was played once days ago, too, for what its jobs left in storage.
+    """``recording``: its folder; ``jobs``: recorded names → names shown; ``rest_s`` between two
+    turns. ``has_past``: it was played once days ago, too, for what its jobs left in storage.
     """
 
     recording: str
@@ -48,9 +41,7 @@ class Shipped:
 
     @property
     def written_to(self) -> str:
-        """The directory that its Flink wrote checkpoints and savepoints below, as its ``_metadata``
-        name it.
-        """
+        """As its ``_metadata`` name the directory."""
         return "file:/opt/l/lab/run/" + self.recording.replace("/", "-")
 
 
@@ -93,7 +84,6 @@ ROOTS = {shipped.written_to: shipped for shipped in SHIPPED}
 
 
 def recordings() -> Path:
-    """Where the recordings lie that come with the source."""
     return Path(__file__).resolve().parents[2] / "tests" / "fixtures" / "recordings"
 
 

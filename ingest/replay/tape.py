@@ -1,7 +1,3 @@
-"""A recording as something that can be played: which answer stood at an instant, and the lines of
-its logs in order.
-"""
-
 import json
 import re
 from bisect import bisect_right
@@ -16,9 +12,7 @@ from typing import Any
 from ingest.errors import Refused
 
 AROUND_MS = 24 * 3600 * 1000
-"""A number within this distance of the recording is an instant. A size mistaken for one would be
-1.8 TB.
-"""
+"""A number within this distance of the recording is an instant."""
 
 _MILLIS = rb"(?<![\w.])\d{13}(?!\w|\.\d)"
 _LINE_TIME = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}")
@@ -27,9 +21,7 @@ _LINE_FORMAT = "%Y-%m-%d %H:%M:%S,%f"
 
 @dataclass(frozen=True)
 class Shift:
-    """``by_ms`` may be negative; ``recorded_ms`` is about when it was recorded; ``names`` what is
-    replaced by what.
-    """
+    """``by_ms`` may be negative; ``names``: what is replaced by what."""
 
     by_ms: int
     recorded_ms: int
@@ -44,7 +36,7 @@ class Shift:
         return self._pattern.sub(self._replace, recorded)
 
     def line(self, recorded: bytes) -> bytes:
-        """A log line; one without a time of its own, as of a stack trace, keeps its beginning."""
+        """One without a time of its own, as of a stack trace, keeps its beginning."""
         at_ms = line_ms(recorded)
         if at_ms is None:
             return self.text(recorded)
@@ -75,9 +67,7 @@ def line_ms(line: bytes) -> int | None:
 
 
 def id_of(recorded_id: str, began_ms: int) -> str:
-    """The id of the same job in the turn that began then: another for each, and again the same
-    after a restart.
-    """
+    """Another id of the same job for each turn, the same after a restart."""
     return sha256(f"{recorded_id} {began_ms}".encode()).hexdigest()[:32]
 
 
@@ -87,9 +77,7 @@ def _line_time(at_ms: int) -> bytes:
 
 
 LEAD_MS = 5_000
-"""Log lines this long before the first answer that lists a job belong to it: the job was being
-submitted.
-"""
+"""Log lines this long before the first answer belong to the job: it was being submitted."""
 
 _FIRST_ASKED = "/overview"
 _JOBS = "/jobs/overview"
@@ -110,11 +98,7 @@ class _Answers:
 
 
 class Tape:
-    """Raises ``Refused`` if there is no ``rest.jsonl`` in which a job is listed.
-
-    ``began_ms`` is the first answer that lists a job, ``ended_ms`` the last one; ``jobs`` are names
-    by id.
-    """
+    """Raises ``Refused`` if no ``rest.jsonl`` lists a job. ``jobs``: names by id."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -134,10 +118,7 @@ class Tape:
         return self.ended_ms - self.began_ms
 
     def answer(self, path: str, at_ms: int) -> tuple[int, Any] | None:
-        """Status and body that stood then.
-
-        Only whole polls count: what a list names can be asked for.
-        """
+        """Of whole polls: what a list names can be asked for."""
         answers = self._paths.get(path)
         offset = answers.until(self._whole_until(at_ms)) if answers else None
         if offset is None:
@@ -146,9 +127,7 @@ class Tape:
         return entry["status"], entry["body"]
 
     def metrics(self, owner: str, ids: list[str], at_ms: int) -> list[dict[str, Any]] | None:
-        """Values of ``owner`` (a path up to ``/metrics``) as Flink answers them; what was not
-        recorded is left out.
-        """
+        """``owner``: a path up to ``/metrics``; what was not recorded is left out."""
         known = self._metrics.get(owner)
         if known is None:
             return None
@@ -168,8 +147,8 @@ class Tape:
         ]
 
     def lines(self, log: Path, from_ms: int) -> Iterator[tuple[int, bytes]]:
-        """Lines of one log that begin at or after then, each with its time; those without one have
-        that of the line before.
+        """Lines that begin at or after then, with their times; those without one have that of the
+        line before.
         """
         at_ms: int | None = None
         with log.open("rb") as file:

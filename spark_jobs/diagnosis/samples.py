@@ -85,8 +85,6 @@ class VertexGauges:
     background_errors: int | None = None
     flushes_pending: int | None = None
     compactions_pending: int | None = None
-    flushes_running: int | None = None
-    compactions_running: int | None = None
     compaction_pending_bytes: int | None = None
     level0_files: int | None = None
     block_cache_bytes: int | None = None

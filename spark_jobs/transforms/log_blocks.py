@@ -19,7 +19,7 @@ from ingest.flink_logs.cursors import FileCursor
 from ingest.flink_logs.files import UNREADABLE, LogFile, open_unpacked, unreadable
 from ingest.flink_logs.layouts import Layout
 from ingest.flink_logs.log_reader import LogReader
-from ingest.flink_logs.names import day_of, is_packed, process_of
+from ingest.flink_logs.names import is_packed
 from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES, Keep, RawRecord, RecordSplitter
 from spark_jobs.arrow_schemas import INSTANT
 from spark_jobs.transforms import json_lines, whole_records
@@ -106,10 +106,8 @@ class BlockReader(LogReader):
             layout,
             zone,
             file=block.path.removeprefix("file://"),
-            process=process_of(block.path),
             keep=keep,
             begin=begin,
-            day=day_of(block.path),
         )
         self._block = block
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from random import Random
 
-from ingest.flink_logs.patterns import PATTERNS, TRACE_PATTERNS
+from tests.ingest.flink_logs.example_lines import EXAMPLES, TRACE_EXAMPLES
 
 HEADER = (
     b"2026-11-21 04:00:%02d,%03d %s org.apache.flink.runtime.checkpoint.CheckpointCoordinator [] - "
@@ -146,7 +146,7 @@ CHANGES: tuple[Callable[[Random, bytes], bytes], ...] = (
 
 def examples_of_the_table() -> list[bytes]:
     """A new pattern is attacked by itself."""
-    return [entry.example.encode() for entry in (*PATTERNS, *TRACE_PATTERNS)]
+    return [line.encode() for _, line in (*EXAMPLES, *TRACE_EXAMPLES)]
 
 
 def hostile_lines(each: int, seed: str = "lines") -> Iterator[bytes]:

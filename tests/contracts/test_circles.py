@@ -66,7 +66,7 @@ def test_no_module_imports_one_that_imports_it_back(imports):
     ("name", "imported"),
     [
         ("ingest.source_registry", "ingest.prometheus.source"),
-        ("ingest.prometheus.source", "ingest.prometheus.reading"),
+        ("ingest.prometheus.source", "ingest.prometheus.collector"),
         ("spark_jobs.job", "spark_jobs.jobs.cycle"),
         ("spark_jobs.diagnosis.registry", "spark_jobs.diagnosis.rules.restart_loop"),
         ("webapp.analyses.registry", "webapp.analyses.job.threads"),

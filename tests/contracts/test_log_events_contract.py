@@ -14,7 +14,6 @@ from pyspark.sql import functions as F
 from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.files import find, read_file
 from ingest.flink_logs.layouts import FLINK, Layout, layout_of
-from ingest.flink_logs.patterns import PATTERNS, TRACE_PATTERNS
 from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES
 from spark_jobs.step_schemas import SERVED_EVENT
 from spark_jobs.transforms.event_batches import RECORD_COLUMNS, served_event_batches
@@ -23,6 +22,7 @@ from spark_jobs.transforms.log_records import by_block, numbered
 from spark_jobs.worker_rows import WorkerRows
 from tests.attacks.log_lines import hostile_lines
 from tests.attacks.scale import examples
+from tests.ingest.flink_logs.example_lines import EXAMPLES, TRACE_EXAMPLES
 
 RECORDINGS = Path(__file__).parent.parent / "fixtures" / "recordings"
 CC = "org.apache.flink.runtime.checkpoint.CheckpointCoordinator"
@@ -108,16 +108,16 @@ def test_every_example_of_the_table_gives_the_same_event(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     lines = [
-        f"2026-11-21 04:00:{number % 60:02d},001 INFO  {CC}    [] - {pattern.example}\n"
-        for number, pattern in enumerate(PATTERNS)
+        f"2026-11-21 04:00:{number % 60:02d},001 INFO  {CC}    [] - {line}\n"
+        for number, (_, line) in enumerate(EXAMPLES)
     ]
     lines += [
-        f"2026-11-21 04:01:00,00{number} WARN  {CC}  - told\n{entry.example}\n"
-        for number, entry in enumerate(TRACE_PATTERNS)
+        f"2026-11-21 04:01:00,00{number} WARN  {CC}  - told\n{text}\n"
+        for number, (_, text) in enumerate(TRACE_EXAMPLES)
     ]
     path = tmp_path / "jm.log"
     path.write_text("".join(lines))
-    assert assert_same(spark, [path]) == len(PATTERNS) + len(TRACE_PATTERNS)
+    assert assert_same(spark, [path]) == len(EXAMPLES) + len(TRACE_EXAMPLES)
 
 
 def test_traces_that_look_like_records_and_junk_give_the_same_rows(
@@ -226,8 +226,7 @@ HEX = st.text("0123456789abcdef", min_size=32, max_size=32)
 @st.composite
 def lines(draw: st.DrawFn) -> str:
     """A line of the table with its own names replaced by hostile ones, or anything at all."""
-    pattern = draw(st.sampled_from(PATTERNS))
-    text = pattern.example
+    _, text = draw(st.sampled_from(EXAMPLES))
     for known in ("Source: clicks", "enrich", "orders (eu)", "parse", "clicks"):
         text = text.replace(known, draw(NAME))
     text = text.replace("26eb676de8b3e133f9078fabe3704eb6", draw(HEX))

@@ -48,7 +48,7 @@ def test_a_new_source_is_collected_by_its_folder_alone(lake: Lake) -> None:
         (first,) = collect_shard([cluster], {}, lake, at=lambda: AT)
         later = AT + timedelta(seconds=30)
         (again,) = collect_shard([cluster], {"a": first.cursor}, lake, at=lambda: later)
-        assert probe(cluster).sees == ("weather: 1 station",)
+        assert probe(cluster).sees == ["weather: 1 station"]
     assert {(row["source"], row["message"]) for row in rows(lake, "log_records")} == {
         ("weather", "clear, 0"),
         ("weather", "clear, 1"),

@@ -1,4 +1,4 @@
-"""A lake that an earlier version of Weir made, before columns were added to one of its tables."""
+"""A lake that an earlier version of Weir made, before columns of its tables were added or dropped."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -84,3 +84,14 @@ def test_a_cycle_reads_it_before_and_after_the_first_new_row(lake, writes):
         None,
         *[[7]] * writes,
     ]
+
+
+def test_a_table_with_a_column_that_was_dropped_takes_rows(tmp_path):
+    lake = Lake(str(tmp_path / "lake"))
+    dropped = pa.field("idle_share", pa.list_(pa.float64()))
+    uri = f"{lake.root}/vertex_metrics"
+    delta = DeltaTable.create(uri, TABLE.schema.append(dropped), partition_by=["date"])
+    lake.append([sample(0), sample(1)])
+    assert len(read(lake)) == 2
+    delta.update_incremental()
+    assert delta.to_pyarrow_table().column("idle_share").null_count == 2

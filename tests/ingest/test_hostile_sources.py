@@ -26,13 +26,13 @@ from ingest.discovery.sources import DiscoverySource
 from ingest.discovery.zookeeper import written_address
 from ingest.errors import Refused
 from ingest.flink_logs.event_parser import event_of
-from ingest.flink_logs.files import records_of
 from ingest.pushed import bounds, json_records, loki, otlp, otlp_metrics
 from ingest.pushed.entries import MAX_LINE_CHARACTERS, Entry
 from ingest.pushed.spool import Spool
 from ingest.records import Skip
 from tests.ingest.discovery.test_reading import by_http, names, of_files
 from tests.ingest.discovery.test_yarn import APPLICATION
+from tests.ingest.flink_logs.log_records import records_of
 from tests.ingest.flink_logs.wrapped import COMPLETED, ENVELOPES, HEADER
 from tests.ingest.flink_rest.serving import Reply, Server
 from tests.ingest.log_stores.stores import SearchAnswers

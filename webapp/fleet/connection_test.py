@@ -34,12 +34,12 @@ def tried_connection(cluster: Cluster) -> TestReport:
             gettext("It answers.")
             if not seen.misses
             else gettext("It answers, but some data is missing."),
-            seen.sees,
-            seen.misses,
+            tuple(seen.sees),
+            tuple(seen.misses),
         )
     return TestReport(
         False,
         " ".join(map(localised, seen.misses)) or gettext("No source is declared."),
         (),
-        seen.misses,
+        tuple(seen.misses),
     )

@@ -1,27 +1,23 @@
-"""Requests to an API server: one page of a list, bounded in time and size.
+"""One page of a list of an API server."""
 
-Only GET, only the address that was given: no proxy of the environment is used and no redirect is
-followed.
-"""
+from typing import Any
+from urllib.parse import urlencode
 
-import asyncio
-import json
-from types import TracebackType
-from typing import Any, Self
-
-import aiohttp
-from yarl import URL
-
-from ingest import json_bounds
 from ingest.discovery.kubernetes.access import ApiServer
 from ingest.errors import Skipped
-from ingest.messages import message
-from ingest.network.clusters import RefusedAddress, checked_socket
+from ingest.flink_rest.client import Gate, RestClient
+from ingest.flink_rest.faults import BadAnswer, Unanswered
+from ingest.sources import Auth
 
 PAGE_BYTES = 32 * 1024 * 1024
 PAGE_TIMEOUT_S = 10.0
-CONNECT_TIMEOUT_S = 5.0
-PAGE_VALUES = 1_500_000
+
+_MEANING = {
+    401: " The token or certificate is not known to the API server, or has expired.",
+    403: " RBAC does not allow 'list' of it.",
+    404: " There is no such resource; is its CustomResourceDefinition installed?",
+    410: " That version is no longer available.",
+}
 
 
 class ApiFault(Skipped):
@@ -32,156 +28,30 @@ class ApiFault(Skipped):
         self.status = status
 
 
-class Api:
-    """Use as ``async with Api(server) as api``.
-
-    Errors contain no secret, and nothing of the server's answer but its status.
-    """
+class Api(RestClient):
+    """Errors hold nothing of the server's answer but its status."""
 
     def __init__(self, server: ApiServer) -> None:
-        self._server = server
-        self._session: aiohttp.ClientSession | None = None
-
-    async def __aenter__(self) -> Self:
-        headers = {"Accept": "application/json", "User-Agent": "weir"}
-        if self._server.token:
-            headers["Authorization"] = f"Bearer {self._server.token}"
-        tls: Any = self._server.tls if self._server.tls is not None else True
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=8, socket_factory=checked_socket, ssl=tls),
-            headers=headers,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            trust_env=False,
-            read_bufsize=256 * 1024,
+        super().__init__(
+            server.url,
+            auth=Auth("bearer", server.token) if server.token else None,
+            tls=server.tls,
+            server_name=server.server_name,
+            request_timeout_s=PAGE_TIMEOUT_S,
+            max_response_bytes=PAGE_BYTES,
+            gate=Gate(same_path_pause_s=0),
         )
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._session:
-            await self._session.close()
 
     async def page(self, path: str, parameters: dict[str, str]) -> dict[str, Any]:
         """A list object, with ``items`` and ``metadata``. Raises ``ApiFault``."""
+        query = f"?{urlencode(parameters)}"
         try:
-            async with (
-                asyncio.timeout(PAGE_TIMEOUT_S),
-                await self._send(path, parameters) as response,
-            ):
-                content = bytearray()
-                async for piece in response.content.iter_any():
-                    content += piece
-                    if len(content) > PAGE_BYTES:
-                        raise ApiFault(
-                            message(
-                                "{path:name} answers more than {page_bytes:number} MiB",
-                                path=path,
-                                page_bytes=PAGE_BYTES >> 20,
-                            ),
-                            response.status,
-                        )
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise self._fault(error, path) from error
-        document = _decode(bytes(content), path)
-        if not isinstance(document.get("items"), list) or not isinstance(
-            document.get("metadata"), dict
-        ):
-            raise ApiFault(
-                message("{path:name} answers something that is not a Kubernetes list", path=path),
-                200,
-            )
-        return document
-
-    async def _send(self, path: str, parameters: dict[str, str]) -> aiohttp.ClientResponse:
-        if self._session is None:
-            raise RuntimeError("Api is used outside of its 'async with'")
-        response = await self._session.get(
-            URL(self._server.url + path).with_query(parameters),
-            allow_redirects=False,
-            server_hostname=self._server.server_name or None,
-            timeout=aiohttp.ClientTimeout(
-                total=None, sock_connect=CONNECT_TIMEOUT_S, sock_read=PAGE_TIMEOUT_S
-            ),
-        )
-        if response.status == 200:
-            return response
-        status = response.status
-        response.close()
-        meaning = _MEANING.get(status) or message("HTTP {status:number}", status=status)
-        raise ApiFault(
-            message("{path:name} is answered by {meaning:text}", path=path, meaning=meaning),
-            status,
-        )
-
-    def _fault(self, error: Exception, path: str) -> ApiFault:
-        host = self._server.url
-        if isinstance(error, TimeoutError):
-            return ApiFault(
-                message(
-                    "{path:name} is not answered within {page_timeout_s:number} s by {host:name}",
-                    path=path,
-                    page_timeout_s=PAGE_TIMEOUT_S,
-                    host=host,
-                )
-            )
-        if isinstance(
-            error,
-            aiohttp.ClientConnectorCertificateError
-            | aiohttp.ClientConnectorSSLError
-            | aiohttp.ClientSSLError,
-        ):
-            return ApiFault(
-                message(
-                    "no trusted TLS connection to {host:name} could be made; check "
-                    "certificate authority, client certificate and name",
-                    host=host,
-                )
-            )
-        if isinstance(error, aiohttp.ClientConnectorError) and isinstance(
-            error.os_error, RefusedAddress
-        ):
-            return ApiFault(
-                message(
-                    "{host:name} is not asked: {strerror:name}",
-                    host=host,
-                    strerror=str(error.os_error.strerror),
-                )
-            )
-        if isinstance(error, aiohttp.ClientConnectorError):
-            return ApiFault(message("{host:name} cannot be reached", host=host))
-        return ApiFault(
-            message("{host:name} does not answer {path:name} completely", host=host, path=path)
-        )
-
-
-_MEANING = {
-    401: message(
-        "HTTP 401: the token or certificate is not known to the API server, or has expired"
-    ),
-    403: message("HTTP 403: RBAC does not allow 'list' of it"),
-    404: message("HTTP 404: there is no such resource; is its CustomResourceDefinition installed?"),
-    410: message("HTTP 410: that version is no longer available"),
-    429: message("HTTP 429: the API server is overloaded"),
-}
-
-
-def _decode(content: bytes, path: str) -> dict[str, Any]:
-    try:
-        document = json_bounds.decoded(content, PAGE_VALUES)[0]
-    except json_bounds.TooManyValues as error:
-        raise ApiFault(
-            message("{path:name} was not read: {error:text}", path=path, error=str(error)), 200
-        ) from error
-    except (json.JSONDecodeError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise ApiFault(
-            message("{path:name} does not answer with a complete JSON document", path=path), 200
-        ) from error
-    if not isinstance(document, dict):
-        raise ApiFault(
-            message("{path:name} answers something that is not a Kubernetes object", path=path), 200
-        )
-    return document
+            document = await self.get(path + query)
+        except (BadAnswer, Unanswered) as error:
+            status = error.status or 0
+            text = str(error).replace(query, "") + _MEANING.get(status, "")
+            raise ApiFault(text.rstrip("."), status) from error
+        match document:
+            case {"items": list(), "metadata": dict()}:
+                return dict(document)
+        raise ApiFault(f"{path} answers something that is not a Kubernetes list", 200)

@@ -1,7 +1,3 @@
-"""Objects of an API server → clusters: the address of each, its labels, and its status by the
-operator.
-"""
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -18,7 +14,7 @@ from ingest.redaction.texts import redact
 
 META = "__meta_kubernetes_"
 KEPT_LABELS = ("team", "environment", "region")
-"""Labels of objects that clusters always get; others only if the source names them."""
+"""Clusters always get these; others only if the source names them."""
 
 _NOT_IN_LABELS = re.compile(r"[^A-Za-z0-9_]")
 
@@ -27,7 +23,7 @@ Kept = Mapping[str, Any]
 
 @dataclass(slots=True)
 class ListedObjects:
-    """What was listed, by kind. ``events`` is None if they may not be read."""
+    """``events`` is None if they may not be read."""
 
     deployments: list[Kept] = field(default_factory=list)
     session_jobs: list[Kept] = field(default_factory=list)
@@ -71,30 +67,20 @@ def targets(
             report = report_of(
                 deployment, session_jobs.get(key, []), of_events, snapshots.get(key, [])
             )
-        made.append(
-            _target(
-                source,
-                key,
-                deployment or service or leader or {},
-                deployment,
-                service,
-                leader,
-                report,
-            )
-        )
+        made.append(_target(source, key, deployment, service, leader, report))
     return made, unled
 
 
 def _target(
     source: KubernetesSource,
     key: tuple[str, str],
-    labelled: Kept,
     deployment: Kept | None,
     service: Kept | None,
     leader: Kept | None,
     report: OperatorReport | None,
 ) -> Target:
     namespace, cluster_id = key
+    labelled = deployment or service or leader or {"labels": {}}
     port = service["port"] if service else deployment["port"] if deployment else 0
     known = {
         "namespace": namespace,

@@ -1,6 +1,6 @@
-"""What is kept of objects of an API server. Fields are those of the CustomResourceDefinitions of
-the Flink Kubernetes Operator (``flink.apache.org/v1beta1``) and of core/v1. Each function gives
-plain values, or None for an object that is none of ours. What is missing is "" or None.
+"""What is kept of objects of an API server: plain values, or None for an object that is none of
+ours. Fields are those of the CustomResourceDefinitions of the Flink Kubernetes Operator
+(``flink.apache.org/v1beta1``) and of core/v1. What is missing is "" or None.
 """
 
 import re
@@ -10,6 +10,7 @@ from typing import Any
 from ingest import json_bounds
 from ingest.discovery.target_groups import MAX_VALUE
 from ingest.flink_ids import is_flink_id
+from ingest.json_members import listed, mapping, member
 from ingest.redaction.texts import redact
 
 REST_PORT = 8081
@@ -17,9 +18,7 @@ MAX_LABELS = 64
 MESSAGE_CHARS = 1_000
 STANDALONE, NATIVE = "flink-standalone-kubernetes", "flink-native-kubernetes"
 LEADER = "org.apache.flink.k8s.leader.restserver"
-"""Of the ConfigMap ``<cluster id>-cluster-config-map`` since Flink 1.15: ``<session
-id>,<address>``.
-"""
+"""Of the ConfigMap ``<cluster id>-cluster-config-map`` (1.15+): ``<session id>,<address>``."""
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
@@ -27,7 +26,7 @@ _EARLIEST_MS, _LATEST_MS = 1_262_304_000_000, 7_258_118_400_000
 
 
 def deployment(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """A ``FlinkDeployment``: an application, or a session cluster where its ``spec`` has no job."""
+    """A ``FlinkDeployment``; a session cluster's ``spec`` has no job."""
     kept = _resource(resource, "FlinkDeployment")
     if kept is None:
         return None
@@ -42,9 +41,7 @@ def deployment(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def session_job(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """A ``FlinkSessionJob``; ``deployment`` is the FlinkDeployment of its namespace that it runs
-    on.
-    """
+    """A ``FlinkSessionJob``; ``deployment``: what it runs on, in its namespace."""
     kept = _resource(resource, "FlinkSessionJob")
     return kept and kept | {"deployment": _text(_part(resource, "spec").get("deploymentName"))}
 
@@ -90,8 +87,8 @@ def _savepoint(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def snapshot(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """A ``FlinkStateSnapshot`` (1.10 and later) of a savepoint that ended; ``of`` is kind and name
-    of the job's resource.
+    """A ``FlinkStateSnapshot`` (1.10+) of a savepoint that ended; ``of``: kind and name of the
+    job's resource.
     """
     kept, spec, status = (
         _name_and_namespace(resource),
@@ -123,9 +120,7 @@ def snapshot(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def rest_service(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """The REST service of a cluster id: ``<cluster id>-rest``, labelled ``app`` and ``type``, which
-    selects the JobManager.
-    """
+    """``<cluster id>-rest``, labelled ``app`` and ``type``, which selects the JobManager."""
     kept, spec = _name_and_namespace(resource), _part(resource, "spec")
     if kept is None:
         return None
@@ -135,10 +130,9 @@ def rest_service(resource: dict[str, Any]) -> dict[str, Any] | None:
         return None
     if selector.get("component", "jobmanager") != "jobmanager":
         return None
-    ports = spec.get("ports")
     numbers = {
         _text(port_spec.get("name")): port
-        for port_spec in (ports if isinstance(ports, list) else [])[:50]
+        for port_spec in listed(spec.get("ports"))[:50]
         if (port := _port(port_spec.get("port")))
     }
     port = numbers.get("rest") or (next(iter(numbers.values())) if len(numbers) == 1 else None)
@@ -153,8 +147,8 @@ def rest_service(resource: dict[str, Any]) -> dict[str, Any] | None:
 def leader(resource: dict[str, Any]) -> dict[str, Any] | None:
     """The REST address of the leading JobManager, from a ConfigMap of Flink's high availability; ""
     if none leads. Since 1.15 one ConfigMap holds all leaders of a cluster. Before, and with
-    ``high-availability.use-old-ha-services``, each leader has its own; ``<cluster
-    id>-restserver-leader`` has the keys ``address`` and ``sessionId``.
+    ``high-availability.use-old-ha-services``, ``<cluster id>-restserver-leader`` has the keys
+    ``address`` and ``sessionId``.
     """
     kept = _name_and_namespace(resource)
     data = _part(resource, "data")
@@ -174,9 +168,7 @@ def leader(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def event(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """An event of a resource of the operator. Kubernetes keeps ``count`` equal events as one, and
-    moves its last time.
-    """
+    """Of a resource of the operator. Kubernetes keeps equal events as one, and moves its last time."""
     kept, of = _name_and_namespace(resource), _part(resource, "involvedObject")
     at_ms = instant_ms(
         resource.get("lastTimestamp") or resource.get("eventTime") or resource.get("firstTimestamp")
@@ -195,15 +187,12 @@ def event(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def one_line(text: Any) -> str:
-    """A message of another program: bounded, on one line, without secrets."""
+    """A message of another program: bounded, without secrets."""
     return redact(_UNSEEN.sub("", " ".join(_text(text).split()))[:MESSAGE_CHARS])
 
 
 def instant_ms(value: Any) -> int | None:
-    """Epoch milliseconds, as a number or a text, or RFC 3339.
-
-    None outside 2010 to 2200.
-    """
+    """Epoch milliseconds, as a number or a text, or RFC 3339; None outside 2010 to 2200."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
         value = int(value)
     if isinstance(value, str):
@@ -231,7 +220,7 @@ def _name_and_namespace(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _error(value: Any) -> str:
-    """The error: since 1.2 the exception as JSON, before that its text."""
+    """Since 1.2 the exception as JSON, before that its text."""
     text = _text(value)
     if text.startswith("{"):
         try:
@@ -244,32 +233,20 @@ def _error(value: Any) -> str:
 
 def _configured_port(configuration: dict[str, Any]) -> int:
     """``rest.port``, as one key or, since 1.12 of the operator, as nested ones."""
-    nested = configuration.get("rest")
-    given = configuration.get("rest.port", nested.get("port") if isinstance(nested, dict) else None)
-    return (
-        _port(
-            int(given)
-            if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 6
-            else given
-        )
-        or REST_PORT
-    )
+    given = configuration.get("rest.port", member(configuration.get("rest"), "port"))
+    if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 6:
+        given = int(given)
+    return _port(given) or REST_PORT
 
 
 def _port(value: Any) -> int | None:
-    return (
-        value
-        if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 65_536
-        else None
-    )
+    number = _number(value)
+    return number if number and number < 65_536 else None
 
 
 def _number(value: Any) -> int | None:
-    return (
-        value
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
-        else None
-    )
+    is_number = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53
+    return value if is_number else None
 
 
 def _word(given: dict[str, Any], key: str) -> str:
@@ -278,8 +255,7 @@ def _word(given: dict[str, Any], key: str) -> str:
 
 
 def _part(given: dict[str, Any], key: str) -> dict[str, Any]:
-    part = given.get(key)
-    return part if isinstance(part, dict) else {}
+    return mapping(given.get(key))
 
 
 def _text(value: Any) -> str:

@@ -1,5 +1,3 @@
-"""One reading of Kubernetes: a list of each needed resource."""
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +10,6 @@ from ingest.discovery.kubernetes.clusters import ListedObjects, targets
 from ingest.discovery.sources import OWN_NAMESPACE, KubernetesSource, RefusedTarget
 from ingest.discovery.target_groups import MAX_TARGETS, Target
 from ingest.errors import Skipped
-from ingest.messages import message
 
 PAGE = 250
 MAX_OBJECTS = 20_000
@@ -22,14 +19,12 @@ FLINK, CORE = "/apis/flink.apache.org/v1beta1", "/api/v1"
 
 Kept = dict[str, Any]
 Reader = Callable[[dict[str, Any]], Kept | None]
-"""An object → its needed fields, or None if it does not belong to Flink."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """``part`` is what ``read`` of a source names.
-
-    An ``optional`` resource that is forbidden or missing is only reported.
+    """``part``: as in ``read`` of a source. If ``optional``, one that is forbidden or missing is
+    only reported.
     """
 
     part: str
@@ -62,11 +57,7 @@ RESOURCES = {
         (
             (
                 _LABELS,
-                message(
-                    "type in ({native:name},{standalone:name})",
-                    native=objects.NATIVE,
-                    standalone=objects.STANDALONE,
-                ),
+                f"type in ({objects.NATIVE},{objects.STANDALONE})",
             ),
         ),
     ),
@@ -82,7 +73,7 @@ RESOURCES = {
 """By field of :class:`ListedObjects`."""
 
 _seen: set[tuple[str, KubernetesSource, str, str]] = set()
-"""(source, resource) of which this process has listed any object."""
+"""What this process has listed any object of."""
 
 
 async def read_kubernetes(
@@ -138,11 +129,7 @@ async def _read(
     made, unled = targets(source, listing)
     if len(made) > MAX_TARGETS:
         raise Skipped(
-            message(
-                "it lists more than {max_targets:count} clusters; narrow it by 'namespaces' or "
-                "'selector'",
-                max_targets=MAX_TARGETS,
-            )
+            f"it lists more than {MAX_TARGETS:,} clusters; narrow it by 'namespaces' or 'selector'"
         )
     return made, [*notes, *unled]
 
@@ -156,9 +143,7 @@ def _notes_on_fault(
     *,
     is_there: bool,
 ) -> list[RefusedTarget]:
-    """The note on a resource that is left out. Raises if the reading is useless without it;
-    ``is_there`` if objects of it are known.
-    """
+    """Raises if the reading is useless without the resource; ``is_there``: objects of it are known."""
     # The CustomResourceDefinition is not installed, or the API server is still starting.
     is_not_installed = (
         fault.status == 404 and resource.group == FLINK and not is_there and not source.read
@@ -166,28 +151,22 @@ def _notes_on_fault(
     if not is_not_installed and not (resource.optional and fault.status in (403, 404)):
         if fault.status != 403:
             raise fault
-        raise Skipped(
-            message(
-                "{result:name}; or leave {part:name} out of its 'read'",
-                result=str(fault),
-                part=resource.part,
-            )
-        )
+        raise Skipped(f"{fault}; or leave {resource.part} out of its 'read'")
     if fault.status == 404:
         return []
     return [
         RefusedTarget(
             _path(resource, namespace),
-            message("{result:name}; {without:message}", result=str(fault), without=_WITHOUT[into]),
+            f"{fault}; {_WITHOUT[into]}",
         )
     ]
 
 
 _WITHOUT = {
-    "session_jobs": message("jobs of session clusters are known from REST only"),
-    "snapshots": message("savepoints of the operator are known from its other resources only"),
-    "events": message("when the operator upgraded a job is known from its status only"),
-    "deployments": message("Weir assumes that there are none"),
+    "session_jobs": "jobs of session clusters are known from REST only",
+    "snapshots": "savepoints of the operator are known from its other resources only",
+    "events": "when the operator upgraded a job is known from its status only",
+    "deployments": "Weir assumes that there are none",
 }
 
 
@@ -197,8 +176,8 @@ def _path(resource: Resource, namespace: str) -> str:
 
 
 async def _list(api: Api, resource: Resource, namespace: str, selector: str) -> list[Kept]:
-    """All pages of one resource version. If the server has dropped that version (410), reading
-    starts over once. Raises ``ApiFault``.
+    """All pages of one resource version; once more if the server has dropped it (410). Raises
+    ``ApiFault``.
     """
     path, parameters = _path(resource, namespace), dict(resource.parameters)
     if selector and resource.name in ("flinkdeployments", "services", "configmaps"):
@@ -219,11 +198,9 @@ async def _pages(api: Api, path: str, read: Reader, parameters: dict[str, str]) 
         seen += len(page["items"])
         if seen > MAX_OBJECTS:
             raise ApiFault(
-                message(
-                    "{path:name} lists more than {max_objects:count} objects; narrow it by "
-                    "'namespaces' or 'selector'",
-                    path=path,
-                    max_objects=MAX_OBJECTS,
+                (
+                    f"{path} lists more than {MAX_OBJECTS:,} objects; narrow it by "
+                    "'namespaces' or 'selector'"
                 ),
                 200,
             )
@@ -232,12 +209,11 @@ async def _pages(api: Api, path: str, read: Reader, parameters: dict[str, str]) 
         if not more:
             return resources
         if not isinstance(more, str) or more == asked.get("continue") or not page["items"]:
-            raise ApiFault(message("{path:name} returns the same page repeatedly", path=path), 200)
+            raise ApiFault(f"{path} returns the same page repeatedly", 200)
         asked["continue"] = more
 
 
 def _read_object(read: Reader, resource: Any) -> Kept | None:
-    """None for an object that cannot be read: the others are still read."""
     try:
         return read(resource) if isinstance(resource, dict) else None
     except (
@@ -257,11 +233,8 @@ def _namespaces(source: KubernetesSource, server: ApiServer) -> list[str]:
     for namespace in source.namespaces:
         if namespace == OWN_NAMESPACE and not server.namespace:
             raise Skipped(
-                message(
-                    "{own_namespace:name} is given as namespace, and neither the service account "
-                    "nor the context has one",
-                    own_namespace=OWN_NAMESPACE,
-                )
+                f"{OWN_NAMESPACE} is given as namespace, and neither the service "
+                "account nor the context has one"
             )
         wanted.append(server.namespace if namespace == OWN_NAMESPACE else namespace)
     return list(dict.fromkeys(wanted)) or [""]

@@ -1,5 +1,3 @@
-"""The operator's resources, events and savepoints of one cluster → the operator's report on it."""
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,7 +10,7 @@ from ingest.discovery.operator_report import (
 )
 
 STARTS_WITHIN_MS = 15 * 60_000
-"""An upgrade begins at most this long before its job; older events belong to an earlier job."""
+"""An upgrade begins at most this long before its job."""
 SAVEPOINT, SAVEPOINT_FAILED, RECONCILED = "SavepointCompleted", "SavepointFailed", "Reconciled"
 """Weir's own reasons, for events that only the status shows."""
 
@@ -25,8 +23,8 @@ def report_of(
     events: Sequence[Kept] | None,
     snapshots: Iterable[Kept],
 ) -> OperatorReport:
-    """The report on one cluster. ``events`` is None if they may not be read; then only the status
-    says when something was reconciled.
+    """``events`` is None if they may not be read; then only the status says when something was
+    reconciled.
     """
     own = [deployment, *session_jobs] if deployment["has_job"] else list(session_jobs)
     kubernetes_events = [
@@ -98,9 +96,7 @@ def _events(
 
 
 def _job_at(of: Kept, at_ms: int) -> str | None:
-    """The job id of an event; "" if the operator knows none yet, None if the event is of an earlier
-    job.
-    """
+    """ "" if the operator knows none yet, None if the event is of an earlier job."""
     if of["started_at_ms"] is not None and at_ms < of["started_at_ms"] - STARTS_WITHIN_MS:
         return None
     return str(of["job_id"])

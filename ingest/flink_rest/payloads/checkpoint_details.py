@@ -1,5 +1,3 @@
-"""``/checkpoints/details/:id`` and ``…/subtasks/:vertex``: one vertex's part in one checkpoint."""
-
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
@@ -12,14 +10,11 @@ from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM, subtask_index
 from ingest.records import VertexCheckpoint
 
 SUBTASKS_PER_REPORTED = 64
-"""Flink lists every subtask, pending ones too.
-
-An answer of one line must not make lists of 32,768.
-"""
+"""Flink lists pending subtasks too; an answer of one line must not make lists of 32,768."""
 
 
 def vertex_parts(detail: Any) -> dict[str, Any]:
-    """Task objects of a detail answer by vertex id; empty in list entries."""
+    """By vertex id; empty in list entries."""
     tasks = Fields(detail).object("tasks")
     return {vertex_id: tasks.raw(vertex_id) for vertex_id in tasks.names()} if tasks else {}
 
@@ -32,7 +27,7 @@ def vertex_checkpoint(
     vertex_id: str,
     place: str = "",
 ) -> VertexCheckpoint:
-    """A task object; with ``subtasks`` in it also the arrays, else those are ``None``."""
+    """Arrays only where the task has ``subtasks``."""
     fields = Fields(task, place)
     if not is_flink_id(vertex_id):
         raise Skipped(f"{place or 'answer'}: expected the id of a vertex, 32 hex digits")
@@ -47,9 +42,7 @@ def vertex_checkpoint(
 
 
 def _arrays(fields: Fields) -> dict[str, tuple[Any, ...]]:
-    """Each subtask at its own index, whatever the order of the payload; ``None`` if it did not
-    acknowledge.
-    """
+    """Each subtask at its own index; ``None`` if it did not acknowledge."""
     by_index = {subtask_index(subtask, "index"): subtask for subtask in fields.objects("subtasks")}
     length = max([fields.whole("num_subtasks") or 0, *(index + 1 for index in by_index)], default=0)
     if length > MAX_PARALLELISM:
@@ -94,8 +87,6 @@ _READERS: dict[str, Callable[[Fields], Any]] = {
     "subtask_async_ms": _nested("checkpoint", "async", Fields.duration_ms),
     "subtask_state_bytes": lambda subtask: subtask.whole("state_size"),
     "subtask_checkpointed_bytes": lambda subtask: subtask.whole("checkpointed_size"),
-    "subtask_processed_bytes": _nested("alignment", "processed"),
-    "subtask_persisted_bytes": _nested("alignment", "persisted"),
     "subtask_unaligned": lambda subtask: subtask.flag("unaligned_checkpoint"),
     "subtask_aborted": lambda subtask: subtask.flag("aborted"),
 }

@@ -5,6 +5,7 @@ checkpoint object.
 from typing import Any
 
 from ingest.flink_rest.payloads.fields import Fields
+from ingest.json_members import member
 from ingest.records import Checkpoint
 
 COUNTERS = {
@@ -14,13 +15,12 @@ COUNTERS = {
 
 
 def counts(body: Any) -> dict[str, int | None]:
-    """The REST counters since the JobManager leads this job, as columns of ``Job``."""
     fields = Fields(body).object("counts")
     return {column: fields.whole(name) for column, name in COUNTERS.items()} if fields else {}
 
 
 def restore(body: Any) -> dict[str, Any]:
-    """The latest restore as columns of ``Job``; empty if the job never restored."""
+    """The latest restore as columns of ``Job``; empty without one."""
     latest = Fields(body).object("latest")
     restored = latest.object("restored") if latest else None
     if restored is None:
@@ -34,9 +34,7 @@ def restore(body: Any) -> dict[str, Any]:
 
 
 def entries(body: Any) -> list[tuple[str, Any]]:
-    """Checkpoint objects with their places: the history (a ring of ten), and latest ones that
-    left it.
-    """
+    """Checkpoint objects with their places: the history (ten), and latest ones that left it."""
     payload = Fields(body)
     items = payload.items("history")
     known = {_key_of(entry) for _, entry in items}
@@ -51,7 +49,6 @@ def entries(body: Any) -> list[tuple[str, Any]]:
 
 def summed(fields: Fields) -> dict[str, Any]:
     return {
-        "latest_ack_time": fields.instant("latest_ack_timestamp"),
         "end_to_end_ms": fields.duration_ms("end_to_end_duration"),
         "state_bytes": fields.whole("state_size"),
         "checkpointed_bytes": fields.whole("checkpointed_size"),
@@ -65,7 +62,6 @@ def summed(fields: Fields) -> dict[str, Any]:
 def checkpoint(
     entry: Any, job_id: str, flink_version: str | None = None, place: str = ""
 ) -> Checkpoint:
-    """Of the history, of ``latest`` or of ``/checkpoints/details/:id``."""
     fields = Fields(entry, place)
     return Checkpoint(
         job_id=job_id,
@@ -85,14 +81,11 @@ def checkpoint(
 
 
 def external_path(fields: Fields) -> str | None:
-    """``None`` if Flink writes ``<checkpoint-not-externally-addressable>``."""
     path = fields.text("external_path")
     return path if path and not path.startswith("<") else None
 
 
 def _key_of(entry: Any) -> tuple[Any, ...]:
-    """Id and trigger time, since ids repeat if a fixed job id restarts; empty for objects that the
-    parser will refuse.
-    """
-    key = (entry.get("id"), entry.get("trigger_timestamp")) if isinstance(entry, dict) else ()
+    """Ids repeat if a fixed job id restarts; empty for objects that the parser will refuse."""
+    key = (member(entry, "id"), member(entry, "trigger_timestamp"))
     return key if all(isinstance(part, int) for part in key) else ()

@@ -9,6 +9,7 @@ from ingest.flink_rest.faults import SAYS_NO_CHECKPOINTS
 from ingest.flink_rest.payloads.checkpoints import COUNTERS
 from ingest.flink_rest.payloads.fields import Fields, clean_text, elements
 from ingest.flink_rest.versions import MAX_VERSION_CHARS, UNKNOWN
+from ingest.json_members import listed, member
 from ingest.records import Setting
 from ingest.redaction.marks import MASK
 from ingest.redaction.names import holds_secret
@@ -71,16 +72,12 @@ def checkpoint_settings(body: Any) -> dict[str, Any]:
 
 
 def no_checkpoints(body: Any) -> dict[str, int]:
-    """The counters of ``Job`` if the answer says that the job takes no checkpoints, so it was
-    restored from none; else empty.
-    """
-    errors = body.get("errors") if isinstance(body, dict) else None
-    says = isinstance(errors, list) and any(SAYS_NO_CHECKPOINTS in str(text) for text in errors)
+    """Zero counters if the answer says that the job takes no checkpoints, else empty."""
+    says = any(SAYS_NO_CHECKPOINTS in str(text) for text in listed(member(body, "errors")))
     return dict.fromkeys(COUNTERS, 0) if says else {}
 
 
 def cluster_settings(body: Any) -> tuple[Setting, ...]:
-    """Sorted by key, secrets masked."""
     settings = {}
     for place, item in elements(body):
         entry = Fields(item, place)
@@ -91,10 +88,7 @@ def cluster_settings(body: Any) -> tuple[Setting, ...]:
 
 
 def job_settings(body: Any) -> tuple[Setting, ...]:
-    """``/jobs/:id/config``: how this very job restarts.
-
-    User parameters are not kept: they may hold anything.
-    """
+    """How this job restarts. User parameters are not kept: they may hold anything."""
     execution = Fields(body).object("execution-config")
     strategy = execution.text("restart-strategy") if execution else None
     return (Setting("job.restart-strategy", strategy),) if strategy else ()

@@ -1,9 +1,8 @@
 """Selects the metrics that show how event time passes to a vertex with several inputs.
 
-Up to 1.20, Flink reports a watermark for each input of operators with two inputs
-(``currentInput1Watermark``). From 2.0 on, only operators for any number of inputs have that metric
-(FLINK-36355). The vertex that feeds an input still reports it, as ``currentOutputWatermark`` of its
-chain's last operator.
+Up to 1.20, operators with two inputs report a watermark for each (``currentInput1Watermark``); from
+2.0 on only operators for any number of inputs do (FLINK-36355). The vertex that feeds an input
+still reports ``currentOutputWatermark`` of its chain's last operator.
 """
 
 import re
@@ -17,13 +16,12 @@ MOST_OPERATOR_CHARS = 80
 """Flink cuts the names of operators in metrics to this length."""
 _ARROW = " -> "
 _REPLACED = re.compile(r"[ .:,]")
-"""Characters that Flink makes underscores of in the names of metrics."""
+"""Flink makes underscores of them in the names of metrics."""
 _INDEX = re.compile(r"^\[vertex-\d+\]")
 """``pipeline.vertex-name-include-index-prefix``."""
 
 
 def feeders(edges: Iterable[Edge]) -> dict[str, tuple[str, ...]]:
-    """Vertices that are fed by several (but not too many) others → those others, in plan order."""
     feeding: dict[str, dict[str, None]] = {}
     for edge in edges:
         feeding.setdefault(edge.target_vertex_id, {})[edge.source_vertex_id] = None
@@ -37,16 +35,14 @@ def feeders(edges: Iterable[Edge]) -> dict[str, tuple[str, ...]]:
 def names_to_ask(
     vertex_id: str, name: str, listed: Collection[str], fed: Mapping[str, Collection[str]]
 ) -> list[str]:
-    """The metrics to request, of those that the vertex ``name`` lists; ``fed`` is the result of
-    ``feeders``.
-    """
+    """``listed``: metrics of the vertex ``name``; ``fed``: as from :func:`feeders`."""
     has_inputs, feeds = vertex_id in fed, any(vertex_id in sources for sources in fed.values())
-    asked = [RECEIVED] if has_inputs and RECEIVED in listed else []
+    requested = [RECEIVED] if has_inputs and RECEIVED in listed else []
     operators = {text.removesuffix(f".{SENT}") for text in listed if text.endswith(f".{SENT}")}
     operator = (
         last_of(name, operators) if feeds else first_of(name, operators) if has_inputs else None
     )
-    return [*asked, f"{operator}.{SENT}"] if operator else asked
+    return [*requested, f"{operator}.{SENT}"] if operator else requested
 
 
 def is_of_event_time(name: str) -> bool:
@@ -54,14 +50,11 @@ def is_of_event_time(name: str) -> bool:
 
 
 def last_of(name: str, operators: Collection[str]) -> str | None:
-    """The last operator of the chain, as metrics call it. None if several operators may be meant: by
-    several names, or by one name that two operators have.
-    """
+    """The last operator of the chain, as metrics call it; None if several may be meant."""
     return _at_end(name.split(_ARROW), operators, first=False)
 
 
 def first_of(name: str, operators: Collection[str]) -> str | None:
-    """The first operator of the chain; otherwise as :func:`last_of`."""
     return _at_end(name.split(_ARROW), operators, first=True)
 
 

@@ -13,8 +13,8 @@ _CLASS_OF_TRACE = re.compile(r"[\w.$]{1,500}")
 
 
 def entries(body: Any) -> list[tuple[str, Any]]:
-    """Root exceptions with their places, newest first. From 1.13 on ``exceptionHistory`` has all;
-    the legacy part beside it (until 1.20) repeats some and is passed over.
+    """Root exceptions, newest first. From 1.13 on ``exceptionHistory`` has all; the legacy part
+    beside it (until 1.20) repeats some.
     """
     payload = Fields(body)
     history = payload.object("exceptionHistory")
@@ -32,11 +32,10 @@ def _legacy_entries(payload: Fields) -> list[tuple[str, Any]]:
 
 
 def exceptions(entry: Any, job_id: str, place: str = "") -> tuple[JobException, ...]:
-    """The root exception of one entry, then those concurrent to it."""
     fields = Fields(entry, place)
     root = _exception(fields, job_id)
     concurrent = [_exception(found, job_id) for found in fields.objects("concurrentExceptions")]
-    return (root, *(replace(exception, is_root=False, root_ts=root.ts) for exception in concurrent))
+    return (root, *(replace(exception, is_root=False) for exception in concurrent))
 
 
 def _exception(fields: Fields, job_id: str) -> JobException:
@@ -54,6 +53,5 @@ def _exception(fields: Fields, job_id: str) -> JobException:
 
 
 def _class_of(stacktrace: str | None) -> str | None:
-    """``java.lang.Exception`` of ``java.lang.Exception: because``."""
     match = _CLASS_OF_TRACE.match(stacktrace or "")
     return match.group() if match else None

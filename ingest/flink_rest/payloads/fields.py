@@ -1,7 +1,7 @@
-"""Typed reading of decoded JSON: every value comes out clean, or as ``Skipped`` naming its place.
+"""Typed reading of decoded JSON: a value comes out clean, or as ``Skipped`` naming its place.
 
-Flink writes "unknown" as null, -1, "NaN", Long.MAX or Long.MIN, depending on the field: all of
-these come out as ``None``. A value of a wrong type is a bad payload and raises ``Skipped``.
+Flink writes "unknown" as null, -1, "NaN", Long.MAX or Long.MIN, depending on the field: all come
+out as ``None``. A value of a wrong type raises ``Skipped``.
 """
 
 import math
@@ -11,45 +11,32 @@ from typing import Any, TypeVar
 
 from ingest.errors import Skipped
 from ingest.flink_ids import is_flink_id
-from ingest.messages import message
 from ingest.traces import shortened
 
 LONG_MAX = 2**63 - 1
 LONG_MIN = -(2**63)
 MAX_TEXT_CHARS = 64 * 1024
 MAX_ELEMENTS = 200_000
-"""Of one list: six times the subtasks of the largest vertex that Flink takes."""
-_Found = TypeVar("_Found")
+"""Of one list: six times the subtasks of the largest vertex."""
+_Value = TypeVar("_Value")
 LARGEST_WHOLE = 2**53
-"""What is larger is unknown: 8 PiB are no checkpoint, and hundreds of such still add up within 64
-bits.
-"""
+"""8 PiB are no checkpoint, and hundreds of such still add up within 64 bits."""
 LARGEST_REAL = 1e18
 """Sums and squares of such stay finite."""
 LONGEST_MS = 100 * 366 * 86_400_000
-"""A duration beyond a hundred years says "unlimited", or was reckoned from a wrong clock:
-unknown.
-"""
+"""A duration beyond a hundred years says "unlimited", or comes from a wrong clock."""
 LAST_INSTANT_MS = 7_258_118_400_000
-"""2200-01-01: no clock is that wrong, and what is added to an instant must not leave Python's
-calendar.
-"""
+"""2200-01-01: what is added to an instant must not leave Python's calendar."""
 
 
 class Fields:
-    """One JSON object, and its place inside the payload (``history[3]``) for messages."""
+    """One JSON object, and its place inside the payload (``history[3]``)."""
 
     __slots__ = ("_object", "place")
 
     def __init__(self, value: Any, place: str = "") -> None:
         if not isinstance(value, dict):
-            raise Skipped(
-                message(
-                    "{place:name}: expected an object, got {shown:text}",
-                    place=place or "answer",
-                    shown=_excerpt(value),
-                )
-            )
+            raise Skipped(f"{place or 'answer'}: expected an object, got {_excerpt(value)}")
         self._object = value
         self.place = place
 
@@ -60,49 +47,49 @@ class Fields:
         return self._find(names)[1]
 
     def text(self, *names: str) -> str | None:
-        return clean_text(self._typed_value(names, str, message("a text")))
+        return clean_text(self._typed_value(names, str, "a text"))
 
     def upper(self, *names: str) -> str | None:
-        """A text that Flink writes in either case, as upper case; ``None`` also if empty."""
+        """A text that Flink writes in either case; ``None`` also if empty."""
         return (self.text(*names) or "").upper() or None
 
     def trace(self, *names: str) -> str | None:
-        """A stack trace; a long one is shortened but keeps its innermost cause."""
-        written = self._typed_value(names, str, message("a text"))
+        """A long one keeps its innermost cause."""
+        written = self._typed_value(names, str, "a text")
         return clean_text(written and shortened(written, MAX_TEXT_CHARS))
 
     def flag(self, *names: str) -> bool | None:
-        return self._typed_value(names, bool, message("true or false"))
+        return self._typed_value(names, bool, "true or false")
 
     def whole(self, *names: str) -> int | None:
-        """A count, size or duration: a whole number, ``None`` if negative or Long.MAX."""
-        return self._read(names, whole, message("a whole number"))
+        """``None`` if negative or Long.MAX."""
+        return self._read(names, whole, "a whole number")
 
     def duration_ms(self, *names: str) -> int | None:
         duration = self.whole(*names)
         return duration if duration is None or duration <= LONGEST_MS else None
 
     def real(self, *names: str) -> float | None:
-        """A number that is never negative; ``None`` if NaN, infinite or negative."""
-        return self._read(names, real, message("a number"))
+        """``None`` if NaN, infinite or negative."""
+        return self._read(names, real, "a number")
 
     def instant(self, *names: str) -> datetime | None:
-        """Epoch milliseconds as UTC; ``None`` if 0 or negative (never happened) or Long.MAX."""
-        return self._read(names, instant, message("a time in epoch milliseconds"))
+        """Epoch milliseconds as UTC; ``None`` if 0, negative or Long.MAX."""
+        return self._read(names, instant, "a time in epoch milliseconds")
 
     def the_text(self, *names: str) -> str:
-        return self._require(self.text(*names), names, message("a text"))
+        return self._require(self.text(*names), names, "a text")
 
     def the_whole(self, *names: str) -> int:
-        return self._require(self.whole(*names), names, message("a whole number"))
+        return self._require(self.whole(*names), names, "a whole number")
 
     def the_instant(self, *names: str) -> datetime:
-        return self._require(self.instant(*names), names, message("a time in epoch milliseconds"))
+        return self._require(self.instant(*names), names, "a time in epoch milliseconds")
 
     def the_flink_id(self, *names: str) -> str:
         text = self.the_text(*names)
         if not is_flink_id(text):
-            raise self._unexpected(names[0], message("an id of 32 hex digits"), text)
+            raise self._unexpected(names[0], "an id of 32 hex digits", text)
         return text
 
     def object(self, *names: str) -> "Fields | None":
@@ -111,10 +98,10 @@ class Fields:
 
     def the_object(self, *names: str) -> "Fields":
         fields = self.object(*names)
-        return self._require(fields, names, message("an object"))
+        return self._require(fields, names, "an object")
 
     def items(self, *names: str) -> list[tuple[str, Any]]:
-        """Elements of a list with their places; empty if absent. Elements are not looked at."""
+        """Elements of a list with their places; empty if absent."""
         name, value = self._find(names)
         return [] if value is None else elements(value, self._at(name))
 
@@ -129,16 +116,16 @@ class Fields:
         return names[0], None
 
     def _typed_value(
-        self, names: tuple[str, ...], type_: type[_Found], expected: str
-    ) -> _Found | None:
+        self, names: tuple[str, ...], type_: type[_Value], expected: str
+    ) -> _Value | None:
         name, value = self._find(names)
         if value is None or isinstance(value, type_):
             return value
         raise self._unexpected(name, expected, value)
 
     def _read(
-        self, names: tuple[str, ...], reader: Callable[[Any], _Found | None], expected: str
-    ) -> _Found | None:
+        self, names: tuple[str, ...], reader: Callable[[Any], _Value | None], expected: str
+    ) -> _Value | None:
         name, value = self._find(names)
         try:
             return reader(value)
@@ -149,51 +136,28 @@ class Fields:
         return f"{self.place}.{name}" if self.place else name
 
     def _unexpected(self, name: str, expected: str, value: Any) -> Skipped:
-        return Skipped(
-            message(
-                "{at:name}: expected {expected:text}, got {shown:text}",
-                at=self._at(name),
-                expected=expected,
-                shown=_excerpt(value),
-            )
-        )
+        return Skipped(f"{self._at(name)}: expected {expected}, got {_excerpt(value)}")
 
-    def _require(self, field: _Found | None, names: tuple[str, ...], expected: str) -> _Found:
+    def _require(self, field: _Value | None, names: tuple[str, ...], expected: str) -> _Value:
         if field is None:
             raise Skipped(
-                message(
-                    "{at:name}: expected {expected:text}, got {shown:text}",
-                    at=self._at(names[0]),
-                    expected=expected,
-                    shown=_excerpt(self.raw(*names)),
-                )
+                f"{self._at(names[0])}: expected {expected}, got {_excerpt(self.raw(*names))}"
             )
         return field
 
 
 def elements(value: Any, place: str = "") -> list[tuple[str, Any]]:
     if not isinstance(value, list):
-        raise Skipped(
-            message(
-                "{place:text}: expected a list, got {shown:text}",
-                place=place or "answer",
-                shown=_excerpt(value),
-            )
-        )
+        raise Skipped(f"{place or 'answer'}: expected a list, got {_excerpt(value)}")
     if len(value) > MAX_ELEMENTS:
         raise Skipped(
-            message(
-                "{place:text}: expected at most {max_elements:count} elements, got {value:count}",
-                place=place or "answer",
-                max_elements=MAX_ELEMENTS,
-                value=len(value),
-            )
+            f"{place or 'answer'}: expected at most {MAX_ELEMENTS:,} elements, got {len(value):,}"
         )
     return [(f"{place}[{index}]", item) for index, item in enumerate(value)]
 
 
 def whole(value: Any) -> int | None:
-    """Whole number, ``None`` if unknown. Raises ``ValueError`` for anything that is none."""
+    """``None`` if unknown. Raises ``ValueError`` for anything that is no whole number."""
     if type(value) is int and 0 <= value <= LARGEST_WHOLE:
         # The fast path for nearly all values: answers about subtasks hold tens of thousands.
         return value
@@ -206,9 +170,7 @@ def whole(value: Any) -> int | None:
 
 
 def signed(value: Any) -> int | None:
-    """As :func:`whole`, but may be below zero (a watermark); ``None`` at either end of a Java
-    long.
-    """
+    """As :func:`whole`, but may be below zero (a watermark)."""
     number = _number(value)
     if number is None or number >= LONG_MAX or number <= LONG_MIN:
         return None
@@ -218,22 +180,19 @@ def signed(value: Any) -> int | None:
 
 
 def real(value: Any) -> float | None:
-    """Number, ``None`` if unknown. Raises ``ValueError`` for anything that is none."""
+    """``None`` if unknown. Raises ``ValueError`` for anything that is no number."""
     number = _number(value)
     return None if number is None or not 0 <= number <= LARGEST_REAL else float(number)
 
 
 def instant(value: Any) -> datetime | None:
-    """UTC instant of epoch milliseconds, ``None`` if unknown or 0.
-
-    Raises ``ValueError`` for anything that is none.
-    """
+    """Of epoch milliseconds, ``None`` if unknown or 0. Raises ``ValueError``."""
     number = whole(value)
     return instant_of_ms(number) if number else None
 
 
 def instant_of_ms(epoch_ms: int) -> datetime:
-    """UTC instant. Raises ``ValueError`` from the year 2200 on."""
+    """Raises ``ValueError`` from the year 2200 on."""
     if epoch_ms >= LAST_INSTANT_MS:
         raise ValueError
     return datetime.fromtimestamp(epoch_ms // 1000, UTC).replace(microsecond=epoch_ms % 1000 * 1000)
@@ -250,7 +209,7 @@ def clean_text(value: str | None, max_chars: int = MAX_TEXT_CHARS) -> str | None
 
 
 def _number(value: Any) -> int | float | None:
-    """``None`` for null and NaN; numbers may also come as text, as metric values do."""
+    """``None`` for null and NaN; metric values come as text."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float | str):
@@ -273,15 +232,15 @@ def _number_of_text(text: str) -> int | float:
 
 
 def _excerpt(value: Any) -> str:
-    """A value in a message: short, and never the content of a text, which might be a secret."""
+    """Never the content of a text, which might be a secret."""
     if value is None:
         return "nothing"
     if isinstance(value, bool | float | int):
         return (
             f"{type(value).__name__} {str(value)[:40]}"
             if not isinstance(value, int) or abs(value) < 10**40
-            else message("a huge number")
+            else "a huge number"
         )
-    return {"str": message("a text"), "list": message("a list"), "dict": message("an object")}.get(
+    return {"str": "a text", "list": "a list", "dict": "an object"}.get(
         type(value).__name__, type(value).__name__
     )

@@ -1,7 +1,7 @@
-"""``/jobs/:id/vertices/:vid/subtasks/metrics``: figures of operators and state, aggregated over all
-subtasks of a vertex. Without names, Flink lists those that any subtask has; with names, it answers
-their minimum, maximum and sum. Names begin with operator and state
-(``enrich.count.rocksdb_is-write-stopped``): a figure is known by what its name ends with.
+"""``/jobs/:id/vertices/:vid/subtasks/metrics``: figures of operators and state over all subtasks.
+Without names Flink lists those that any subtask has; with names it answers minimum, maximum and
+sum. Names begin with operator and state (``enrich.count.rocksdb_is-write-stopped``): a figure is
+known by the end of its name.
 """
 
 import re
@@ -21,8 +21,6 @@ GAUGES: dict[str, tuple[str, str]] = {
     "background_errors": ("rocksdb_background-errors", "sum"),
     "flushes_pending": ("rocksdb_mem-table-flush-pending", "sum"),
     "compactions_pending": ("rocksdb_compaction-pending", "sum"),
-    "flushes_running": ("rocksdb_num-running-flushes", "max"),
-    "compactions_running": ("rocksdb_num-running-compactions", "max"),
     "compaction_pending_bytes": ("rocksdb_estimate-pending-compaction-bytes", "sum"),
     "level0_files": ("rocksdb_num-files-at-level0", "max"),
     "block_cache_bytes": ("rocksdb_block-cache-usage", "max"),
@@ -35,25 +33,21 @@ GAUGES: dict[str, tuple[str, str]] = {
     "offset_commits": ("KafkaSourceReader.commitsSucceeded", "sum"),
     "offset_commits_failed": ("KafkaSourceReader.commitsFailed", "sum"),
 }
-"""Column of ``vertex_gauges`` → suffixes of its figures' names, and the aggregate. If not all fit,
-the first are requested.
+"""Column of ``vertex_gauges`` → end of its figures' names, and the aggregate. If not all fit, the
+first are requested.
 """
 EVENT_TIME: dict[str, tuple[str, str]] = {
     "received_watermark_ms": (RECEIVED, "min"),
     "sent_watermark_ms": (SENT, "min"),
 }
-"""Likewise, but only for vertices with several inputs and their feeders, since every operator has
-these (see ``event_time``).
-"""
+"""Only for vertices with several inputs and their feeders: every operator has these."""
 MOST_NAMES, MOST_NAME_CHARS = 120, 300
 _ENDS = {
     end: (place, column, aggregate)
     for place, (column, (end, aggregate)) in enumerate({**GAUGES, **EVENT_TIME}.items())
 }
 _ALSO = (("rocksdb.", "rocksdb_"), ("Input.1.", "Input.0."))
-"""Other spellings: some releases replace a dot by an underscore; a second input has its own
-buffers.
-"""
+"""Some releases replace a dot by an underscore; a second input has its own buffers."""
 _KNOWN = re.compile(rf"(?:.*\.)?({'|'.join(map(re.escape, _ENDS))})", re.DOTALL)
 SIGNED = frozenset(
     (*EVENT_TIME, "input1_watermark_ms", "input2_watermark_ms", "alignment_drift_ms")
@@ -63,9 +57,7 @@ LARGEST = 1e17
 
 
 def is_known(column: str, value: float) -> bool:
-    """Whether a value is known: not a missing watermark nor, for a figure that is never negative, a
-    connector's -1.
-    """
+    """False for a missing watermark, and for -1 where no figure is negative."""
     return abs(value) < LARGEST and (value >= 0 or column in SIGNED)
 
 

@@ -1,11 +1,10 @@
-"""``/jobs/overview`` and ``/jobs/:id``: a job and its state."""
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from ingest.flink_rest.payloads.fields import Fields, clean_text
 from ingest.job_states import TERMINAL_STATES
+from ingest.json_members import member
 from ingest.records import StateSince
 
 TERMINAL = frozenset(TERMINAL_STATES)
@@ -20,11 +19,10 @@ class JobState:
     state: str | None = None
     start_time: datetime | None = None
     end_time: datetime | None = None
-    job_type: str | None = None
 
 
 def state_in(entry: Any) -> str:
-    state = entry.get("state") if isinstance(entry, dict) else None
+    state = member(entry, "state")
     return (clean_text(state, MAX_STATE_CHARS) or "").upper() if isinstance(state, str) else ""
 
 
@@ -33,7 +31,6 @@ def overview_entries(body: Any) -> list[tuple[str, Any]]:
 
 
 def job_state(body: Any, place: str = "") -> JobState:
-    """Out of an entry of ``/jobs/overview`` or of ``/jobs/:id``."""
     fields = Fields(body, place)
     return JobState(
         job_id=fields.the_flink_id("jid"),
@@ -41,7 +38,6 @@ def job_state(body: Any, place: str = "") -> JobState:
         state=fields.upper("state"),
         start_time=fields.instant("start-time"),
         end_time=fields.instant("end-time"),
-        job_type=fields.text("job-type", "jobType"),
     )
 
 

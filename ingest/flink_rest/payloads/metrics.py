@@ -1,4 +1,4 @@
-"""Metric answers (``[{"id": …, "value": "…"}]``) → our columns; values come as text."""
+"""``[{"id": …, "value": "…"}]`` → our columns; values come as text."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -15,7 +15,7 @@ _SUBTASK_IN_PATH = re.compile(r"/subtasks/(\d{1,5})/metrics$")
 
 
 def values(body: Any) -> dict[str, Any]:
-    """Raw value by metric id; nothing for a list of names without values."""
+    """Raw value by metric id."""
     values_by_name = {}
     for place, item in elements(body):
         # By far the longest lists of all answers: only unusual entries take the slow path.
@@ -27,8 +27,8 @@ def values(body: Any) -> dict[str, Any]:
 
 
 def values_by_subtask(body: Any, endpoint: str) -> dict[int, dict[str, Any]]:
-    """Raw values by subtask and metric id. ``/vertices/:vid/subtasks/:i/metrics`` has the subtask
-    in the path, ``/vertices/:vid/metrics`` as prefix of each id.
+    """``/vertices/:vid/subtasks/:i/metrics`` has the subtask in the path,
+    ``/vertices/:vid/metrics`` as prefix of each id.
     """
     in_path = _SUBTASK_IN_PATH.search(endpoint)
     if in_path:
@@ -46,7 +46,7 @@ def pick(
     spellings: Iterable[str],
     read: Callable[[Any], Number | None] = real,
 ) -> Number | None:
-    """The first known spelling that has a value; ``None`` if Flink sends none, NaN or -1."""
+    """The first spelling that has a value; ``None`` if Flink sends none, NaN or -1."""
     for spelling in spellings:
         try:
             value = read(values_by_name.get(spelling))
@@ -60,9 +60,7 @@ def pick(
 def columns_by_subtask(
     body: Any, endpoint: str, names: Names
 ) -> dict[int, dict[str, Number | None]]:
-    """:func:`columns` for each subtask of the answer, and its figures of sources. Raises
-    ``Skipped`` on a bad shape.
-    """
+    """With the figures of sources. Raises ``Skipped``."""
     return {
         subtask: columns(entry, names) | _source_values(entry)
         for subtask, entry in values_by_subtask(body, endpoint).items()
@@ -70,7 +68,6 @@ def columns_by_subtask(
 
 
 def columns(values_by_name: dict[str, Any], names: Names) -> dict[str, Number | None]:
-    """One value per column of ``names``; columns in ``_ms`` are epoch times and keep their sign."""
     return {
         column: pick(values_by_name, spellings, signed if column == "watermark_ms" else real)
         for column, spellings in names.items()

@@ -1,12 +1,9 @@
-"""The job graph: vertices out of ``/jobs/:id``, edges out of its ``plan`` or of
-``/jobs/:id/plan``.
-"""
-
 import html
 import re
 from typing import Any
 
 from ingest.flink_rest.payloads.fields import Fields
+from ingest.json_members import member
 from ingest.records import Edge, SlotSharing, Vertex
 
 _TAG = re.compile(r"<br\s*/?>")
@@ -36,7 +33,7 @@ def slot_sharing(job: Any) -> tuple[SlotSharing, ...] | None:
 
 
 def planned_vertices(plan: Any) -> tuple[Vertex, ...]:
-    """The vertices as far as a plan alone describes them."""
+    """As far as a plan alone describes them."""
     return tuple(
         Vertex(
             vertex_id=node.the_flink_id("id"),
@@ -55,17 +52,11 @@ def edges(plan: Any) -> tuple[Edge, ...]:
     )
 
 
-def job_type(plan: Any) -> str | None:
-    """STREAMING or BATCH, 1.13 and later."""
-    return _plan(plan).text("type")
-
-
 def is_in(payload: Any) -> bool:
-    return isinstance(payload, dict) and bool(payload.get("plan"))
+    return bool(member(payload, "plan"))
 
 
 def _plan(payload: Any) -> Fields:
-    """``/jobs/:id/plan`` and ``/jobs/:id`` both hold the plan under ``plan``."""
     return Fields(payload).the_object("plan")
 
 

@@ -1,5 +1,3 @@
-"""``/taskmanagers``, ``/taskmanagers/:id`` and its metrics: one sample of one TaskManager."""
-
 import re
 from collections.abc import Mapping
 from datetime import datetime
@@ -17,11 +15,9 @@ _GC_METRIC = re.compile(r"Status\.JVM\.GarbageCollector\.(.+)\.(Count|Time)")
 # Field of the "metrics" object → our column; the metric endpoint fills what an answer lacks.
 _DETAIL_METRICS = {
     "heap_used_bytes": "heapUsed",
-    "heap_committed_bytes": "heapCommitted",
     "heap_max_bytes": "heapMax",
     "non_heap_used_bytes": "nonHeapUsed",
     "direct_used_bytes": "directUsed",
-    "mapped_used_bytes": "mappedUsed",
     "network_memory_total_bytes": "nettyShuffleMemoryTotal",
     "network_memory_used_bytes": "nettyShuffleMemoryUsed",
 }
@@ -46,7 +42,6 @@ def entries(body: Any) -> list[tuple[str, Any]]:
 def taskmanager(
     entry: Any, ts: datetime, metric_values: Mapping[str, Any] | None = None, place: str = ""
 ) -> TaskManager:
-    """Out of a list entry or a detail answer, and its requested metrics."""
     fields = Fields(entry, place)
     hardware = fields.object("hardware") or Fields({})
     configured = fields.object("memoryConfiguration") or Fields({})
@@ -91,7 +86,7 @@ def _allocated_slots(fields: Fields) -> tuple[AllocatedSlot, ...] | None:
 
 
 def _collected_metrics(detail: Fields | None) -> Fields:
-    """Whether metrics were collected: until the first fetch Flink answers zeros, even for the heap."""
+    """Empty until the first fetch: Flink answers zeros, even for the heap."""
     return detail if detail and detail.whole("heapCommitted") else Fields({})
 
 
@@ -108,9 +103,7 @@ def _bytes(value: float | int | None) -> int | None:
 def _garbage_collection(
     detail: Fields, metric_values: Mapping[str, Any]
 ) -> tuple[int | None, int | None]:
-    """(collections, ms) over all collectors; ``All`` (1.20+) is their sum already and is left
-    out.
-    """
+    """(collections, ms) over all collectors; ``All`` (1.20+) is their sum already."""
     collectors = [
         (gc.whole("count"), gc.whole("time"))
         for gc in detail.objects("garbageCollectors")

@@ -1,7 +1,6 @@
-"""``/taskmanagers/:id/thread-dump``: what each thread of a TaskManager was doing at one instant.
-
-Since Flink 1.11. A text per thread as ``java.lang.management.ThreadInfo`` writes it; stacks are cut
-to eight frames before Flink 1.17, later to ``cluster.thread-dump.stacktrace-max-depth``.
+"""``/taskmanagers/:id/thread-dump`` (since 1.11): a text per thread as
+``java.lang.management.ThreadInfo`` writes it; stacks are cut to eight frames before 1.17, later to
+``cluster.thread-dump.stacktrace-max-depth``.
 """
 
 import re
@@ -28,9 +27,7 @@ _CUT = "..."
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """``frames``: 'a.B.method:line' ('a.B.method' where no line is known), innermost first;
-    ``is_cut``: there are more of them.
-    """
+    """``frames``: 'a.B.method:line', innermost first; ``is_cut``: there are more of them."""
 
     name: str
     number: int
@@ -43,7 +40,7 @@ class Thread:
 
 
 def thread_dump(body: Any) -> tuple[Thread, ...]:
-    """Threads in Flink's order; texts of another form are left out."""
+    """Texts of another form are left out."""
     threads = list(Fields(body).objects("threadInfos"))
     if len(threads) > MOST_THREADS:
         raise Skipped(f"threadInfos: more than {MOST_THREADS:,} threads")

@@ -1,5 +1,5 @@
-"""``/jobs/:id/vertices/:vid`` and ``…/backpressure``: where each subtask runs, how much it has read
-and emitted, how it is slowed down.
+"""``/jobs/:id/vertices/:vid`` and ``…/backpressure``: of each subtask its place, records and
+back-pressure.
 """
 
 import re
@@ -12,7 +12,7 @@ from ingest.flink_ids import MAX_TASKMANAGER_CHARS, is_taskmanager_id
 from ingest.flink_rest.payloads.fields import Fields
 
 MAX_PARALLELISM = 2**15
-"""Flink's own upper bound; a larger index is no subtask."""
+"""Flink's own upper bound."""
 
 _STATES = ("SCHEDULED", "DEPLOYING", "INITIALIZING", "RUNNING")
 _NOWHERE = "(unassigned)"
@@ -24,7 +24,7 @@ class Placement:
     attempt: int | None = None
     host: str | None = None
     taskmanager_id: str | None = None
-    state: str | None = None
+    task_state: str | None = None
 
 
 def parallelism(body: Any) -> int | None:
@@ -38,7 +38,7 @@ def placements(body: Any) -> dict[int, Placement]:
             attempt=subtask.whole("attempt"),
             host=_host(subtask),
             taskmanager_id=taskmanager_id(subtask, "taskmanager-id"),
-            state=subtask.upper("status"),
+            task_state=subtask.upper("status"),
         )
     return placements_by_subtask
 
@@ -52,7 +52,7 @@ class Counted:
 
 
 def counted(body: Any) -> dict[int, Counted]:
-    """By subtask index, the count of the newest attempt; subtasks without a figure are left out."""
+    """By subtask, of the newest attempt."""
     counts_by_subtask = {}
     for subtask in Fields(body).objects("subtasks"):
         metrics = subtask.object("metrics")
@@ -71,7 +71,7 @@ def _complete(metrics: Fields, name: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """When the newest attempt of one subtask entered each state, as far as it did."""
+    """When the newest attempt of one subtask entered each state."""
 
     scheduled_at: datetime | None = None
     deploying_at: datetime | None = None
@@ -80,7 +80,7 @@ class Started:
 
 
 def started(body: Any) -> dict[int, Started]:
-    """By subtask index; empty instants before 1.16."""
+    """By subtask; empty instants before 1.16."""
     starts_by_subtask = {}
     for subtask in Fields(body).objects("subtasks"):
         lasted, deploying_at = subtask.object("status-duration"), subtask.instant("start-time")
@@ -109,9 +109,7 @@ def _lasted(durations: Fields, state: str) -> timedelta | None:
 
 
 def backpressured_ratios(body: Any) -> dict[int, float | None]:
-    """Back-pressured ratio 0…1 by subtask index; empty while Flink has only begun to sample
-    (``deprecated``).
-    """
+    """0…1 by subtask; empty while Flink has only begun to sample (``deprecated``)."""
     payload = Fields(body)
     if payload.text("status") != "ok":
         return {}
@@ -128,12 +126,10 @@ def subtask_index(fields: Fields, name: str = "subtask") -> int:
 
 
 def host_and_port(text: str | None) -> str | None:
-    """``host:port`` as given, ``None`` if Flink says that there is none."""
     return None if not text or text.startswith("(") else text
 
 
 def taskmanager_id(fields: Fields, name: str) -> str | None:
-    """Resource id, ``None`` if Flink says ``(unassigned)``."""
     text = fields.text(name)
     return None if not text or text == _NOWHERE else _check(fields, name, text)
 
@@ -153,9 +149,7 @@ def _check(fields: Fields, name: str, text: str) -> str:
 
 
 def _host(subtask: Fields) -> str | None:
-    """``endpoint`` (1.19+) always carries a port; ``host`` (until 1.20) does in some releases
-    only.
-    """
+    """``endpoint`` (1.19+) has a port; ``host`` (until 1.20) in some releases only."""
     endpoint = host_and_port(subtask.text("endpoint"))
     if endpoint:
         return _PORT.sub("", endpoint)

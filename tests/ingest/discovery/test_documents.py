@@ -108,7 +108,7 @@ def test_a_cluster_goes_by_its_label_or_by_what_the_source_says() -> None:
         ("http://jm:8081", {}, "host:port"),
         ("jm:8081/path", {}, "host:port"),
         ("jm:99999", {}, "host:port"),
-        ("jm:0", {}, "port 0"),
+        ("jm:0", {}, "host:port"),
         ("user:pass@jm:8081", {}, "host:port"),
         ("169.254.169.254:80", {}, "link-local"),
         ("[::ffff:169.254.169.254]:80", {}, "link-local"),

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.events import LogEvent
-from ingest.flink_logs.files import records_of
 from ingest.flink_logs.patterns import KINDS, PATTERNS, TRACE_PATTERNS, UNREAD, Pattern
 from ingest.flink_logs.reasons import REASONS, reason_of
-from ingest.flink_logs.templates import SAMPLE_EXECUTION
 from ingest.records import LogRecord
+from tests.ingest.flink_logs.example_lines import EXAMPLES, SAMPLE_EXECUTION, TRACE_EXAMPLES
+from tests.ingest.flink_logs.log_records import records_of
 from tests.selections import for_each
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
@@ -45,20 +45,23 @@ def read(message: str, level: str = "INFO") -> LogEvent | None:
     )
 
 
-@for_each(pattern=PATTERNS)
-def test_each_entry_reads_its_own_example(pattern: Pattern) -> None:
-    event = read(pattern.example)
+@for_each(example=EXAMPLES)
+def test_each_example_gives_an_event_of_its_kind(example: tuple[str, str]) -> None:
+    kind, line = example
+    event = read(line)
     assert event is not None
-    assert event.kind == pattern.kind
-    assert (
-        len(
-            records_of(
-                f"2026-11-21 04:00:00,001 INFO  a.B [] - {pattern.example}\n".encode(),
-                file="jm.log",
-            )
-        )
-        == 1
-    )
+    assert event.kind == kind
+    header = "2026-11-21 04:00:00,001 INFO  a.B [] - "
+    assert len(records_of(f"{header}{line}\n".encode(), file="jm.log")) == 1
+
+
+def test_each_entry_of_the_table_has_an_example() -> None:
+    for pattern, (kind, line) in zip(PATTERNS, EXAMPLES, strict=True):
+        assert pattern.kind == kind
+        assert re.match(pattern.regex, line.partition("\n")[0])
+    for entry, (kind, text) in zip(TRACE_PATTERNS, TRACE_EXAMPLES, strict=True):
+        assert entry.kind == kind
+        assert entry.piece in text
 
 
 @for_each(pattern=PATTERNS)
@@ -238,7 +241,7 @@ def test_a_failed_task_names_a_well_known_cause() -> None:
 
 
 def test_a_trace_alone_tells_of_an_rpc_time_out_when_it_is_a_warning() -> None:
-    message = f"Something went wrong.\n{TRACE_PATTERNS[-1].example}\n"
+    message = f"Something went wrong.\n{TRACE_EXAMPLES[-1][1]}\n"
     assert (event := read(message, "WARN")) is not None
     assert event.kind == "rpc_timeout"
     assert read(message, "INFO") is None
@@ -302,22 +305,20 @@ FORMS = {
 
 
 @for_each(
-    pattern=[
-        one
-        for one in PATTERNS
-        if one.kind != "blob_download" and ("26eb676d" in one.example or "a932b3ba" in one.example)
+    line=[
+        line
+        for kind, line in EXAMPLES
+        if kind != "blob_download" and ("26eb676d" in line or "a932b3ba" in line)
     ],
     form=FORMS,
 )
-def test_an_event_is_found_where_ids_have_a_form_that_nobody_has_seen(
-    pattern: Pattern, form: str
-) -> None:
-    line = (
-        pattern.example.replace(f"chk/{JOB}", "chk/x")
+def test_an_event_is_found_where_ids_have_a_form_that_nobody_has_seen(line: str, form: str) -> None:
+    changed = (
+        line.replace(f"chk/{JOB}", "chk/x")
         .replace(SAMPLE_EXECUTION, FORMS[form][EXECUTION])
         .replace(JOB, FORMS[form][JOB])
     )
-    event, honest = read(line), read(pattern.example)
+    event, honest = read(changed), read(line)
     assert event is not None and honest is not None
     assert (event.kind, event.checkpoint_id, event.to_state, event.state_bytes) == (
         honest.kind,

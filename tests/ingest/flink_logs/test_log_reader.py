@@ -6,7 +6,7 @@ import gzip
 import json
 import tracemalloc
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from ingest.flink_logs.cursors import FileCursor
 from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.events import LogEvent
-from ingest.flink_logs.files import records_of
 from ingest.flink_logs.layouts import FLINK, zone_of
 from ingest.flink_logs.log_reader import MAX_LINE_BYTES, LogReader
 from ingest.records import LogRecord
+from tests.ingest.flink_logs.log_records import records_of
 from tests.ingest.flink_logs.wrapped import (
     COMPLETED,
     ENVELOPES,
@@ -40,8 +40,8 @@ JOBMANAGER = (RECORDINGS / "1.20.5/B/logs/flink-standalonesession-0-flink-jm.log
 TASKMANAGER = (RECORDINGS / "1.20.5/I/logs/flink-taskexecutor-1-flink-tm-2.log").read_bytes()
 
 
-def reader(begin: FileCursor | None = None, day: date | None = None) -> LogReader:
-    return LogReader(FLINK, zone_of("UTC"), file="x.log", process="x.log", begin=begin, day=day)
+def reader(begin: FileCursor | None = None) -> LogReader:
+    return LogReader(FLINK, zone_of("UTC"), file="x.log", begin=begin)
 
 
 def events(data: bytes, file: str = "x.log") -> list[LogEvent]:

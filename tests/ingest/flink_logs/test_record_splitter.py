@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 
 from ingest.errors import Refused
 from ingest.flink_logs.cursors import FileCursor
-from ingest.flink_logs.files import records_of
 from ingest.flink_logs.layouts import FLINK, layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import age_order, is_rotated, process_of
 from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES
 from ingest.records import LogRecord
+from tests.ingest.flink_logs.log_records import records_of
 
 HEADER = b"2026-11-21 04:00:00,001 WARN  a.b.C    [] - "
 
 
 def splitter(begin: FileCursor | None = None) -> LogReader:
-    return LogReader(FLINK, zone_of("UTC"), file="jm.log", process="jm.log", begin=begin)
+    return LogReader(FLINK, zone_of("UTC"), file="jm.log", begin=begin)
 
 
 def messages(data: bytes) -> list[str]:

@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingest.flink_logs.files import records_of
 from ingest.flink_logs.tail import read_new
 from ingest.records import LogRecord
 from ingest.sources import LogSource
+from tests.ingest.flink_logs.log_records import records_of
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
 LOGGER = "org.apache.flink.runtime.checkpoint.CheckpointCoordinator    [] - "

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from ingest.flink_logs.files import records_of
 from ingest.records import LogRecord
+from tests.ingest.flink_logs.log_records import records_of
 
 Wrap = Callable[[bytes], bytes]
 JOB = "26eb676de8b3e133f9078fabe3704eb6"

@@ -25,7 +25,7 @@ def test_a_job_is_told_with_plan_edges_settings_and_checkpointing():
     (job,) = of_type(Job, records(reading("1.20.5/E"))[0])
     assert [vertex.name for vertex in job.vertices][:2] == ["Source: clicks", "parse"]
     assert {edge.ship_strategy for edge in job.edges} == {"FORWARD", "HASH", "REBALANCE"}
-    assert (job.parallelism, job.job_type, job.checkpoint_interval_ms) == (4, "STREAMING", 3000)
+    assert (job.parallelism, job.checkpoint_interval_ms) == (4, 3000)
     assert job.state_since[0].state == "INITIALIZING"
     assert job.end_time is None
 

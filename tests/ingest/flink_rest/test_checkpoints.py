@@ -51,11 +51,9 @@ def test_1_12_reports_one_size_and_the_uploaded_one_stays_unknown():
     assert record.checkpointed_bytes is None
 
 
-def test_an_acknowledgement_that_has_not_come_is_unknown_and_not_1969():
-    assert (
-        checkpoints.checkpoint(entry("1.20.5/F", latest_ack_timestamp=-1), JOB).latest_ack_time
-        is None
-    )
+def test_a_failure_that_has_not_come_is_unknown_and_not_1969():
+    record = checkpoints.checkpoint(entry("1.20.5/F", failure_timestamp=-1), JOB)
+    assert record.failure_time is None
 
 
 def test_trigger_times_keep_their_milliseconds():

@@ -279,8 +279,7 @@ def test_an_unknown_version_is_read_and_reported_once() -> None:
     assert not second.skips
 
 
-def test_metrics_that_come_empty_the_first_time_are_normal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.flink_rest.vertex_reader.RETRY_PAUSE_S", 0.05)
+def test_metrics_that_come_empty_the_first_time_are_normal() -> None:
     answers = recorded("1.20.5/B")
     asked: set[str] = set()
 
@@ -290,12 +289,17 @@ def test_metrics_that_come_empty_the_first_time_are_normal(monkeypatch: pytest.M
             return told([])
         return answers(path, headers)
 
-    found, _ = cycle(lazy)
-    assert not found.skips and all(sample.busy_ms_per_s for sample in of_kind(found, VertexMetrics))
+    first, _ = cycle(lazy)
+    second, _ = cycle(lazy, first.cursor, after_s=60)
+    assert not first.skips and not any(
+        sample.busy_ms_per_s for sample in of_kind(first, VertexMetrics)
+    )
+    assert not second.skips and all(
+        sample.busy_ms_per_s for sample in of_kind(second, VertexMetrics)
+    )
 
 
-def test_metrics_that_stay_empty_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.flink_rest.vertex_reader.RETRY_PAUSE_S", 0.05)
+def test_metrics_that_stay_empty_are_unknown() -> None:
     found, _ = cycle(
         changed(recorded("1.20.5/B"), "/metrics", lambda body: []),
         limits=RequestLimits(requests_per_vertex=1),
@@ -343,10 +347,9 @@ def _each_minute(
     return notified_at, skips, cursor
 
 
-def test_backpressure_that_flink_cannot_tell_before_it_has_metrics_of_subtasks_is_not_known_yet(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("ingest.flink_rest.vertex_reader.RETRY_PAUSE_S", 0.05)
+def test_backpressure_that_flink_cannot_tell_before_it_has_metrics_of_subtasks_is_not_known_yet() -> (
+    None
+):
     first, _ = cycle(_before_its_metrics_came(_not_measured()))
     assert not first.skips
     ratios = {
@@ -357,10 +360,7 @@ def test_backpressure_that_flink_cannot_tell_before_it_has_metrics_of_subtasks_i
     assert not second.skips
 
 
-def test_backpressure_that_stays_unknown_for_minutes_is_told_until_it_is_known(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("ingest.flink_rest.vertex_reader.RETRY_PAUSE_S", 0.05)
+def test_backpressure_that_stays_unknown_for_minutes_is_told_until_it_is_known() -> None:
     answer = _before_its_metrics_came(_not_measured())
     notified_at, _, cursor = _each_minute(answer)
     assert notified_at == [(120, "http_error", "backpressure"), (180, "http_error", "backpressure")]
@@ -369,8 +369,7 @@ def test_backpressure_that_stays_unknown_for_minutes_is_told_until_it_is_known(
     assert not known.skips and not again.skips
 
 
-def test_any_other_500_of_backpressure_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ingest.flink_rest.vertex_reader.RETRY_PAUSE_S", 0.05)
+def test_any_other_500_of_backpressure_is_told_at_once() -> None:
     other = told(
         {
             "errors": [
@@ -465,10 +464,7 @@ def test_a_job_that_is_initialized_for_minutes_is_told_until_it_is_done() -> Non
     assert not done.skips and not again.skips
 
 
-def test_a_job_whose_metrics_are_missing_right_after_it_was_initialized_is_not_told_of(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("ingest.flink_rest.vertex_reader.RETRY_PAUSE_S", 0.05)
+def test_a_job_whose_metrics_are_missing_right_after_it_was_initialized_is_not_told_of() -> None:
     first, _ = cycle(_while_initializing(_initializing("1.20.5")))
     second, _ = cycle(_while_initializing(_initializing("1.20.5")), first.cursor, after_s=90)
     third, _ = cycle(_before_its_metrics_came(_not_measured()), second.cursor, after_s=130)

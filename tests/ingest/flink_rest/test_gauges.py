@@ -1,11 +1,13 @@
 """Figures of operators and RocksDB: which names are asked for, and what answers come to."""
 
+from urllib.parse import quote
+
 import pytest
 
 from ingest.errors import Skipped
 from ingest.flink_rest.limits import MAX_PATH_BYTES
+from ingest.flink_rest.metric_names import packed_paths
 from ingest.flink_rest.payloads.gauges import MOST_NAMES, gauges, joined, listed, wanted
-from ingest.flink_rest.vertex_reader import _asked
 
 
 def names(*ids: str) -> list[dict[str, object]]:
@@ -78,7 +80,8 @@ def test_a_watermark_that_has_not_come_is_unknown() -> None:
 
 def test_requests_are_short_enough_and_ask_for_everything() -> None:
     asked = [f"op {number}.state.rocksdb.is-write-stopped" for number in range(MOST_NAMES)]
-    paths = _asked("/jobs/x/vertices/y/subtasks/metrics", asked, 100)
+    head = "/jobs/x/vertices/y/subtasks/metrics?agg=min,max,sum&get="
+    paths = packed_paths(head, map(quote, asked), 100)
     assert all(len(path) + 100 <= MAX_PATH_BYTES for path in paths)
     got = [
         name.replace("%20", " ") for path in paths for name in path.partition("&get=")[2].split(",")

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from ingest.connection_test import Probe, probe
+from ingest.connection_test import probe
 from ingest.flink_logs.probe import zone_is_doubtful
+from ingest.source_read import ProbeNotes
 from ingest.sources import Auth, ClusterSource, LogSource
 from tests.ingest.flink_rest.serving import Answer, Reply, Server, recorded, told
-from tests.played import answers
 from tests.replayed import RECORDINGS
 
 
@@ -34,7 +34,7 @@ def serving(answer: Answer) -> Iterator[str]:
         loop.close()
 
 
-def said(found: Probe) -> str:
+def said(found: ProbeNotes) -> str:
     return " | ".join((*found.sees, *found.misses))
 
 
@@ -49,23 +49,6 @@ def test_a_running_flink_is_described() -> None:
     )
     assert "checkpoints:" in said(found) and "metrics:" in said(found)
     assert "the JobManager serves no log files" in found.misses
-
-
-def test_refused_triggers_are_not_called_failed_checkpoints() -> None:
-    *_, last = answers("2.1.1/rescaled", "/jobs/[0-9a-f]{32}/checkpoints")
-    counts = last.body["counts"]
-    assert counts["failed"] == 3 and counts["total"] == counts["completed"] + 3
-
-    def answer(path: str, headers: object) -> Reply:
-        if path.endswith("/checkpoints"):
-            return told({"counts": counts})
-        return recorded("1.20.5/B")(path, headers)
-
-    with serving(answer) as url:
-        found = probe(ClusterSource("lab", url), 5)
-    (sentence,) = [one for one in found.sees if one.startswith("checkpoints:")]
-    assert "{completed} of {total} of".format(**counts) in sentence
-    assert "refused" in sentence
 
 
 def test_an_old_flink_is_said_to_report_less() -> None:
@@ -102,7 +85,7 @@ def test_a_wrong_password_is_named_and_not_shown() -> None:
 def test_a_hang_ends_in_time() -> None:
     with serving(lambda path, headers: Reply(hang=True)) as url:
         found = probe(ClusterSource("lab", url, request_timeout_s=30), 0.3)
-    assert found.misses == ("The JobManager did not answer within 0.3 s.",)
+    assert found.misses == ["The JobManager did not answer within 0.3 s."]
 
 
 def test_a_dead_address_does_not_hide_the_logs() -> None:

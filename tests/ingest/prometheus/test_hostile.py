@@ -86,8 +86,8 @@ def test_no_answer_raises(document, part):
 @pytest.mark.parametrize(
     "error",
     [
-        Unanswered("It cannot be reached.", "unreachable", "/"),
-        BadAnswer("No.", "bad_json", "/", 200),
+        Unanswered("It cannot be reached.", "unreachable"),
+        BadAnswer("No.", "bad_json", 200),
     ],
 )
 def test_a_server_that_does_not_answer_is_an_error_and_the_cursor_stays(error):

@@ -114,8 +114,12 @@ def spoiled(damage):
 def test_damaged_answers_cost_its_cluster_metrics_at_most_and_are_read_again_once_they_are_whole(
     lake, damage
 ):
-    with serving(recorded("1.20.5/B"), spoiled(damage)) as (jobmanager, metrics):
-        outcome = collect(lake, jobmanager.url, metrics.url, max_response_bytes=MOST_BYTES)
+    with (
+        serving(recorded("1.20.5/B"), spoiled(damage)) as (jobmanager, metrics),
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr("ingest.flink_rest.client.MAX_RESPONSE_BYTES", MOST_BYTES)
+        outcome = collect(lake, jobmanager.url, metrics.url)
     assert outcome.reachable and rows(lake, "checkpoints")
     if damage in ("cut", "huge", "deep"):
         assert outcome.error and outcome.cursor["prometheus"] == CURSOR["lab"]["prometheus"]

@@ -92,12 +92,14 @@ def encoded(*metrics):
 
 
 def recorded(version):
-    """Everything that the recorded Prometheus had, as one push, and the newest instant of it."""
+    """What Weir reads of the recorded Prometheus, as one push, and the newest instant of it."""
     names, metrics, newest = flink_names(), [], 0
     for one in lines(version, "prometheus"):
         for series in one["body"]["data"]["result"]:
             labels = dict(series["metric"])
-            name = names[labels.pop("__name__")]
+            name = names.get(labels.pop("__name__"))
+            if name is None:
+                continue
             points = [(labels, at, float(value)) for at, value in series["values"]]
             temporality = AggregationTemporality.CUMULATIVE if name.endswith(COUNTERS) else None
             metrics.append(metric(name, points, temporality))

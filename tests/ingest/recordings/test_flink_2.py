@@ -37,11 +37,10 @@ def test_nothing_is_skipped():
     assert of_type(Skip) == []
 
 
-def test_the_job_tells_version_type_restarts_and_renamed_settings():
+def test_the_job_tells_version_restarts_and_renamed_settings():
     first, last = of_type(Job)[0], of_type(Job)[-1]
-    assert (first.flink_version, first.job_type, first.state, last.state) == (
+    assert (first.flink_version, first.state, last.state) == (
         "2.3.0",
-        "STREAMING",
         "RUNNING",
         "CANCELED",
     )

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from ingest.flink_logs.event_parser import event_of
-from ingest.flink_logs.files import LogFile, find, records_of
+from ingest.flink_logs.files import LogFile, find
 from ingest.flink_logs.json_records import is_routine
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.patterns import KEPT_LEVELS, PATTERNS
@@ -24,6 +24,8 @@ from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES
 from spark_jobs.transforms import json_lines, log_blocks
 from spark_jobs.transforms.log_blocks import LEARNED_BYTES, Block, record_batches, shares
 from tests.attacks.scale import examples
+from tests.ingest.flink_logs.example_lines import EXAMPLES
+from tests.ingest.flink_logs.log_records import records_of
 from tests.ingest.flink_logs.wrapped import ENVELOPES, JSON_LAYOUTS, mixed_logs
 from tests.selections import mostly_long
 
@@ -31,10 +33,7 @@ RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
 HEADER = "2026-11-21 04:00:00,001 WARN  a.B [] - "
 LINES = st.sampled_from(
     [
-        *(
-            f"2026-11-21 04:00:00,001 INFO  a.B    [] - {pattern.example}"
-            for pattern in PATTERNS[::9]
-        ),
+        *(f"2026-11-21 04:00:00,001 INFO  a.B    [] - {line}" for _, line in EXAMPLES[::9]),
         "2026-11-21 04:00:00,001 INFO  a.B    [] - Served something.",
         "2026-11-21 04:00:00,001 INFO  a.B    [] - Served - Triggering checkpoint something.",
         (
@@ -69,9 +68,9 @@ LOUD = '{"timestamp": 1795233600001, "level": "WARN", "message": "careful\\n\\ta
 OBJECTS = st.sampled_from(
     [
         *(
-            f'{{"timestamp":{1795233600000 + n},"level":"INFO","message":"{p.example}"}}'
-            for n, p in enumerate(PATTERNS)
-            if p.contains
+            f'{{"timestamp":{1795233600000 + n},"level":"INFO","message":"{line}"}}'
+            for n, (pattern, (_, line)) in enumerate(zip(PATTERNS, EXAMPLES, strict=True))
+            if pattern.contains
         ),
         (
             '{"timestamp": 1795233600001, "level": "INFO", "message": "Triggering savepoint for '
