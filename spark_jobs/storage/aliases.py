@@ -1,17 +1,14 @@
-"""One directory under two names: files that a checkpoint needs under one name look dead under the
-other. Flink names its files by UUIDs below a job id, so paths of different files never end alike.
-Two listed paths that do are one file (a bind mount, two mounts of one export, a NameNode's address
-beside its name service) or a copy of it; Weir cannot tell which. So each is kept where anything
-speaks for the other: a reference, now or before; a job that writes to its directory, or a reference
-to any shared file in it, which make its name one that jobs use.
+"""One directory under two names: a file that a checkpoint needs under one name looks dead under the
+other. Flink names its files by UUIDs below a job id, so two listed paths that end alike are one
+file (a bind mount, two mounts of one export, a NameNode's address beside its name service) or a
+copy; Weir cannot tell which. So each is kept where anything speaks for the other: a reference, now
+or before; a job that writes to its directory; a reference to any shared file in it.
 
-For a copy that somebody put beside the original nothing of this speaks. Nobody uses the name of its
-place, so that a file which nothing refers to by the name of the original is needed by no name, be
-the copy another file or the same one. Then the original is judged as if the copy were not there,
-and the copy is kept.
+Nothing of this speaks for a copy that somebody put beside the original: then the original is judged
+as if the copy were not there, and the copy is kept.
 
-Of a reference of which no file was found, outside the roots or in them, any listed file of its name
-may be meant, but for upper and lower case, which some file systems take for one.
+A reference of which no file was found may mean any listed file of its name, also in upper or lower
+case, which some file systems take for one.
 """
 
 from collections.abc import Mapping
@@ -63,10 +60,10 @@ PAIR = [name for name, _ in _PAIR]
 def ends_of_paths(
     parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]
 ) -> dict[str, pa.Table]:
-    """The names of files: of ``parts["files"]`` and ``parts["not_found"]`` where any of an audit
-    was not found; of files the names in jobs (``known["spread"]``) that have files in more than one
-    directory. Usually there is none of both. ``parts["unread"]``: what checkpoints referred to that
-    were not read this time.
+    """The names of files: of ``parts["files"]`` and ``parts["not_found"]`` where a reference of the
+    audit was not found; of files the names in jobs (``known["spread"]``) that have files in more
+    than one directory. ``parts["unread"]``: what checkpoints referred to that were not read this
+    time.
     """
     files, not_found = parts["files"], parts["not_found"]
     audits = known["not_found"].column("audit_id").combine_chunks()
@@ -118,15 +115,14 @@ def _with_name(rows: pa.Table, name: str) -> pa.Table:
 
 
 def _names(rows: pa.Table) -> pa.Array:
-    """File names of Flink, which are UUIDs."""
+    # Names of Flink's files are UUIDs.
     return pc.utf8_slice_codeunits(column(rows, "path"), -UUID_CHARS)
 
 
 def alike(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-    """``parts``: ``ENDS`` but ``used``, all that end alike together; ``known``: roots, directories
-    that are used, and those that are ``set_apart``: excluded, and not used.
-
-    ``spellings`` and ``twins`` are parts of sums.
+    """``parts``: ``ENDS`` but ``used``, grouped by ``end``; ``known``: roots, ``used`` directories,
+    and those that are ``set_apart``: excluded, and not used. ``spellings`` and ``twins`` are
+    partial sums.
     """
     spellings = _other_spellings(parts["listed"], parts["referred"])
     twins, kept = _twins(parts["named"], known)
@@ -151,9 +147,7 @@ def alike(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[
 
 
 def _other_spellings(listed: pa.Table, referred: pa.Table) -> pa.Table:
-    """Listed files (job_directory, audit_id, path, referred_as) that a reference may mean of which
-    no file was found.
-    """
+    """Listed files that a reference without a file may mean."""
     meant = referred.group_by(["audit_id", "end"]).aggregate([("path", "min")])
     at = arrays.find_places(
         arrays.joined(listed, "audit_id", "end"), arrays.joined(meant, "audit_id", "end")
@@ -167,7 +161,7 @@ def _other_spellings(listed: pa.Table, referred: pa.Table) -> pa.Table:
 
 
 def _twins(named: pa.Table, known: Mapping[str, pa.Table]) -> tuple[pa.Table, pa.Table]:
-    """Listed files that end like another one; and those whose other names may be in use."""
+    """Listed files that end like another one; those of them whose other names may be in use."""
     _, at = arrays.grouped(named, ["audit_id", "end"])
     span = (
         named.append_column("at", pa.array(at))

@@ -1,11 +1,10 @@
-"""An audit from its inputs to its tables, in order of dependence. Data that grow with files are
-processed by steps of an :class:`Engine`, in this process or on Spark; data that grow only with
-jobs, directories and checkpoints are judged here, as plain rows.
+"""An audit from its inputs to its tables. Data that grow with files are processed by steps of an
+:class:`Engine`, in this process or on Spark; data that grow only with jobs, directories and
+checkpoints are judged here, as plain rows.
 
 Steps take whole Arrow columns: by checkpoint (``snapshots``), by path (``path_facts``), and the
 verdict on each file (``verdicts``). A Spark worker has a part of the paths, so a step returns
-partial results, which ``partial_sums`` adds up. Rules on plain rows use epoch microseconds;
-comparisons with unknown values are false unless a rule says otherwise. Each rule has a case in
+partial results, which ``partial_sums`` adds up. Each rule has a case in
 ``tests/spark_jobs/storage/test_verdicts.py``; ``test_worlds.py`` compares with known truth.
 """
 
@@ -44,9 +43,9 @@ from spark_jobs.storage.reach import Index, Reaches
 from spark_jobs.storage_words import LIVE
 
 Rows = Any
-"""Rows of files as an engine holds them: a table of Arrow, or what Spark has of them."""
+"""Rows of files as an engine holds them."""
 Step = Callable[[Mapping[str, pa.Table], Mapping[str, pa.Table]], dict[str, pa.Table]]
-"""Rows by part, and what all calls get besides → rows by part."""
+"""(rows by part, tables that all calls get) → rows by part."""
 
 
 class Engine(Protocol):
@@ -60,27 +59,24 @@ class Engine(Protocol):
         together: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
         known: Mapping[str, pa.Table] | None = None,
     ) -> dict[str, Rows]:
-        """``schemas``: of what comes out. Rows with equal values in the columns ``together`` (of
-        all parts, or by part) are in one call; without these, the rows that one call of the
-        previous step made.
+        """``schemas``: of the result. Rows with equal values in the columns ``together`` (of all
+        parts, or by part) are in one call; without it, the rows that one call of the previous step
+        made.
         """
 
     def collected(self, rows: Rows) -> pa.Table:
-        """For rows whose number is bounded by jobs, directories and checkpoints."""
+        """Only for rows whose number is bounded by jobs, directories and checkpoints."""
 
 
 @dataclass(frozen=True)
 class Inputs:
     """Paths are canonical, but for those of ``parsed``.
 
-    ``roots`` and ``jobs`` are plain rows: ``restored_path`` is the directory restored from,
-    ``written_directory`` the job directory that the job is known to write. ``parsed`` has a row
-    with ordinal 0 for each ``_metadata`` that was read to its end, and one with a ``failure`` for
-    each that was not. ``known_files``, ``earlier`` and ``listed`` are what the audit before left:
-    files, who referred to them, and when each root was listed whole. ``lost`` and ``shared``:
-    directories of jobs (``carried.JOB_DIRECTORIES``); ``remembered`` and ``restores``:
-    ``carried.REMEMBERED`` and ``RESTORES``. ``statements``: of operators, as plain rows of
-    ``audit_request.Statement``.
+    ``jobs``: ``restored_path`` is the directory restored from, ``written_directory`` the job
+    directory that the job is known to write. ``parsed`` has a row with ordinal 0 for each
+    ``_metadata`` that was read to its end, and one with a ``failure`` for each that was not.
+    ``known_files``, ``earlier`` and what follows ``spellings_of`` were left by the audit before
+    (:mod:`carried`), but for ``statements`` (``audit_request.Statement``).
     """
 
     roots: Sequence[Row]
@@ -101,10 +97,8 @@ class Inputs:
 
 @dataclass(frozen=True)
 class Judged:
-    """``live`` and ``not_live``: all listed files with their verdict. ``absent``, ``pending``,
-    ``listed``, ``lost``, ``shared``, ``remembered``, ``restores``: what the next audit must know
-    besides.
-    ``needed``: ``audit_tables.NEEDED``.
+    """``live`` and ``not_live``: all listed files with their verdict. ``needed``:
+    ``audit_tables.NEEDED``. ``absent`` to ``restores``: what else the next audit must know.
     """
 
     live: Rows
@@ -345,8 +339,6 @@ class _Numbered:
 
 
 class _Sums:
-    """Parts of sums that the calls of a step made, added up."""
-
     def __init__(self, engine: Engine, parts: Mapping[str, Rows]) -> None:
         self._engine = engine
         self._sums = engine.run(
@@ -374,7 +366,6 @@ def _numbered_checkpoints(
     homes: _Numbered,
     jobs: _Numbered,
 ) -> list[Row]:
-    """``path_facts.CHECKPOINTS``; numbers their jobs."""
     as_of = {
         audit_id: min(root["as_of"] for root in of)
         for (audit_id,), of in by(roots, "audit_id").items()
@@ -396,15 +387,14 @@ def _numbered_checkpoints(
 @dataclass(frozen=True)
 class _Alike:
     parts: Mapping[str, Rows]
-    """``alike``, files that another name may mean, where there are any."""
+    """``alike``, files that another name may mean, if any."""
     spellings: Sequence[Row] = ()
     twins: Sequence[Row] = ()
     copied: Set[Key] = frozenset()
-    """(audit_id, job directory, other one): pairs of which one is a copy of the other."""
+    """(audit_id, job directory, other one), one a copy of the other."""
 
 
 def _used(owned: Iterable[Row]) -> set[Key]:
-    """(audit_id, job_directory) that a job writes or may write to."""
     return keys((owner for owner in owned if owner["suspects"]), "audit_id", "job_directory")
 
 
@@ -422,9 +412,7 @@ def _alike(
     used: Set[Key],
     excluded: Set[Key],
 ) -> _Alike:
-    """Usually all references are found, and each job has one directory: then the ends of paths need
-    not be compared.
-    """
+    """Usually all references are found, and each job has one directory: nothing is compared."""
     in_job = [row for row in held if row["job_id"] is not None]
     spread = [
         dict(zip(("audit_id", "job_id"), key, strict=True))
@@ -486,9 +474,8 @@ def _alike(
 
 
 def _chains(sums: _Sums, jobs: Sequence[Key], roots: Sequence[Row]) -> list[Row]:
-    """References of jobs to files of other jobs.
-
-    ``job_id`` and ``job_directory`` are null for savepoints.
+    """References of jobs to files of other jobs; ``job_id`` and ``job_directory`` are null for
+    savepoints.
     """
     checkpoints_of = by(sums.rows("chained"), "job_no", "root_no", "other_job_directory")
     chains = []

@@ -1,4 +1,4 @@
-"""The previous audit's state of files and references, for the roots of this audit."""
+"""What the previous audits left of files and references, for the roots of this audit."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -24,26 +24,26 @@ KNOWN_OF_FILE = (
     "unlisted_at",
     "listed_since",
 )
-"""Columns of ``storage_file`` that the next audit starts from."""
 KNOWN_FILES = pa.schema(
     [
         arrow_schema(STORAGE_FILE).field(name)
         for name in ("root", "path", "bytes", "modified", *KNOWN_OF_FILE)
     ]
 )
-"""``storage_file``, ``storage_live`` and ``storage_absent`` as the next audit reads them."""
+"""``storage_file``, ``storage_live`` and ``storage_absent``, as the next audit reads them."""
 REFERRED = pa.schema([("metadata_path", pa.string()), ("path", pa.string())])
-"""``storage_reference`` and ``storage_pending`` as the next audit reads them."""
+"""``storage_reference`` and ``storage_pending``, as the next audit reads them."""
 
 
 LISTED = pa.schema([("root", pa.string()), ("as_of", INSTANT)])
 """``storage_listed``: the newest audit that listed a root whole, of each root ever audited."""
 JOB_DIRECTORIES = pa.schema([("job_directory", pa.string())])
-"""``storage_shared``: which more than one cluster ever wrote, or may have written: once the jobs of
-the others are forgotten, its files would look as if they were of the one that is left.
+"""``storage_shared``: directories that more than one cluster ever wrote, or may have written: once
+the jobs of the others are forgotten, their files would look as if they were of the one that is
+left.
 
-``storage_lost``: where files were not listed when a checkpoint that referred to them was gone
-without having been seen discarded: of these files nothing is remembered.
+``storage_lost``: directories where files were not listed when a checkpoint that referred to them
+was gone without having been seen discarded: of these files nothing is remembered.
 """
 REMEMBERED = pa.schema(
     [
@@ -54,8 +54,8 @@ REMEMBERED = pa.schema(
         ("modified", INSTANT),
     ]
 )
-"""``storage_remembered``: of job directories, when the newest runs began that did not go on from
-there, and that did, and the newest checkpoint that was read. Rows of jobs do not say it for long.
+"""``storage_remembered``: of job directories, when the newest runs began that went on from there
+(``went_on_at``) or did not (``began_at``), and the newest checkpoint that was read.
 """
 RESTORES = pa.schema(
     [
@@ -70,20 +70,18 @@ RESTORES = pa.schema(
     ]
 )
 """``storage_restores``: of jobs that had neither ended nor completed a checkpoint of their own
-since: that a job is forgotten, or was restored again, does not say that it has. Of the others, which
-are ``settled``: those that have one and may lose it, and those that lost it.
-
-``needs``: it has no whole checkpoint of its own, and would have to be restored from there again.
-``known_at``: the newest audit that knew a row of the job.
+since. ``settled``: of jobs that have one and may lose it, or lost it. ``needs``: the job has no
+whole checkpoint of its own, and would have to be restored from there again. ``known_at``: the
+newest audit that knew a row of the job.
 """
 _STATES = ("settled", "needs")
 FORGOTTEN_AFTER_D = 400
-"""How long a settled restore of a job that nobody reports counts: longer than files ever wait to be
+"""How long a settled restore of a job that nobody reports counts: longer than files wait to be
 purged (``WEIR_QUARANTINE_H``: at most a year).
 """
 APPEARS_WITHIN_H = 24
-"""How long after its time of modification a file may appear: an object store gives the time at
-which an upload began.
+"""How long after its modification time a file may appear: object stores give the time at which an
+upload began.
 """
 
 
@@ -130,10 +128,9 @@ _IS_ONE_BY = ("bytes", "modified", "first_seen_at")
 
 
 def _is_one(both: pa.Table) -> Flags:
-    """Whether all listings of a path show one file, present since it was first seen: with one size
-    and one time (HDFS lists minutes only). No complete listing later than ``APPEARS_WITHIN_H``
-    after its time lacked it (:func:`unlisted_at`). So a file that was put back with its old time
-    counts as new.
+    """Whether all listings of a path show one file: with one size and one time (HDFS lists minutes
+    only), present since it was first seen, and lacking in no complete listing
+    (:func:`unlisted_at`). A file that was put back with its old time counts as new.
     """
     everywhere = numbers(column(both, "count_all"))
     is_everywhere: Flags = np.ones(both.num_rows, np.bool_)
@@ -157,7 +154,7 @@ def _respell(rows: pa.Table, spellings: Spellings) -> pa.Table:
 
 
 class Carried(NamedTuple):
-    """``mine`` have ``audit_id`` and, for files, the audited ``root``; ``others`` are unchanged,
+    """``mine`` have ``audit_id`` and, for files, the audited ``root``; ``others`` stay unchanged
     for the next audit.
     """
 
@@ -166,11 +163,7 @@ class Carried(NamedTuple):
 
 
 def files_of_roots(files: pa.Table, roots: Mapping[str, list[str]]) -> Carried:
-    """Files below the audited roots, under whichever root they were found before: an inner or an
-    outer one.
-
-    ``roots``: audit → its roots.
-    """
+    """Files below the audited ``roots`` (by audit), under whichever root they were found before."""
     paths, of = column(files, "path"), column(files, "root").dictionary_encode()
     before, at = of.dictionary.to_pylist(), of.indices.to_numpy(zero_copy_only=False)
 
@@ -200,8 +193,8 @@ def files_of_roots(files: pa.Table, roots: Mapping[str, list[str]]) -> Carried:
 
 
 def references_of_roots(referred: pa.Table, roots: Mapping[str, list[str]]) -> Carried:
-    """Only below audited roots can a ``_metadata`` be known to be gone. One elsewhere, which is no
-    longer read, keeps its references to files below the audited roots.
+    """Only below audited roots can a ``_metadata`` be known to be gone. One elsewhere keeps its
+    references to files below the audited roots.
     """
     of, paths = column(referred, "metadata_path").dictionary_encode(), column(referred, "path")
     at = of.indices.to_numpy(zero_copy_only=False)
@@ -236,9 +229,7 @@ def _all(parts: list[pa.Table], schema: pa.Schema) -> pa.Table:
 
 
 def merged(files: pa.Table) -> pa.Table:
-    """One row for each file: if two listed names are one path, or two roots have it, the values
-    that keep it longer count.
-    """
+    """One row for each file; the values that keep it longer count."""
     files_merged = files.group_by(["audit_id", "path"]).aggregate(
         [(name, "max") for name in KNOWN_OF_FILE]
     )
@@ -247,7 +238,7 @@ def merged(files: pa.Table) -> pa.Table:
 
 def marked_elsewhere(files: pa.Table, referred: pa.Table, audits: Iterable[str]) -> pa.Table:
     """(audit_id, path) of kept or perhaps needed files below no audited root: a root may have got
-    another name, under which this is unknown.
+    another name.
     """
     kept = pc.or_(
         pc.is_valid(files.column("vanished_referrer")), pc.is_valid(files.column("unlisted_at"))
@@ -265,11 +256,8 @@ def marked_elsewhere(files: pa.Table, referred: pa.Table, audits: Iterable[str])
 
 def absent_files(files: pa.Table, is_listed: Flags, roots: pa.Table) -> pa.Table:
     """Files of earlier audits that are not listed now: all below roots that were not listed whole,
-    those whose referrer vanished, and those that are not old enough for :func:`unlisted_at` to find
-    out.
-
-    A listing may lack a directory without an error. When they are listed again, they must not look
-    new, or never referred to. ``roots`` are those of ``path_facts.ROOTS``.
+    those whose referrer vanished, and those not old enough for :func:`unlisted_at`. When they are
+    listed again, they must not look new, or never referred to.
     """
     at = arrays.require_places(
         arrays.joined(files, "audit_id", "root"), arrays.joined(roots, "audit_id", "root")
@@ -293,8 +281,8 @@ def absent_files(files: pa.Table, is_listed: Flags, roots: pa.Table) -> pa.Table
 
 def unlisted_at(listing: pa.Table, root_no: Numbers, roots: pa.Table, listed: pa.Table) -> Numbers:
     """For listed files that no audit knows: the newest audit that listed their root completely
-    without them although they are older; unknown if there is none. Their referrers of that time may
-    be gone by now. ``listed`` has the columns of ``LISTED``.
+    without them although they are older; else unknown. Their referrers of that time may be gone by
+    now.
     """
     newest = np.full(listing.num_rows, UNKNOWN)
     paths, audited = column(listing, "path"), column(roots, "root").to_pylist()
@@ -316,9 +304,7 @@ def unlisted_at(listing: pa.Table, root_no: Numbers, roots: pa.Table, listed: pa
 
 
 def listed_since(since: Numbers, unlisted_at: Numbers, as_of: Numbers) -> Numbers:
-    """For listed files that an audit lacked: the first audit since which all listed them; unknown
-    for others.
-    """
+    """For listed files that an audit lacked: the first audit since which all listed them."""
     return np.where(
         known(unlisted_at), np.where(arrays.later(since, unlisted_at), since, as_of), UNKNOWN
     )
@@ -376,7 +362,7 @@ def restores(weaned: Iterable[Row], settled: Iterable[Row], as_of: int) -> list[
 
 
 def roots_listed(listed: Iterable[Row], roots: Iterable[Row]) -> list[Row]:
-    """``LISTED`` after an audit of ``roots``, one row for each."""
+    """``LISTED`` after an audit."""
     whole = [(root["root"], root["as_of"]) for root in roots if root["unlisted"] == 0]
     newest: dict[str, int] = {}
     for root, as_of in [*((row["root"], row["as_of"]) for row in listed), *whole]:

@@ -27,7 +27,6 @@ from spark_jobs.storage_words import LIVE, RETAINED_WASTE
 
 CHECKPOINT = ("audit_id", "metadata_path")
 _NEVER = 253_370_764_800_000_000
-"""The year 9999."""
 _SAVEPOINT = re.compile("/savepoint-([0-9a-f]{6})-[0-9a-f]{12}/")
 _OF_OWNER = (
     "claims",
@@ -43,9 +42,7 @@ _OF_OWNER = (
 
 
 def with_figures(snapshots: Iterable[Row], figures: Mapping[int, Row]) -> list[Row]:
-    """Snapshots with the counts and sums of their references (by number); ``resolvable`` is null if
-    unknown.
-    """
+    """Adds the sums of their references (by number); ``resolvable`` is null if unknown."""
     nothing = dict.fromkeys(FIGURES, 0)
     rows_with_figures = []
     for number, snapshot in enumerate(snapshots):
@@ -65,9 +62,7 @@ def with_figures(snapshots: Iterable[Row], figures: Mapping[int, Row]) -> list[R
 
 
 def written_at(metadata: Iterable[Row]) -> dict[Key, int]:
-    """Listed ``_metadata`` → the time from which it counts as any file does; far ahead if nobody
-    knows.
-    """
+    """Listed ``_metadata`` → the time from which its age counts; far ahead if unknown."""
     written: dict[Key, int] = {}
     for row in metadata:
         key = row["audit_id"], row["path"]
@@ -77,7 +72,7 @@ def written_at(metadata: Iterable[Row]) -> dict[Key, int]:
 
 
 def owned(checkpoints: Iterable[Row], owners: Iterable[Row]) -> list[Row]:
-    """Adds the data in ``owners`` of the job whose directory the checkpoint is in."""
+    """Adds what ``owners`` know of the job whose directory the checkpoint is in."""
     known = {key_of(owner, JOB_DIRECTORY): owner for owner in owners}
     nobody = dict.fromkeys(_OF_OWNER)
     of = ((row, known.get(key_of(row, JOB_DIRECTORY), nobody)) for row in checkpoints)
@@ -93,7 +88,7 @@ def judged(
     copied: Set[Key],
 ) -> list[Row]:
     """Adds ``verdict``, ``is_attested`` and ``successor_job_id``. ``checkpoints`` are
-    :func:`owned`; ``dead``: (audit_id, directory) of jobs attested to be dead, and since when;
+    :func:`owned`; ``dead``: (audit_id, directory) of jobs attested to be dead → since when;
     ``copied``: those with the same content as another one, which may be the same file.
 
     Waste: its job was seen in a terminal state, and another job restored from it, or from a later
@@ -140,8 +135,8 @@ def judged(
 
 
 def with_namers(judged: Iterable[Row], namers: Sequence[Row]) -> list[Row]:
-    """A checkpoint stays whole as long as a file that it refers to is kept: without its
-    ``_metadata`` nothing would say any more what that file is. ``namers``: ``verdicts.NAMERS``.
+    """A checkpoint stays whole as long as a file that it refers to is kept: only its ``_metadata``
+    tells what that file is. ``namers``: ``verdicts.NAMERS``.
     """
     goes, stays = (
         {row["checkpoint_no"] for row in namers if row["goes"] == which} for which in (True, False)
@@ -227,14 +222,14 @@ def weaned_restores(
     sole: Sequence[Row],
     remembered: Iterable[Row] = (),
 ) -> list[Row]:
-    """Restores with what became of the job since, by what was read of its own directories.
+    """Restores with what became of the job since, by its own checkpoints that were read.
 
-    ``weaned``: it has completed a checkpoint that is whole and its own, and does not go on reading
-    what it was restored from. ``ended``: it cannot run, and its last checkpoint was read, or is
-    known to be gone: one that was not found may refer to what the job was restored from.
-    ``is_own``: restored from a directory it writes itself. ``has_whole``: it has one, of whatever
-    time; also one that nobody reports any more (``forgotten``). ``left_nothing``: Flink deleted its
-    last checkpoint, another job took it over, or there was none.
+    ``weaned``: it has completed a checkpoint that is whole and its own, and no longer reads what it
+    was restored from. ``ended``: it cannot run, and its last checkpoint was read, or is known to be
+    gone: one that was not found may refer to what the job was restored from. ``is_own``: restored
+    from a directory it writes itself. ``has_whole``: it has a whole checkpoint, of whatever time,
+    also one that nobody reports any more (``forgotten``). ``left_nothing``: Flink deleted its last
+    checkpoint, another job took it over, or there was none.
     """
     own = by((row for row in checkpoints if not row["is_savepoint"] and row["claims"] == 1), *JOB)
     homes = keys(sole, *JOB, "job_directory")
@@ -273,8 +268,8 @@ def weaned_restores(
 
 
 def _is_whole_of_forgotten(row: Row, job: Row) -> bool:
-    """Of an id that was given, others may have one: what lies where the job wrote, and is of nobody
-    who is known, is its own.
+    """Other jobs may have an id that was given: its own is what lies where the job wrote and nobody
+    known claims.
     """
     is_its_own = not is_given(job["job_id"]) or (
         row["job_directory"] == job["written_directory"] and not row["claims"]
@@ -289,10 +284,8 @@ def last_unfound(
     sole: Sequence[Row],
     remembered: Iterable[Row] = (),
 ) -> set[Key]:
-    """``JOB`` of those that ended and of which nobody knows where the last checkpoint is: somebody
-    may have put it elsewhere.
-
-    Its files may be in the directory of its job. ``checkpoints`` are :func:`owned`.
+    """``JOB`` of those that ended and whose last checkpoint is nowhere to be found: somebody may
+    have moved it, and its files may be in the job's directory. ``checkpoints`` are :func:`owned`.
     """
     own = by((row for row in checkpoints if not row["is_savepoint"] and row["claims"] == 1), *JOB)
     left = _Left.of(weaned, sole, remembered)
@@ -310,11 +303,9 @@ def last_unfound(
 
 @dataclass(frozen=True)
 class _Left:
-    """``up_to``: ``JOB`` → the last checkpoint that a job took over: who claims one deletes it in
-    the end, and then needs it no more.
-
-    ``read``: ``JOB`` → the newest checkpoints that audits read (``carried.REMEMBERED``): what these
-    referred to is known and kept, one that nobody read may have been put elsewhere.
+    """``up_to``: ``JOB`` → its last checkpoint that another job took over: who claims one deletes
+    it in the end, and then needs it no more. ``read``: ``JOB`` → the newest checkpoints that audits
+    read (``carried.REMEMBERED``): what they referred to is known and kept.
     """
 
     up_to: Mapping[Key, int | None]
@@ -340,10 +331,10 @@ class _Left:
 
 
 def _is_since_restore(row: Row, job: Row) -> bool:
-    """A restored job continues its numbers: a lower number is of another writer. Where the job is
-    not known to have completed one since, it is of the run before, by another clock. What was
-    written after a job that ended had completed its last one is of somebody else as well. A run
-    that began after the restore, under the same id, may have begun with nothing.
+    """A restored job continues its numbers: a lower number is of another writer. Until the job
+    completes one, what is there is of the run before, by another clock. What was written after a
+    job that ended had completed its last one is of somebody else. A run that began after the
+    restore, under the same id, may have begun with nothing.
     """
     is_of_run = is_at_most(job["started_at"], _with_clocks_apart(job["restored_at"]), unknown=True)
     counts_on = is_less(job["from_checkpoint_id"], row["checkpoint_id"], unknown=True)
@@ -357,7 +348,7 @@ def _is_since_restore(row: Row, job: Row) -> bool:
 
 def _is_accounted(job: Row, own: Iterable[Row], left: _Left) -> bool:
     """Whether the last checkpoint of a job was read, or is known to be gone. Numbers repeat where
-    applications start again under the id that all have: one of an earlier run is another one.
+    applications start again under the id that all have.
     """
     last_id, last_at = job["last_completed_id"], job["last_completed_at"]
     if job["keeps_last"] is False:
@@ -388,7 +379,7 @@ def _is_accounted(job: Row, own: Iterable[Row], left: _Left) -> bool:
 
 
 def previous_of(snapshots: Sequence[Row]) -> dict[int, int]:
-    """Number of a checkpoint → that of the one before it of the same job; savepoints have none."""
+    """Number of a checkpoint → that of the one before it of the same job, without savepoints."""
     in_job: dict[Key, list[int]] = {}
     for number, row in enumerate(snapshots):
         if not row["is_savepoint"] and row["job_directory"] is not None:
@@ -403,9 +394,7 @@ def previous_of(snapshots: Sequence[Row]) -> dict[int, int]:
 
 
 def superseded(checkpoints: Sequence[Row], restores: Iterable[Row]) -> set[Key]:
-    """Checkpoints after which one of the same job is whole, or one of a job that was restored from
-    it.
-    """
+    """Checkpoints with a whole later one of the same job, or of a job restored from it."""
     in_job = [
         row
         for row in checkpoints
@@ -433,9 +422,7 @@ def superseded(checkpoints: Sequence[Row], restores: Iterable[Row]) -> set[Key]:
 
 
 def restored_directories(weaned: Iterable[Row]) -> set[Key]:
-    """(audit_id, directory) that a job which may run was restored from, and which it has not been
-    weaned from.
-    """
+    """(audit_id, directory) that jobs which may run were restored from and not weaned from."""
     return {
         (job["audit_id"], job["restored_path"])
         for job in weaned
@@ -449,9 +436,8 @@ def checkpoint_rows(
     compared: Mapping[int, Row],
     jobs: Iterable[Row],
 ) -> list[Row]:
-    """``storage_checkpoint``.
-
-    The job of a savepoint is known where the six digits in its name fit one job only.
+    """``storage_checkpoint``. The job of a savepoint is known if the six digits in its name fit one
+    job only.
     """
     fitting: dict[Key, set[Key]] = {}
     for job in jobs:

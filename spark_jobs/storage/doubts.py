@@ -1,7 +1,7 @@
 """Doubts: what could hide a referrer. Each keeps the files that may be referred to, within its
-reach. They are added to the doubts of reading and listing. Meaning, reach and end of each are
-declared in :data:`spark_jobs.storage_words.DOUBTS`. If two spellings may mean one file, only an
-operator can tell: an alias makes them one, an alias of a prefix to itself says that they differ.
+reach. Meaning, reach and end of each are declared in :data:`spark_jobs.storage_words.DOUBTS`. If
+two spellings may mean one file, only an operator can tell: an alias makes them one, an alias of a
+prefix to itself says that they differ.
 """
 
 import json
@@ -66,7 +66,7 @@ TWO_NAMES_ADVICE = (
     "it is a copy, exclude the directory that nobody writes to."
 )
 MOST_PLACES = 1000
-"""Of one doubt. One with more is taken to reach everything where that has to be told from its row."""
+"""Of one doubt; one with more counts as reaching everything where only its row tells."""
 _MADE_BY_FLINK = re.compile(
     r"(?:/(?:chk-[0-9]*|shared|taskowned|dstl|op_[^/]+)(?:/.*)?)?/_metadata"
 )
@@ -91,8 +91,8 @@ def of_listing(doubts: Iterable[Row], roots: Sequence[Row], reaches: Reaches) ->
 def _in_jobs(
     paths: Sequence[str], of_flink: re.Pattern[str]
 ) -> list[tuple[str | None, str | None]]:
-    """(job directory, job id), as far as Flink put these files there: in a directory that it does
-    not make, somebody may keep what is of any job.
+    """(job directory, job id), if Flink put these files there: in a directory that it does not
+    make, somebody may keep what is of any job.
     """
     where = placed(pa.array(paths, pa.string()))
     return [
@@ -130,8 +130,8 @@ def _unlisted_reach(
 
 
 def listed_whole(doubts: Iterable[Row], roots: Sequence[Row]) -> list[bool]:
-    """By root, whether all that lies below it was listed: what a link leads to that lies below an
-    audited root was, by its own name.
+    """By root, whether all below it was listed; what a link to below an audited root leads to was,
+    by its own name.
     """
     inside: dict[Key, int] = {}
     for row in doubts:
@@ -143,7 +143,7 @@ def listed_whole(doubts: Iterable[Row], roots: Sequence[Row]) -> list[bool]:
 
 
 def of_metadata(doubts: Iterable[Row], reaches: Reaches, settled: Set[Key]) -> list[Row]:
-    """Doubts about a ``_metadata`` with their reach, without acknowledged ones."""
+    """Doubts about a ``_metadata`` with their reach, without ``settled`` (acknowledged) ones."""
     rows = [row for row in doubts if (row["audit_id"], row["subject"]) not in settled]
     places = _in_jobs([row["subject"] for row in rows], _OF_CHECKPOINT)
     return [
@@ -155,9 +155,7 @@ def of_metadata(doubts: Iterable[Row], reaches: Reaches, settled: Set[Key]) -> l
 
 
 def _reach_of_both(root: str | None, other_root: str | None, *directories: str) -> Reach:
-    """The reach of two roots with the same content: they count as one completely, since no listing
-    compares them.
-    """
+    """Two roots with the same content count as one: no listing compares them."""
     if root == other_root or root is None or other_root is None:
         return below(*directories)
     return below(root, other_root)
@@ -182,7 +180,6 @@ def _stated_dead(directory: str | None) -> list[Row]:
 
 
 def _stated_foreign(row: Row) -> list[Row]:
-    """What an operator may state after inspecting the file."""
     if row["reason"] not in ACKNOWLEDGEABLE or None in (
         row["head_sha256"],
         row["metadata_modified"],
@@ -197,10 +194,8 @@ def of_completed(
     doubts: Sequence[Row], owners: Iterable[Row], metadata: Iterable[Row]
 ) -> list[Row]:
     """Doubts without those about a ``_metadata`` whose checkpoint provably never completed: it
-    never referred to anything.
-
-    Numbers repeat where a job starts again under its id, so the file has to be of the time of that
-    checkpoint.
+    never referred to anything. Numbers repeat where a job starts again under its id, so the file
+    has to be of the time of that checkpoint.
     """
     failed: dict[Key, list[Row]] = {}
     for owner in owners:
@@ -231,10 +226,8 @@ def of_completed(
 
 
 def unknown_authorities(outside: Iterable[Row], roots: Iterable[Row]) -> list[Row]:
-    """A doubt for each file system that references name and no root is on.
-
-    They reach the jobs whose directories these references name: other files they do not mean, by
-    whatever name.
+    """A doubt for each file system that references name and no root is on. It reaches the jobs
+    whose directories these references name.
     """
     known: dict[str, set[str]] = {}
     for root in roots:
@@ -271,10 +264,9 @@ def of_other_spellings(spellings: Iterable[Row]) -> list[Row]:
 
 
 def of_twins(pairs: Iterable[Row], copied: Set[Key]) -> list[Row]:
-    """A doubt for each directory and another one that holds the same files.
-
-    ``copied`` (``aliases.copies``): pairs of which one is a copy that nobody writes to and no
-    reference names. Their files are told apart one by one.
+    """A doubt for each directory and another one that holds the same files. ``copied``: pairs of
+    which one is a copy that nobody writes to and no reference names; their files are told apart one
+    by one.
     """
     doubts = []
     for pair in pairs:
@@ -298,10 +290,8 @@ def of_twins(pairs: Iterable[Row], copied: Set[Key]) -> list[Row]:
 
 def same_metadata(snapshots: Iterable[Row], copied: Set[Key]) -> list[Row]:
     """A doubt for each checkpoint whose ``_metadata`` has the same content as another one of that
-    job and number. None of them is waste (:func:`copied_snapshots`).
-
-    Jobs of fixed ids have checkpoints of the same number in many places; what those refer to
-    differs.
+    job and number. Jobs of fixed ids have checkpoints of the same number in many places; what those
+    refer to differs.
     """
     doubts = []
     for alike in _same(snapshots):
@@ -352,12 +342,10 @@ def restored_from_gone(
     roots: Sequence[Row],
     reaches: Reaches,
 ) -> list[Row]:
-    """Jobs that may run on files which only a snapshot named that was not read: it is gone, or lies
-    elsewhere.
-
-    Until their next checkpoint. Of a checkpoint of another job that has to be read, for it may
-    refer to the same files; a database in checkpoint storage reads on from there. ``newest``:
-    :func:`newest_checkpoints`.
+    """Jobs that may run on files which only an unread snapshot named: it is gone, or lies
+    elsewhere. Such a job has to complete another checkpoint, which must have been read if the
+    snapshot was another job's, for it may refer to the same files. A database in checkpoint storage
+    reads on from there. ``newest``: :func:`newest_checkpoints`.
     """
     read = keys(snapshots, "audit_id", "directory")
     doubts = []
@@ -395,11 +383,8 @@ def restored_from_gone(
 
 
 def restored_from_unknown(jobs: Iterable[Row], newest: Mapping[Key, Row]) -> list[Row]:
-    """Jobs that may run on a checkpoint of which nobody knows where it lies, or whether there is
-    one.
-
-    Flink does not always report the path. One with a checkpoint of its own since stands on that.
-    ``newest``: :func:`newest_checkpoints`.
+    """Jobs that may run on a checkpoint in an unknown place: Flink does not always report the path.
+    One with a checkpoint of its own since stands on that. ``newest``: :func:`newest_checkpoints`.
     """
     doubts = []
     for job in may_run(jobs):
@@ -426,10 +411,9 @@ def restored_from_unknown(jobs: Iterable[Row], newest: Mapping[Key, Row]) -> lis
 def writes_elsewhere(
     jobs: Iterable[Row], listed: Iterable[Row], roots: Sequence[Row], reaches: Reaches
 ) -> list[Row]:
-    """Jobs that stem from the audited roots and whose checkpoints lie outside of them.
-
-    Those may refer to files here, and nobody reads them. ``listed`` are the job directories found:
-    one of its id that its cluster may write is of the job before it moved.
+    """Jobs that stem from the audited roots and whose checkpoints, which may refer to files here,
+    lie outside of them. ``listed`` are the job directories found: one of its id that its cluster
+    may write is of the job before it moved.
     """
     clusters_of = {key_of(root, ("audit_id", "root")): root["clusters"] or [] for root in roots}
     directories = by(listed, "audit_id", "job_id")
@@ -474,11 +458,10 @@ def no_checkpoint_found(
     roots: Sequence[Row],
     reaches: Reaches,
 ) -> list[Row]:
-    """Jobs that run and whose newest checkpoint was not found, nor a later one.
-
-    The listing may have passed between two of them, or may be short. Only jobs that write below
-    the audited roots or were restored from there; others write elsewhere. A checkpoint that
-    completed after the listing began is not looked for, but any other of its job is.
+    """Jobs that run and whose newest checkpoint was not found, nor a later one: the listing may
+    have passed between two of them, or may be short. Only jobs that write below the audited roots
+    or were restored from there. A checkpoint that completed after the listing began is not looked
+    for, but any other of its job is.
     """
     from_here = (
         job for job in restores if root_around(job["audit_id"], job["restored_path"], roots)
@@ -517,10 +500,8 @@ def no_checkpoint_found(
 
 
 def newest_checkpoints(writers: Sequence[Row], snapshots: Iterable[Row]) -> dict[Key, Row]:
-    """(audit_id, cluster, job_id) → id and ``modified`` of the newest checkpoint read below what a
-    job writes, by its time.
-
-    Of a job that reported no directory those may be of another job of its id.
+    """``JOB`` → id and ``modified`` of the newest checkpoint, by time, read in the directories it
+    writes. Of a job that reported no directory those may be of another job of its id.
     """
     reported = keys(
         (writer for writer in writers if writer["written_directory"]), "audit_id", "job_directory"
@@ -562,7 +543,7 @@ def distinct(doubts: Iterable[Row]) -> list[Row]:
 def doubt_rows(
     doubts: Iterable[Row], blocked: Sequence[set[int]], withheld: Sequence[tuple[int, int]]
 ) -> list[Row]:
-    """``storage_doubt``. ``blocked``: the directories that each reaches, ``withheld`` the files and
+    """``storage_doubt``. ``blocked``: the directories that each reaches; ``withheld``: files and
     bytes of each directory that doubts alone keep from being judged.
     """
     rows = []

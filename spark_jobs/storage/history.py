@@ -19,8 +19,8 @@ _PATHS = pa.schema([("audit_id", pa.string()), ("path", pa.string())])
 
 
 class Unread(NamedTuple):
-    """Checkpoints (audit_id, metadata_path) of earlier references that were not read this time.
-    ``gone``: they no longer exist. ``vanished``: and were not seen to be discarded, so their files
+    """(audit_id, metadata_path) of earlier references that were not read this time. ``gone``: they
+    no longer exist. ``vanished``: those of them that were not seen to be discarded, so their files
     are kept.
     """
 
@@ -37,14 +37,13 @@ def unread(
     sole: Iterable[Row],
     roots: Sequence[Row],
 ) -> Unread:
-    """One may still be there where it was listed, or its root was not listed whole but for links
-    that it does not lie behind, or not at all.
-    Where one was ``read`` that does not name the same files, it took the place of one that is gone.
+    """One may still be there if it was listed, or if its root was not listed whole (but for links
+    that it does not lie behind), or not at all. Where one was ``read`` that does not name the same
+    files, it took the place of one that is gone.
 
     What a cluster says it discarded lay in directories it writes. Numbers repeat where a job starts
-    again under its id, so what an audit read has to be of the time of what was discarded.
-    ``known`` says when those that are gone were written; of what was read without having been
-    listed nobody knows, and then nothing proves that it was discarded.
+    again under its id, so what an audit read has to be of the time of what was discarded. ``known``
+    says when those that are gone were written; without it nothing proves that one was discarded.
     """
     whole = by((root for root in roots if is_whole_but_links(root)), "audit_id")
     listed = keys(metadata, "audit_id", "path")
@@ -91,9 +90,8 @@ def unread(
 
 
 def elsewhere(checkpoints: Iterable[Row], unread: Unread, vanished: Iterable[Row]) -> list[Row]:
-    """Checkpoints that may lie if nobody looks, with ``path``, ``place``, ``job_id`` and
-    ``job_directory``: those that were not read this time, and those that are gone without having
-    been seen discarded, now or in audits before (``vanished``).
+    """Checkpoints that may still lie somewhere, with ``path`` and ``Placed`` columns: those not
+    read this time, and those gone without having been seen discarded, now or before (``vanished``).
     """
     names = "audit_id", "metadata_path"
     doubted = (keys(checkpoints, *names) - unread.gone) | unread.vanished | keys(vanished, *names)

@@ -11,13 +11,13 @@ from spark_jobs.storage.plain import Key, Row, by, key_of, keys
 
 _SAVEPOINT = re.compile("/savepoint-([0-9a-f]{6})-[0-9a-f]{12}/")
 _GIVEN_PREFIXES = ("000000", "ffffff")
-"""Of savepoints of jobs whose ids were given: many jobs have the same."""
+"""Of jobs whose ids were given: many jobs have the same."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """Known facts of jobs: their origins, their directories (``sole``), those whose last checkpoint
-    was not found, and directories of jobs attested to be ``dead``.
+    """What is known of jobs: their origins, their directories (``sole``), those whose last
+    checkpoint was not found, and directories of jobs attested to be ``dead``.
     """
 
     jobs: Sequence[Row]
@@ -32,11 +32,11 @@ def needed_jobs(
     metadata: Sequence[Row], family: Family, held: Iterable[Row], roots: Sequence[Row]
 ) -> tuple[set[Key], set[str]]:
     """(audit_id, job_id) of jobs whose task-owned files may be needed, and the audits where those
-    of all may be: a snapshot is there whose job nobody can tell or remembers, or a job stems from
-    one of which that is so, or from a place that nobody knows.
+    of all may be: a snapshot is there whose job is unknown or forgotten, or a job stems from such a
+    one, or from an unknown place.
 
-    ``metadata``: all that may be there, also if nobody looks. Nobody restores from those of a dead
-    job: they keep its own files alone.
+    ``metadata``: all that may be there. Nobody restores from those of a dead job: they keep its own
+    files alone.
     """
     jobs, restores, chains = family.jobs, family.restores, family.chains
     of_dead = [row for row in metadata if (row["audit_id"], row["job_directory"]) in family.dead]
@@ -100,8 +100,8 @@ def needed_by_unfound(family: Family, held: Iterable[Row], read: Set[Key]) -> se
     job stems from, up to a checkpoint that was ``read`` (audit_id, directory): no later one refers
     to more of what came before that.
 
-    Where nobody knows from whom it stems, nobody's word that a job is dead counts: of that job all
-    is needed that it left.
+    Where nobody knows from whom it stems, attestations of dead jobs do not count: all that those
+    left is needed.
     """
     held = list(held)
     of_prefix, homes = _of_prefix(held, family.jobs), keys(family.sole, "audit_id", "job_directory")
@@ -168,12 +168,9 @@ def _of_prefix(held: Iterable[Row], jobs: Iterable[Row]) -> dict[Key, list[Key]]
 def _unknown_origins(
     family: Family, of_prefix: Mapping[Key, Sequence[Key]], written: Set[Key]
 ) -> set[Key]:
-    """(audit_id, job_id) of jobs with unknown origins."""
-
     def tells_origin(job: Row) -> bool:
-        """Whether a restore tells the origin. Only the last restore is known: after one from an own
-        snapshot, or from one without a job, the origin is unknown.
-        """
+        # Only the last restore is known: after one from an own snapshot, or from one without a
+        # job, the origin is unknown.
         audit_id, job_id, prefix = job["audit_id"], job["from_job_id"], job["from_prefix"]
         if job_id is None:
             return (
@@ -199,9 +196,7 @@ def _unknown_origins(
 def _descents(
     restores: Iterable[Row], chains: Iterable[Row], of_prefix: dict[Key, list[Key]]
 ) -> set[tuple[Key, Key]]:
-    """(descendant, ancestor), by restores or references; a savepoint only has six digits of its
-    job's id.
-    """
+    """(descendant, ancestor), by restores or references."""
     descents = set()
     for job in restores:
         descendant = job["audit_id"], job["job_id"]
@@ -221,7 +216,7 @@ def _descents(
 
 
 def ancestors(holders: Iterable[Key], above: dict[Key, list[Key]]) -> set[Key]:
-    """``holders`` and all their ancestors."""
+    """With ``holders`` themselves."""
     reached = set(holders)
     left = list(reached)
     while left:
