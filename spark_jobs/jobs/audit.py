@@ -22,7 +22,7 @@ from spark_jobs import manifest as manifests
 from spark_jobs.arrow_schemas import arrow_schema
 from spark_jobs.audit_here import Here
 from spark_jobs.audit_request import Audit
-from spark_jobs.audit_tables import NEEDED, RESTORES, STORAGE_FILE
+from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.job_arguments import add_attempt, add_lake, interrupt_attempts, lake_at
 from spark_jobs.manifest import Manifest
 from spark_jobs.parsed_metadata import ParsedMetadata
@@ -130,13 +130,9 @@ class AuditRun:
             parsed=parsed,
             known_files=before["known"],
             earlier=before["earlier"],
-            listed=audit_inputs.listed(self.previous, self.audits),
             spellings_of=audit_inputs.spellings_of(self.audits),
-            lost=audit_inputs.job_directories("storage_lost", self.previous, self.audits),
-            shared=audit_inputs.job_directories("storage_shared", self.previous, self.audits),
-            remembered=audit_inputs.remembered(self.previous, self.audits),
-            restores=audit_inputs.restores(self.previous, self.audits),
             statements=audit_inputs.statement_rows(self.audits),
+            state=audit_inputs.state_rows(self.previous, self.audits),
         )
         self._write(judge(inputs, engine))
 
@@ -172,14 +168,7 @@ class AuditRun:
             run_dir.state[name] = run_dir.outputs[name].files
         for name, parts in (("storage_absent", judged.absent), ("storage_pending", judged.pending)):
             engine.write_state(run_dir, name, parts)
-        for name, rows in (
-            ("storage_listed", judged.listed),
-            ("storage_lost", judged.lost),
-            ("storage_shared", judged.shared),
-            ("storage_remembered", judged.remembered),
-            (RESTORES, judged.restores),
-            (NEEDED, judged.needed),
-        ):
+        for name, rows in judged.state.items():
             run_dir.take_state(name, run_dir.write_rows(f"state/{name}", rows))
 
     def _say(self, name: str, rows: int) -> None:

@@ -9,7 +9,7 @@ partial results, which ``partial_sums`` adds up. Each rule has a case in
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from ingest.uris import Spellings
 from spark_jobs.arrow_schemas import arrow_schema
-from spark_jobs.audit_tables import AUDIT_TABLES
+from spark_jobs.audit_tables import AUDIT_TABLES, NEEDED, RESTORES
 from spark_jobs.storage import (
     aliases,
     carried,
@@ -75,8 +75,8 @@ class Inputs:
     ``jobs``: ``restored_path`` is the directory restored from, ``written_directory`` the job
     directory that the job is known to write. ``parsed`` has a row with ordinal 0 for each
     ``_metadata`` that was read to its end, and one with a ``failure`` for each that was not.
-    ``known_files``, ``earlier`` and what follows ``spellings_of`` were left by the audit before
-    (:mod:`carried`), but for ``statements`` (``audit_request.Statement``).
+    ``known_files``, ``earlier`` and ``state`` (``carried.STATES``) were left by the audit before.
+    ``statements``: ``audit_request.Statement``.
     """
 
     roots: Sequence[Row]
@@ -86,19 +86,15 @@ class Inputs:
     parsed: Rows
     known_files: Rows
     earlier: Rows
-    listed: Sequence[Row]
     spellings_of: Mapping[str, Spellings]
-    lost: Set[str] = frozenset()
-    shared: Set[str] = frozenset()
-    remembered: Sequence[Row] = ()
-    restores: Sequence[Row] = ()
     statements: Sequence[Row] = ()
+    state: Mapping[str, Sequence[Row]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Judged:
-    """``live`` and ``not_live``: all listed files with their verdict. ``needed``:
-    ``audit_tables.NEEDED``. ``absent`` to ``restores``: what else the next audit must know.
+    """``live`` and ``not_live``: all listed files with their verdict. ``absent``, ``pending`` and
+    ``state`` (``carried.STATES`` and ``audit_tables.NEEDED``) are for the next audit.
     """
 
     live: Rows
@@ -106,17 +102,17 @@ class Judged:
     references: Rows
     absent: Sequence[Rows]
     pending: Sequence[Rows]
-    listed: pa.Table
-    lost: pa.Table
-    shared: pa.Table
-    remembered: pa.Table
-    restores: pa.Table
-    needed: pa.Table
+    state: dict[str, pa.Table]
     tables: dict[str, pa.Table]
 
 
 def judge(inputs: Inputs, engine: Engine) -> Judged:
     roots = sorted(inputs.roots, key=lambda root: (root["audit_id"], root["root"]))
+    before = {name: inputs.state.get(name, ()) for name in carried.STATES}
+    lost_before, shared_before = (
+        {row["job_directory"] for row in before[name]}
+        for name in ("storage_lost", "storage_shared")
+    )
     read = engine.run(
         partial(snapshots.read_checkpoints, spellings_of=inputs.spellings_of),
         {"parsed": inputs.parsed},
@@ -146,7 +142,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
                 _numbered_checkpoints(retained, previous, roots, homes, jobs_of),
                 path_facts.CHECKPOINTS,
             ),
-            "listed": table_of(inputs.listed, carried.LISTED),
+            "listed": table_of(before["storage_listed"], carried.LISTED),
         },
     )
     sums = _Sums(engine, of_paths)
@@ -162,7 +158,9 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     job_directories = owners.directories(held, retained)
     writers = owners.writers(jobs, job_directories, roots)
     owned = statements.with_dead(
-        owners.owners(writers, inputs.shared, inputs.remembered), dead, job_directories
+        owners.owners(writers, shared_before, before["storage_remembered"]),
+        dead,
+        job_directories,
     )
     sole = owners.sole_writers(owned)
     restores = owners.restores(jobs)
@@ -170,15 +168,16 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     of_jobs = checkpoints.owned(
         checkpoints.with_figures(retained, sums.by_number("figures", "checkpoint_no")), owned
     )
-    remembered = carried.remembered(inputs.remembered, owned, retained)
+    remembered = carried.remembered(before["storage_remembered"], owned, retained)
     audit_ids = dict.fromkeys(root["audit_id"] for root in roots)
-    all_restores = [*restores, *owners.earlier_restores(inputs.restores, jobs, audit_ids)]
-    weaned = checkpoints.weaned_restores(of_jobs, all_restores, sole, remembered)
-    settled = checkpoints.weaned_restores(
-        of_jobs,
-        owners.earlier_restores(inputs.restores, jobs, audit_ids, settled=True),
-        sole,
-        remembered,
+    unsettled, settled = (
+        owners.earlier_restores(before[RESTORES], jobs, audit_ids, settled=is_settled)
+        for is_settled in (False, True)
+    )
+    all_restores = [*restores, *unsettled]
+    weaned, weaned_settled = (
+        checkpoints.weaned_restores(of_jobs, restored, sole, remembered)
+        for restored in (all_restores, settled)
     )
     judged = checkpoints.judged(
         of_jobs,
@@ -233,7 +232,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         set().union(*reached_by),
         unfound,
         lineage.needed_by_unfound(family, held, keys(retained, "audit_id", "directory")),
-        inputs.lost,
+        lost_before,
     )
     of_directories = directories.judged_directories(held, roots, known)
     parts = {"files": of_paths["files"], "unread": of_paths["unread"], **alike.parts}
@@ -256,7 +255,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         namers = run(verdicts.find_namers, {"namers": verdicts.NAMERS})["namers"]
         judged = checkpoints.with_namers(judged, engine.collected(namers).to_pylist())
     files = run(verdicts.judged_files, verdicts.SCHEMAS)
-    lost_now = engine.collected(files["storage_lost"]).column("job_directory").to_pylist()
+    lost_now = keys(engine.collected(files["storage_lost"]).to_pylist(), "job_directory")
     cube = engine.collected(
         engine.run(
             partial_sums.of_cube, {"cube": files["cube"]}, {"cube": totals.CUBE}, totals.CUBE_KEY
@@ -298,30 +297,24 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     named["storage_missing"] = _missing(
         sums.table("missing"), judged, checkpoints.superseded(judged, restores), roots
     )
+    shared_now = keys((owner for owner in owned if owner["shared"]), "job_directory")
+    as_of = max(root["as_of"] for root in roots)
+    state = {
+        "storage_listed": carried.roots_listed(before["storage_listed"], roots),
+        "storage_lost": _directories(lost_before, lost_now),
+        "storage_shared": _directories(shared_before, shared_now),
+        "storage_remembered": remembered,
+        RESTORES: carried.restores(weaned, weaned_settled, as_of),
+    }
+    needed_ids = [*sorted({job_id for _, job_id in needed}), *([None] if all_needed else [])]
     return Judged(
         live=files["storage_live"],
         not_live=files["not_live"],
         references=read["storage_reference"],
         absent=[of_paths["storage_absent"]],
         pending=[of_paths["storage_pending"], files["storage_pending"]],
-        listed=table_of(carried.roots_listed(inputs.listed, roots), carried.LISTED),
-        lost=_directories({*inputs.lost, *lost_now}),
-        shared=_directories(
-            {*inputs.shared, *(owner["job_directory"] for owner in owned if owner["shared"])}
-        ),
-        remembered=table_of(remembered, carried.REMEMBERED),
-        restores=table_of(
-            carried.restores(weaned, settled, max(root["as_of"] for root in roots)),
-            carried.RESTORES,
-        ),
-        needed=pa.table(
-            {
-                "job_id": pa.array(
-                    [*sorted({job_id for _, job_id in needed}), *([None] if all_needed else [])],
-                    pa.string(),
-                )
-            }
-        ),
+        state={name: table_of(rows, carried.STATES[name][0]) for name, rows in state.items()}
+        | {NEEDED: pa.table({"job_id": pa.array(needed_ids, pa.string())})},
         tables={name: named[name] for name in AUDIT_TABLES},
     )
 
@@ -477,28 +470,22 @@ def _chains(sums: _Sums, jobs: Sequence[Key], roots: Sequence[Row]) -> list[Row]
     """References of jobs to files of other jobs; ``job_id`` and ``job_directory`` are null for
     savepoints.
     """
-    checkpoints_of = by(sums.rows("chained"), "job_no", "root_no", "other_job_directory")
-    chains = []
-    for row in sums.rows("chains"):
-        audit_id, job_directory, job_id = jobs[row["job_no"]]
-        referrers = checkpoints_of[row["job_no"], row["root_no"], row["other_job_directory"]]
-        root = roots[row["root_no"]]["root"] if row["root_no"] >= 0 else ""
-        chains.append(
-            row
-            | {
-                "audit_id": audit_id,
-                "job_directory": job_directory,
-                "job_id": job_id,
-                "root": root,
-                "checkpoints": len(referrers),
-            }
-        )
-    return chains
+    referrer = ("job_no", "root_no", "other_job_directory")
+    checkpoints_of = by(sums.rows("chained"), *referrer)
+    return [
+        row
+        | dict(zip(("audit_id", "job_directory", "job_id"), jobs[row["job_no"]], strict=True))
+        | {
+            "root": roots[row["root_no"]]["root"] if row["root_no"] >= 0 else "",
+            "checkpoints": len(checkpoints_of[key_of(row, referrer)]),
+        }
+        for row in sums.rows("chains")
+    ]
 
 
-def _directories(directories: Set[str]) -> pa.Table:
-    rows = ({"job_directory": directory} for directory in sorted(directories))
-    return table_of(rows, carried.JOB_DIRECTORIES)
+def _directories(before: Set[str], now: Iterable[Key]) -> list[Row]:
+    directories = before | {directory for (directory,) in now}
+    return [{"job_directory": directory} for directory in sorted(directories)]
 
 
 def _keyed(keys: Iterable[Key], name: str) -> pa.Table:

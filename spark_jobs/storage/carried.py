@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from ingest.uris import Spellings, canonical_column
 from spark_jobs.arrow_schemas import INSTANT, arrow_schema
+from spark_jobs.audit_tables import RESTORES as RESTORES_NAME
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage import arrays
 from spark_jobs.storage.arrays import UNKNOWN, Flags, Numbers, column, known, numbers
@@ -74,7 +75,14 @@ since. ``settled``: of jobs that have one and may lose it, or lost it. ``needs``
 whole checkpoint of its own, and would have to be restored from there again. ``known_at``: the
 newest audit that knew a row of the job.
 """
-_STATES = ("settled", "needs")
+STATES: Mapping[str, tuple[pa.Schema, Sequence[str]]] = {
+    "storage_listed": (LISTED, ("root",)),
+    "storage_lost": (JOB_DIRECTORIES, ("job_directory",)),
+    "storage_shared": (JOB_DIRECTORIES, ("job_directory",)),
+    "storage_remembered": (REMEMBERED, ("job_directory",)),
+    RESTORES_NAME: (RESTORES, ("restored_path", "written_directory")),
+}
+"""Plain rows that the next audit starts from: their schema, and the columns that name places."""
 FORGOTTEN_AFTER_D = 400
 """How long a settled restore of a job that nobody reports counts: longer than files wait to be
 purged (``WEIR_QUARANTINE_H``: at most a year).
@@ -84,9 +92,7 @@ APPEARS_WITHIN_H = 24
 upload began.
 """
 
-
 US_PER_MIN = 60 * US_PER_S
-
 BEFORE = {"known": KNOWN_FILES, "earlier": REFERRED}
 
 
@@ -350,7 +356,9 @@ def restores(weaned: Iterable[Row], settled: Iterable[Row], as_of: int) -> list[
                 "needs": not is_whole and not (job["ended"] and job["left_nothing"]),
                 "known_at": known_at,
             }
-            key = key_of(row, ("cluster", "job_id", "restored_path", "restored_at", *_STATES))
+            key = key_of(
+                row, ("cluster", "job_id", "restored_path", "restored_at", "settled", "needs")
+            )
             may_lose = job["has_whole"] or not job["terminal"]
             is_over_for_good = row["settled"] and not (row["needs"] or may_lose)
             is_forgotten = before and known_at < oldest
