@@ -64,7 +64,7 @@ def batches(pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
         yield batch.close()
 
 
-_NOT_KEYED = Keyed("", 0, 0)
+_NOT_KEYED = Keyed("")
 
 
 class _Owner(NamedTuple):

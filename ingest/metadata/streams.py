@@ -11,8 +11,6 @@ from ingest.metadata.dialects import DamagedMetadata, UnsupportedMetadata
 from ingest.metadata.pieces import Stream
 from ingest.metadata.reading import Reading
 
-SCOPES = ("EXCLUSIVE", "SHARED")
-
 
 class StreamTag(IntEnum):
     NULL = 0
@@ -98,7 +96,7 @@ def _segment(reading: Reading) -> Stream:
         )
     path = reading.path(message("the path of a segment's file"))
     name = window.text(message("the id of a segment"))
-    return Stream("SegmentFileStateHandle", size, path, path, start, name=name, scope=SCOPES[scope])
+    return Stream("SegmentFileStateHandle", size, path, path, start, name=name)
 
 
 _READERS: dict[int, Callable[[Reading], Stream | None]] = {

@@ -7,14 +7,11 @@ from ingest.messages import message, plural
 from ingest.metadata.dialects import ChannelLayout, DamagedMetadata, UnsupportedMetadata
 from ingest.metadata.keyed import read_keyed_state
 from ingest.metadata.pieces import (
-    Channel,
     End,
     Handle,
     Header,
     ListState,
-    MasterState,
     Operator,
-    Origin,
     Piece,
     Subtask,
 )
@@ -90,42 +87,29 @@ _CLASSES = {
     "channel-input": "InputChannelStateHandle",
     "channel-output": "ResultSubpartitionStateHandle",
 }
-_MERGED_CLASSES = {
-    "channel-input": "MergedInputChannelStateHandle",
-    "channel-output": "MergedResultSubpartitionStateHandle",
-}
 _TYPES = {"channel-input": {1: False, 3: True}, "channel-output": {2: False, 4: True}}
 """Type byte → whether all channels of the subtask are merged into one handle."""
 
 
 def read_channel_state(reading: Reading, operator: Operator, subtask: int, kind: str) -> Handle:
     reading.in_doubt = True
-    layout = reading.dialect.channels
-    if layout is ChannelLayout.TYPED and _is_merged(reading, kind):
-        return _merge(reading, operator, subtask, kind)
-    window = reading.window
-    subtask_index = (
-        None
-        if layout is ChannelLayout.WITHOUT_SUBTASK
-        else window.count(message("the subtask of a channel state"))
-    )
-    gate = window.count(message("the gate or partition of a channel state"))
-    channel = window.count(message("the channel or subpartition of a channel state"))
-    offsets = window.longs(
-        window.count(message("the number of offsets of a channel state")),
-        message("offsets of a channel state"),
-    )
+    window, layout = reading.window, reading.dialect.channels
+    is_merged = layout is ChannelLayout.TYPED and _is_merged(reading, kind)
+    if layout is not ChannelLayout.WITHOUT_SUBTASK:
+        window.count(message("the subtask of a channel state"))
+    if not is_merged:
+        window.count(message("the gate or partition of a channel state"))
+        window.count(message("the channel or subpartition of a channel state"))
+        offsets = window.count(message("the number of offsets of a channel state"))
+        window.skip(8 * offsets, message("offsets of a channel state"))
     size = window.size(message("the size of a channel state"))
     stream = require_stream(reading, message("a channel state"))
-    return Handle(
-        operator,
-        subtask,
-        kind,
-        _CLASSES[kind],
-        stream,
-        size,
-        channel=Channel(subtask_index, gate, channel, size, offsets),
-    )
+    state_class = _CLASSES[kind]
+    if is_merged:
+        state_class = f"Merged{state_class}"
+        length = window.count(message("the length of a merged channel state's offsets"))
+        window.skip(length, message("offsets of a merged channel state"))
+    return Handle(operator, subtask, kind, state_class, stream, size)
 
 
 def _is_merged(reading: Reading, kind: str) -> bool:
@@ -142,17 +126,6 @@ def _is_merged(reading: Reading, kind: str) -> bool:
             str(type_),
         )
     return _TYPES[kind][type_]
-
-
-def _merge(reading: Reading, operator: Operator, subtask: int, kind: str) -> Handle:
-    window = reading.window
-    subtask_index = window.count(message("the subtask of a channel state"))
-    size = window.size(message("the size of a channel state"))
-    stream = require_stream(reading, message("a channel state"))
-    serialized = window.count(message("the length of a merged channel state's offsets"))
-    window.skip(serialized, message("offsets of a merged channel state"))
-    channel = Channel(subtask_index, None, None, size, None, serialized)
-    return Handle(operator, subtask, kind, _MERGED_CLASSES[kind], stream, size, channel=channel)
 
 
 MASTER_STATE_MAGIC = 0xC96B1696
@@ -181,7 +154,7 @@ def walk(reading: Reading) -> Iterator[Piece]:
     yield End(properties, window.position)
 
 
-def _master_state(reading: Reading) -> MasterState:
+def _master_state(reading: Reading) -> str:
     window = reading.window
     magic = window.int32(message("the start of a master state")) & 0xFFFFFFFF
     if magic != MASTER_STATE_MAGIC:
@@ -195,21 +168,21 @@ def _master_state(reading: Reading) -> MasterState:
         )
     length = window.count(message("the length of a master state"))
     start = window.position
-    version = window.int32(message("the version of a master state"))
+    window.int32(message("the version of a master state"))
     name = window.text(message("the name of a master state"))
     size = window.count(message("the length of a master state's bytes"))
-    position = window.position
-    if position + size - start != length:
+    written = window.position + size - start
+    if written != length:
         raise DamagedMetadata(
             start,
             message(
                 "a master state of {length:message}",
                 length=plural(length, "{count:count} byte", "{count:count} bytes"),
             ),
-            plural(position + size - start, "{count:count} byte", "{count:count} bytes"),
+            plural(written, "{count:count} byte", "{count:count} bytes"),
         )
     window.skip(size, message("a master state"))
-    return MasterState(name, version, size, position)
+    return name
 
 
 def _operator(reading: Reading) -> Iterator[Piece]:
@@ -287,4 +260,4 @@ def _subtask(reading: Reading, operator: Operator) -> Iterator[Piece]:
     if dialect.origins and window.flag(
         message("whether a subtask kept the state of another checkpoint")
     ):
-        yield Origin(operator, index, window.size(message("the checkpoint of a kept state")))
+        window.size(message("the checkpoint of a kept state"))

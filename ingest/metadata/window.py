@@ -1,10 +1,6 @@
-"""A forward-only view of a stream: big-endian fields with their positions, never more than a window
-in memory.
-"""
+"""A forward-only view of a stream: big-endian fields with their positions, a window in memory."""
 
-from array import array
 from struct import Struct
-from sys import byteorder
 from typing import BinaryIO
 
 from ingest.messages import message, plural
@@ -18,7 +14,7 @@ _LENGTH = Struct(">H").unpack_from
 
 
 class Window:
-    """Reads ``stream`` from its current place on, which counts as position 0."""
+    """``stream`` is read from its current place on, which is position 0."""
 
     __slots__ = ("_base", "_stream", "at", "data", "end")
 
@@ -40,9 +36,7 @@ class Window:
         return self.end - self.at
 
     def take(self, size: int, expected: str) -> int:
-        """Skip ``size`` bytes (at most a window), which stay in ``data``; returns their offset in
-        it.
-        """
+        """Skip ``size`` bytes (at most a window); returns their offset in ``data``."""
         at = self.at
         end = at + size
         if end > self.end:
@@ -123,18 +117,6 @@ class Window:
                 error.reason,
             ) from error
 
-    def longs(self, count: int, expected: str) -> "array[int]":
-        """``count`` 64-bit numbers; grows with the bytes that are there, not with ``count``."""
-        numbers = array("q")
-        while count:
-            some = min(count, WINDOW_BYTES // 8)
-            at = self.take(8 * some, expected)
-            numbers.frombytes(self.data[at : at + 8 * some])
-            count -= some
-        if byteorder == "little":
-            numbers.byteswap()
-        return numbers
-
     def skip(self, size: int, expected: str) -> None:
         while size > 0:
             some = min(size, WINDOW_BYTES)
@@ -175,10 +157,8 @@ class Window:
 
 def decode(written: bytes) -> str:
     """Java's modified UTF-8: NUL is ``C0 80``, characters beyond the BMP are two surrogates of
-    three bytes each.
-
-    Raises ``UnicodeDecodeError`` for what ``DataInput.readUTF`` refuses, and for a surrogate
-    without its pair.
+    three bytes each. Raises ``UnicodeDecodeError`` for what ``DataInput.readUTF`` refuses, and for
+    half a surrogate pair.
     """
     for position, byte in enumerate(written):
         if byte >= 0xF0:
