@@ -1,7 +1,4 @@
-"""Stream handles: the places of a state's bytes. One reader for each tag, in ``_READERS``.
-
-An entry of tag 0 means "no stream" and reads as ``None``.
-"""
+"""Stream handles: the places of a state's bytes. Tag 0 is no stream."""
 
 from collections.abc import Callable
 from enum import IntEnum

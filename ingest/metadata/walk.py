@@ -1,4 +1,4 @@
-"""The body of a ``_metadata`` file from its first to its last byte, as a stream of pieces."""
+"""The body of a ``_metadata`` file as a stream of pieces."""
 
 from collections.abc import Iterator
 from struct import Struct
@@ -135,9 +135,8 @@ _OPERATOR = Struct(">16sii")
 
 
 def walk(reading: Reading) -> Iterator[Piece]:
-    """Pieces after magic and version.
-
-    Raises ``MetadataError``; a file is complete only if its last piece is ``End``.
+    """After magic and version. Raises ``MetadataError``; a file is complete only if its last piece
+    is ``End``.
     """
     window, dialect = reading.window, reading.dialect
     checkpoint_id = window.size(message("the id of the checkpoint"))
