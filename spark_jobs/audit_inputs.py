@@ -59,29 +59,25 @@ def _root_row(audit: Audit, root: AuditedRoot) -> Row:
 
 def listing_files(listing: str) -> list[str]:
     """Raises ``Refused`` if it is not complete."""
-    filesystem, path = fsspec.core.url_to_fs(absolute_root(listing))
+    root = absolute_root(listing)
+    filesystem, path = fsspec.core.url_to_fs(root)
     if any(character in path for character in "*?["):
-        return sorted(
-            spelled_as(absolute_root(listing), filesystem, name) for name in filesystem.glob(path)
-        )
-    if not filesystem.isdir(path):
+        names = filesystem.glob(path)
+    elif not filesystem.isdir(path):
         raise Refused(f"There is no listing at {listing}.")
-    if Snapshot(listing).listed() is None:
+    elif Snapshot(listing).listed() is None:
         raise Refused(
             f"The listing at {listing} is not complete ({LISTED} is missing); finish it first."
         )
-    names = [str(name) for name in filesystem.ls(path, detail=False)]
-    return sorted(
-        spelled_as(absolute_root(listing), filesystem, name)
-        for name in names
-        if posixpath.basename(name).startswith("part-")
-    )
+    else:
+        listed = map(str, filesystem.ls(path, detail=False))
+        names = [name for name in listed if posixpath.basename(name).startswith("part-")]
+    return sorted(spelled_as(root, filesystem, name) for name in names)
 
 
 def jobs(audits: Sequence[Audit]) -> list[Row]:
-    """Columns that a file lacks are null; one with ``audit_id`` is shared by the audits.
-
-    Raises ``Refused`` if there is none.
+    """Columns that a file lacks are null; one with ``audit_id`` is shared by the audits. Raises
+    ``Refused`` if there is none.
     """
     return job_rows(
         pa.concat_tables([JOBS.empty_table(), *map(_jobs, audits)]), spellings_of(audits)

@@ -3,7 +3,7 @@ database; ``FILE_TABLES`` have a row for each file or reference and stay Parquet
 directory. Texts are codes of :mod:`spark_jobs.storage_words`. In keys, an unknown ``cluster`` or
 ``job_id`` is empty. A new column: its line here, what fills it (``spark_jobs/storage/``), and the
 field of the same name in ``webapp/storage/models.py``; what the next audit needs of a file is in
-``KNOWN_OF_FILE`` (``spark_jobs/storage/carried.py``).
+``carried.KNOWN_OF_FILE``.
 """
 
 from spark_jobs.serving import Column, ServingTable, columns
@@ -110,10 +110,7 @@ STORAGE_JOB = ServingTable(
         """),
     ),
 )
-"""``foreign``: files in other directories that its checkpoints refer to.
-
-``missing``: files its checkpoints refer to.
-"""
+"""``foreign``: files in other directories that its checkpoints refer to."""
 
 _AGAINST_PREVIOUS = {
     "files": "physical files, against previous_path; null without one",
@@ -208,7 +205,6 @@ STORAGE_CHAIN = ServingTable(
         """),
     ),
 )
-"""``directory``: of the job that depends on the other; empty if unknown."""
 
 STORAGE_MISSING = ServingTable(
     "storage_missing",
@@ -318,6 +314,4 @@ FILE_TABLES: dict[str, ServingTable] = {
 }
 
 RESTORES = "storage_restores"
-"""State of an audit: restores of jobs that may have to be restored again
-(``spark_jobs.storage.carried.RESTORES``).
-"""
+"""State of an audit: restores of jobs that may have to be restored again."""

@@ -37,7 +37,7 @@ def worked(
     ordered: str,
 ) -> Iterator[pa.RecordBatch]:
     """``MADE``; the part ``ordered`` has a file for each root. A failed task that was run again
-    leaves unused files beside the others.
+    leaves unused files.
     """
     tables: dict[str, pa.Table] | None = None
     for parts in parts_of(batches):

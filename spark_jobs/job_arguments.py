@@ -50,7 +50,7 @@ def add_attempt(parser: argparse.ArgumentParser) -> None:
 
 def interrupt_attempts(tags: Sequence[str]) -> None:
     """End operations that earlier attempts left on a Spark Connect server. Spark is imported only
-    if there are any: that takes longer than a small job.
+    then: that takes longer than a small job.
     """
     if tags:
         from spark_jobs.session import interrupt_attempt

@@ -23,16 +23,14 @@ SMALL_BYTES = 32 * 1024 * 1024
 @dataclass(frozen=True)
 class PinnedLake:
     """The lake at one version per table, so that all frames of a run agree. A raw table includes
-    the rows that Spark read itself. ``after``: by table, its version and that of the derived table.
+    the rows that Spark read itself. ``after``: version by table. ``files_of``: later versions whose
+    files are read, since files of older ones may be gone.
     """
 
     session: SparkSession
     lake: LakeReader
     versions: dict[str, int] = field(default_factory=dict)
     files_of: dict[str, int] = field(default_factory=dict)
-    """The versions whose files are read, where those are later ones: files of older versions may be
-    gone.
-    """
 
     def new_rows(self, table: str, after: Mapping[str, int]) -> DataFrame:
         seq, frames = F.col("commit_seq"), []
@@ -46,7 +44,7 @@ class PinnedLake:
         return self._all(table, frames)
 
     def has_new_rows(self, table: str, after: Mapping[str, int]) -> bool:
-        """Whether the new commits have new rows: one that only compacts has none."""
+        """Not if the new commits only compact."""
         files_by_table = {
             source_table: self._new_files(source_table, after)
             for source_table in with_same_rows(table)

@@ -1,6 +1,5 @@
-"""The result of a cycle: one row for each job, with the rows of every serving table nested in it;
-and how to extract these tables. Within a row instants are epoch milliseconds, and cluster and job
-stand once.
+"""The result of a cycle: one row for each job, with the rows of every serving table nested in it.
+Within a row instants are epoch milliseconds, and cluster and job stand once.
 """
 
 from collections.abc import Sequence
@@ -65,8 +64,8 @@ def struct(table: ServingTable) -> pa.StructType:
 
 
 def nested(table: ServingTable, columns: Sequence[str]) -> list[str]:
-    """Parquet's names of these columns of nested rows, so that the others, such as long traces, are
-    not read.
+    """Parquet's names of these columns of nested rows, so that others, such as long traces, are not
+    read.
     """
     return [f"{table.name}.list.element.{name}" for name in columns if name not in JOB]
 

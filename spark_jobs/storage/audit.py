@@ -48,6 +48,10 @@ Step = Callable[[Mapping[str, pa.Table], Mapping[str, pa.Table]], dict[str, pa.T
 """(rows by part, tables that all calls get) → rows by part."""
 
 
+Together = Sequence[str] | Mapping[str, Sequence[str]]
+"""Columns, of all parts or by part; rows with equal values in them are in one call."""
+
+
 class Engine(Protocol):
     """Calls a step with all rows at once, or once for each of many partitions."""
 
@@ -56,12 +60,11 @@ class Engine(Protocol):
         step: Step,
         parts: Mapping[str, Rows],
         schemas: Mapping[str, pa.Schema],
-        together: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+        together: Together | None = None,
         known: Mapping[str, pa.Table] | None = None,
     ) -> dict[str, Rows]:
-        """``schemas``: of the result. Rows with equal values in the columns ``together`` (of all
-        parts, or by part) are in one call; without it, the rows that one call of the previous step
-        made.
+        """``schemas``: of the result. Without ``together``, the rows that one call of the previous
+        step made are in one call.
         """
 
     def collected(self, rows: Rows) -> pa.Table:
