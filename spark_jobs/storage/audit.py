@@ -197,11 +197,10 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     unread = history.unread(unread_rows, metadata, read_now, known_metadata, jobs, sole, roots)
     unfound = checkpoints.last_unfound(of_jobs, weaned, jobs, sole, remembered)
     elsewhere = history.elsewhere(unread_rows, unread, sums.rows("vanished_checkpoints"))
-    family = lineage.Family(jobs, all_restores, chains, sole, unfound, set(dead.since))
+    family = lineage.Family(jobs, all_restores, chains, sole, unfound, set(dead.since), held)
     needed, all_needed = lineage.needed_jobs(
         _checkpoints_among([*metadata, *elsewhere], missed.foreign | acknowledged),
         replace(family, restores=restores),
-        held,
         roots,
     )
     # The origins of jobs of an unseen cluster are unknown.
@@ -209,7 +208,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     whole = doubts.listed_whole(inputs.doubts, roots)
     alike = _alike(engine, of_paths, sums, held, roots, whole, _used(owned), excluded)
     newest = doubts.newest_checkpoints(writers, retained)
-    reaches = Reaches(lineage.Origins(family, held), dead.since)
+    reaches = Reaches(lineage.Origins(family), dead.since)
     unread_doubts = doubts.of_completed(missed.doubts, owned, metadata)
     all_doubts = doubts.distinct(
         [
@@ -234,7 +233,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         all_needed,
         set().union(*reached_by),
         unfound,
-        lineage.needed_by_unfound(family, held, keys(retained, "audit_id", "directory")),
+        lineage.needed_by_unfound(family, keys(retained, "audit_id", "directory")),
         lost_before,
     )
     of_directories = directories.judged_directories(held, roots, known)

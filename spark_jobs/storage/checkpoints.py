@@ -2,14 +2,21 @@
 may restore them.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
 from ingest.flink_ids import is_given
-from spark_jobs.storage.owners import CLOCKS_APART_S, JOB, JOB_DIRECTORY, is_of_time
+from spark_jobs.storage.owners import (
+    CLOCKS_APART_S,
+    JOB,
+    JOB_DIRECTORY,
+    NOBODY,
+    SAVEPOINT,
+    is_of_time,
+)
 from spark_jobs.storage.plain import (
+    NEVER,
     US_PER_H,
     US_PER_S,
     Key,
@@ -26,19 +33,6 @@ from spark_jobs.storage.reference_sums import COMPARED, FIGURES
 from spark_jobs.storage_words import LIVE, RETAINED_WASTE
 
 CHECKPOINT = ("audit_id", "metadata_path")
-_NEVER = 253_370_764_800_000_000
-_SAVEPOINT = re.compile("/savepoint-([0-9a-f]{6})-[0-9a-f]{12}/")
-_OF_OWNER = (
-    "claims",
-    "cluster",
-    "job_name",
-    "started_at",
-    "terminal",
-    "seen",
-    "last_completed_id",
-    "last_completed_at",
-    "in_flight_since",
-)
 
 
 def with_figures(snapshots: Iterable[Row], figures: Mapping[int, Row]) -> list[Row]:
@@ -53,9 +47,7 @@ def with_figures(snapshots: Iterable[Row], figures: Mapping[int, Row]) -> list[R
             | sums
             | {
                 "self_contained": sums["foreign_files"] == 0 and snapshot["unplaced"] == 0,
-                "resolvable": False
-                if sums["missing_files"] > 0
-                else (True if is_covered else None),
+                "resolvable": False if sums["missing_files"] > 0 else is_covered or None,
             }
         )
     return rows_with_figures
@@ -66,7 +58,7 @@ def written_at(metadata: Iterable[Row]) -> dict[Key, int]:
     written: dict[Key, int] = {}
     for row in metadata:
         key = row["audit_id"], row["path"]
-        age_from = _NEVER if row["modified"] is None else max(row["modified"], row["first_seen_at"])
+        age_from = NEVER if row["modified"] is None else max(row["modified"], row["first_seen_at"])
         written[key] = max(written.get(key, age_from), age_from)
     return written
 
@@ -74,9 +66,7 @@ def written_at(metadata: Iterable[Row]) -> dict[Key, int]:
 def owned(checkpoints: Iterable[Row], owners: Iterable[Row]) -> list[Row]:
     """Adds what ``owners`` know of the job whose directory the checkpoint is in."""
     known = {key_of(owner, JOB_DIRECTORY): owner for owner in owners}
-    nobody = dict.fromkeys(_OF_OWNER)
-    of = ((row, known.get(key_of(row, JOB_DIRECTORY), nobody)) for row in checkpoints)
-    return [row | {name: owner[name] for name in _OF_OWNER} for row, owner in of]
+    return [NOBODY | known.get(key_of(row, JOB_DIRECTORY), {}) | row for row in checkpoints]
 
 
 def judged(
@@ -216,11 +206,15 @@ def _has_left_behind(heir: Row, row: Row, guard: int) -> bool:
     )
 
 
+def _own_checkpoints(checkpoints: Iterable[Row]) -> dict[Key, list[Row]]:
+    return by((row for row in checkpoints if not row["is_savepoint"] and row["claims"] == 1), *JOB)
+
+
 def weaned_restores(
     checkpoints: Iterable[Row],
     restores: Iterable[Row],
     sole: Sequence[Row],
-    remembered: Iterable[Row] = (),
+    remembered: Iterable[Row],
 ) -> list[Row]:
     """Restores with what became of the job since, by its own checkpoints that were read.
 
@@ -231,7 +225,7 @@ def weaned_restores(
     also one that nobody reports any more (``forgotten``). ``left_nothing``: Flink deleted its last
     checkpoint, another job took it over, or there was none.
     """
-    own = by((row for row in checkpoints if not row["is_savepoint"] and row["claims"] == 1), *JOB)
+    own = _own_checkpoints(checkpoints)
     homes = keys(sole, *JOB, "job_directory")
     written = by((row for row in checkpoints if not row["is_savepoint"]), "audit_id", "job_id")
     weaned = []
@@ -282,12 +276,12 @@ def last_unfound(
     weaned: Iterable[Row],
     jobs: Iterable[Row],
     sole: Sequence[Row],
-    remembered: Iterable[Row] = (),
+    remembered: Iterable[Row],
 ) -> set[Key]:
     """``JOB`` of those that ended and whose last checkpoint is nowhere to be found: somebody may
     have moved it, and its files may be in the job's directory. ``checkpoints`` are :func:`owned`.
     """
-    own = by((row for row in checkpoints if not row["is_savepoint"] and row["claims"] == 1), *JOB)
+    own = _own_checkpoints(checkpoints)
     left = _Left.of(weaned, sole, remembered)
     ended = (
         job
@@ -447,7 +441,7 @@ def checkpoint_rows(
     nothing = dict.fromkeys(COMPARED, 0)
     rows = []
     for number, row in enumerate(checkpoints):
-        named = _SAVEPOINT.search(row["metadata_path"])
+        named = SAVEPOINT.search(row["metadata_path"])
         fits = (
             fitting.get((row["audit_id"], named[1] if named else ""), set())
             if row["is_savepoint"]

@@ -10,21 +10,6 @@ from spark_jobs.storage.plain import US_PER_H, Key, Row, is_below, key_of
 FUTURE_AFTER_H = 1
 """A file dated later than this after the listing began has a time that cannot be trusted."""
 
-_OF_OWNER = (
-    "cluster",
-    "suspects",
-    "claims",
-    "in_flight_since",
-    "last_completed_at",
-    "terminal",
-    "seen",
-    "failed",
-    "began_at",
-    "started_at",
-    "redeployed_at",
-    "ended_at",
-)
-
 
 @dataclass(frozen=True)
 class Known:
@@ -57,7 +42,7 @@ def judged_directories(held: Iterable[Row], roots: Sequence[Row], known: Known) 
         owner = owners.get((audit_id, root["root"], row["job_directory"]), NOBODY)
         directories.append(
             row
-            | {name: owner[name] for name in _OF_OWNER}
+            | owner
             | {
                 "audit_id": audit_id,
                 "root": root["root"],

@@ -15,6 +15,7 @@ from spark_jobs.storage.arrays import Flags, Numbers, column
 from spark_jobs.storage.carried import KNOWN_FILES, KNOWN_OF_FILE, REFERRED
 from spark_jobs.storage.layout_columns import are_below, is_metadata, placed
 from spark_jobs.storage.owners import is_whole_but_links
+from spark_jobs.storage.plain import NEVER
 from spark_jobs.storage.reference_sums import (
     CHAIN,
     COMPARED,
@@ -326,7 +327,7 @@ def _job_directories(files: pa.Table) -> pa.Table:
     modified = np.where(
         arrays.known(arrays.numbers(column(files, "modified"))),
         arrays.numbers(column(files, "modified")),
-        _NEVER,
+        NEVER,
     )
     newest = np.maximum(modified, arrays.numbers(column(files, "first_seen_at")))
     return (
@@ -336,7 +337,3 @@ def _job_directories(files: pa.Table) -> pa.Table:
         .aggregate([([], "count_all"), ("newest", "max")])
         .rename_columns({"count_all": "files", "newest_max": "newest"})
     )
-
-
-_NEVER = 253_370_764_800_000_000
-"""The year 9999: of a file without a time nobody knows that it is old."""

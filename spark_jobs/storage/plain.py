@@ -1,8 +1,5 @@
-"""Rows of Arrow tables as plain ones, for the rules: instants are whole microseconds since 1970,
-unknown is None.
-
-What is compared with something unknown is not true, as in SQL; if unknown counts as true, a rule
-says so.
+"""Rows of Arrow tables as plain ones, for the rules: instants are whole microseconds since 1970.
+What is compared with something unknown (None) is not true, as in SQL, unless ``unknown`` says so.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,6 +12,8 @@ Key = tuple[Any, ...]
 
 US_PER_S = 1_000_000
 US_PER_H = 3600 * US_PER_S
+NEVER = 253_370_764_800_000_000
+"""The year 9999: of something without a time nobody knows that it is old."""
 
 
 def plain_rows(table: pa.Table) -> list[Row]:
@@ -55,7 +54,7 @@ def key_of(row: Row, names: Sequence[str]) -> Key:
 
 
 def largest(values: Iterable[Any]) -> Any:
-    """The largest known value; None if none is known."""
+    """None if none is known."""
     return max((value for value in values if value is not None), default=None)
 
 
@@ -76,7 +75,7 @@ def is_at_most(left: Any, other: Any, *, unknown: bool = False) -> bool:
 
 
 def is_below(path: str | None, directory: str | None) -> bool:
-    """Strictly below; both canonical."""
+    """Strictly; both canonical."""
     return (
         path is not None and directory is not None and path.startswith(f"{directory.rstrip('/')}/")
     )
