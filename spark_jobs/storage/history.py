@@ -48,11 +48,10 @@ def unread(
     whole = by((root for root in roots if is_whole_but_links(root)), "audit_id")
     listed = keys(metadata, "audit_id", "path")
     earlier = keys(checkpoints, "audit_id", "metadata_path")
-    missed = ((audit_id, path) for audit_id, path in earlier - listed - read)
     gone = sorted(
         {
             (audit_id, path)
-            for audit_id, path in missed
+            for audit_id, path in earlier - listed - read
             if any(is_surely_listed(path, root) for root in whole.get((audit_id,), ()))
         }
         | (earlier & read)
@@ -62,25 +61,25 @@ def unread(
         gone, where.job_directory.to_pylist(), where.checkpoint_id.to_pylist(), strict=True
     )
     homes = by(sole, *JOB)
-    discarded: dict[Key, list[Row]] = {}
-    for job in jobs:
-        for home in homes.get(key_of(job, JOB), ()):
-            for end in job["checkpoints_ended"] or ():
-                if end["discarded"]:
-                    discarded.setdefault(
-                        (job["audit_id"], home["job_directory"], end["checkpoint_id"]), []
-                    ).append(end)
-    written: dict[Key, list[int | None]] = {}
-    for row in known:
-        written.setdefault((row["audit_id"], row["path"]), []).append(row["modified"])
+    discarded = by(
+        (
+            end | {name: home[name] for name in ("audit_id", "job_directory")}
+            for job in jobs
+            for home in homes.get(key_of(job, JOB), ())
+            for end in job["checkpoints_ended"] or ()
+            if end["discarded"]
+        ),
+        "audit_id",
+        "job_directory",
+        "checkpoint_id",
+    )
+    written = by(known, "audit_id", "path")
 
     def was_discarded(checkpoint_key: Key, directory: str | None, number: int | None) -> bool:
-        times, ends = (
-            written.get(checkpoint_key, ()),
-            discarded.get((checkpoint_key[0], directory, number), ()),
-        )
-        return bool(ends and times) and all(
-            any(is_of_time(at, end, CLOCKS_APART_S) for end in ends) for at in times
+        listed = written.get(checkpoint_key, ())
+        ends = discarded.get((checkpoint_key[0], directory, number), ())
+        return bool(ends and listed) and all(
+            any(is_of_time(row["modified"], end, CLOCKS_APART_S) for end in ends) for row in listed
         )
 
     return Unread(

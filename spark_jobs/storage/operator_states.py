@@ -6,7 +6,6 @@ JobManager has on its heap as well; of a UNION list each subtask gets the elemen
 restore. REST reports none of this.
 """
 
-import json
 from collections.abc import Iterable
 
 import numpy as np
@@ -15,7 +14,7 @@ import pyarrow.compute as pc
 
 from spark_jobs.storage import arrays
 from spark_jobs.storage.arrays import Numbers, column
-from spark_jobs.storage.plain import Row, by, first_by
+from spark_jobs.storage.plain import Row, as_json, by, first_by
 
 LEAST_ELEMENTS, LEAST_BYTES = 256, 16 << 10
 """Operators with less of both have no row: every source has some operator state, a few elements of
@@ -162,7 +161,7 @@ def _as_json(states: list[Row]) -> str:
         {name: state[of] for name, of in fields.items() if state[of] is not None}
         for state in first_by(states, order, MOST_STATES)
     ]
-    return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+    return as_json(shown)
 
 
 def of_checkpoints(operators: Iterable[Row], checkpoint_rows: Iterable[Row]) -> list[Row]:

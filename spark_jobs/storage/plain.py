@@ -2,6 +2,7 @@
 What is compared with something unknown (None) is not true, as in SQL, unless ``unknown`` says so.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -33,6 +34,10 @@ def _whole(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_struct(kind):
         return pa.struct([(member.name, _whole(member.type)) for member in kind])
     return pa.int64() if pa.types.is_timestamp(kind) else kind
+
+
+def as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def by(rows: Iterable[Row], *names: str) -> dict[Key, list[Row]]:

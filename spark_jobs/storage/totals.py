@@ -2,10 +2,8 @@
 sums.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +13,7 @@ from spark_jobs.storage import arrays
 from spark_jobs.storage.arrays import column, numbers
 from spark_jobs.storage.layout_columns import is_metadata
 from spark_jobs.storage.owners import JOB_DIRECTORY
-from spark_jobs.storage.plain import Key, Row, by, key_of, largest
+from spark_jobs.storage.plain import Key, Row, as_json, by, key_of, largest
 from spark_jobs.storage.reference_sums import REACHED
 from spark_jobs.storage_words import TWO_NAMES, VERDICTS
 
@@ -136,7 +134,7 @@ def of_roots(
                 "replaced": replaced.get(key, 0),
                 "doubts": partly[key],
                 "cleanable": not not_cleanable,
-                "not_cleanable": _json(not_cleanable),
+                "not_cleanable": as_json(not_cleanable),
             }
         )
     return root_rows
@@ -176,10 +174,6 @@ def withheld_by_doubt(cube: pa.Table, directories: Sequence[Row]) -> list[tuple[
         for unit in ("files", "bytes")
     ]
     return list(zip(*(of.tolist() for of in sums), strict=True))
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"))
 
 
 def of_jobs(
