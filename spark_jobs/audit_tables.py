@@ -115,8 +115,6 @@ STORAGE_JOB = ServingTable(
 _AGAINST_PREVIOUS = {
     "files": "physical files, against previous_path; null without one",
     "bytes": "of physical files, of merged ones their size on disk; null without previous_path",
-    "segments": "segments of merged files, against previous_path; null without one",
-    "segment_bytes": "of segments of merged files; null without previous_path",
 }
 
 STORAGE_CHECKPOINT = ServingTable(
@@ -138,7 +136,7 @@ STORAGE_CHECKPOINT = ServingTable(
             bytes int!: their live bytes: of merged files only the segments it refers to
             inline_bytes int!: state within the _metadata itself
         """),
-        *_counts("own", "foreign", "missing"),
+        *_counts("foreign", "missing"),
         *columns("""
             self_contained flag!: no reference outside the directories of its own job
             relocatable flag!: no absolute path in it
@@ -183,7 +181,6 @@ STORAGE_OPERATOR_STATE = ServingTable(
             files int!: distinct files of its operator state; what lies in the _metadata is in none
             elements int!: of all named lists; each has an offset of 8 bytes in the _metadata
             union_elements int!: of them those that a restore hands to every subtask
-            broadcast_elements int!: of them those of which each subtask has all
             states json!: [{name, mode, elements, most}], most of one subtask; ten at most
         """),
     ),

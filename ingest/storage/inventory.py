@@ -7,7 +7,6 @@ stops the import: a shorter listing would show files as missing.
 import re
 import uuid
 import zlib
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from urllib.parse import unquote_plus
 
@@ -46,7 +45,6 @@ def import_inventory(
     root: Root,
     out_dir: str,
     as_of: datetime | None = None,
-    columns: Sequence[str] | None = None,
     *,
     spellings: Spellings = PLAIN,
     at: datetime | None = None,
@@ -54,9 +52,9 @@ def import_inventory(
     """Import the files below ``root`` from ``file`` (a file, a folder, a glob or a manifest) into
     ``out_dir``, in the form of :func:`ingest.storage.listing.list_root`. ``as_of`` is when the
     inventory was begun, else its manifest, name or file time says so; none of its rows may be
-    newer. ``columns``: names, where it has no header. Relative paths are below the root, ``/a`` is
-    of the root's file system. Times are ISO 8601 (UTC where they do not say) or seconds or
-    milliseconds since 1970. Of several versions the latest counts. Raises ``Refused``.
+    newer. Relative paths are below the root, ``/a`` is of the root's file system. Times are ISO
+    8601 (UTC where they do not say) or seconds or milliseconds since 1970. Of several versions the
+    latest counts. Raises ``Refused``.
     """
     inventory = find_inventory(file)
     inventory.refuse_other_root(root.uri)
@@ -82,10 +80,9 @@ def import_inventory(
                 verify(inventory_file, inventory.name)
                 read = read_rows(
                     inventory_file.name,
-                    columns or inventory.columns,
+                    inventory.columns,
                     delimiter=inventory.delimiter,
                     bucket=rows.bucket,
-                    has_no_header=inventory.columns is not None,
                 )
                 with Part(snapshot, f"part-{uuid.uuid4().hex}.parquet") as part:
                     rows.add(inventory_file.name, read, part)

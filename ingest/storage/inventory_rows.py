@@ -152,11 +152,10 @@ def read_rows(
     *,
     delimiter: str | None = None,
     bucket: str = "",
-    has_no_header: bool = False,
 ) -> InventoryRows:
-    """``columns``: of a file without a header; ``has_no_header`` if that is certain. ``bucket`` is
-    that of the root, by which S3 Inventory is known. Raises ``Refused``, also while batches are
-    read, and errors of the storage.
+    """``columns``: of a file that certainly has no header. ``bucket`` is that of the root, by which
+    S3 Inventory is known. Raises ``Refused``, also while batches are read, and errors of the
+    storage.
     """
     with fsspec.open(local_path(file), "rb") as stream:
         magic = stream.read(4)
@@ -169,19 +168,15 @@ def read_rows(
         sample = stream.read(_SAMPLE_BYTES)
     text = sample.decode("utf-8-sig", "replace")
     first = text.partition("\n")[0].rstrip("\r")
-    if columns is None and (printed := _printed_by(text)) is not None:
-        return _lines(file, compression, printed)
-    if columns is None and _IMAGE_ROW.fullmatch(first):
-        return _separate(file, compression, _IMAGE, "\t", skip=0)
-    if columns is not None and has_no_header:
+    if columns is not None:
         return _separate(file, compression, columns, delimiter or ",", skip=0)
+    if (printed := _printed_by(text)) is not None:
+        return _lines(file, compression, printed)
+    if _IMAGE_ROW.fullmatch(first):
+        return _separate(file, compression, _IMAGE, "\t", skip=0)
     header, separator = _header(first, delimiter)
-    if header is not None or columns is not None:
-        names = columns or header or ()
-        width = len(header or _fields(first, separator)[0])
-        return _separate(
-            file, compression, names, separator, skip=int(header is not None), width=width
-        )
+    if header is not None:
+        return _separate(file, compression, header, separator, skip=1)
     whole = text if len(sample) < _SAMPLE_BYTES else text[: text.rfind("\n") + 1]
     guess = _guess(_fields(whole, separator), bucket)
     if guess is None:
@@ -288,9 +283,7 @@ def _separate(
     separator: str,
     *,
     skip: int,
-    width: int = 0,
 ) -> InventoryRows:
-    """``width``: how many columns there are where some are not named."""
     if len(separator) != 1:
         raise Refused(
             message(
@@ -305,7 +298,7 @@ def _separate(
 
     def numbered() -> Iterator[_Batch]:
         for numbers, batch in _arrow_csv(
-            file, compression, max(width, len(names)), list(places), separator, skip
+            file, compression, len(names), list(places), separator, skip
         ):
             yield numbers, batch.rename_columns([places[name] for name in batch.schema.names])
 

@@ -6,7 +6,6 @@ import queue
 import threading
 import time
 import uuid
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
@@ -46,14 +45,12 @@ def list_root(
     threads: int = 8,
     spellings: Spellings = PLAIN,
     at: datetime | None = None,
-    progress: Callable[[int, int], None] | None = None,
     visited: VisitedDirectories | None = None,
 ) -> Listed:
     """Lists ``root`` into ``out_dir``; an interrupted listing there is continued, a finished one is
     returned. ``unlisted``: directories that cannot be listed, links, names that are no path, a root
     that is not there, and a directory listed a second time under another name, here or by a listing
-    that shares ``visited``. ``progress`` is called with files and directories, from any thread.
-    Raises ``Refused`` if ``out_dir`` is something else.
+    that shares ``visited``. Raises ``Refused`` if ``out_dir`` is something else.
     """
     snapshot = Snapshot(out_dir)
     listed = snapshot.listed()
@@ -70,7 +67,7 @@ def list_root(
     now = at or datetime.now(UTC)
     at = now.replace(microsecond=now.microsecond // 1000 * 1000)
     as_of, done = _resume(snapshot, root, spellings, at)
-    walk = _Walk(root, snapshot, spellings, done, progress, visited or VisitedDirectories())
+    walk = _Walk(root, snapshot, spellings, done, visited or VisitedDirectories())
     parts = walk.run(threads)
     return snapshot.finish(root.uri, root.read_at, as_of, parts)
 
@@ -99,17 +96,15 @@ class _Walk:
         snapshot: Snapshot,
         spellings: Spellings,
         done: list[Progress],
-        progress: Callable[[int, int], None] | None,
         visited: VisitedDirectories,
     ) -> None:
         self.root, self.snapshot, self.spellings, self.parts = root, snapshot, spellings, done
-        self.progress, self.visited = progress, visited
+        self.visited = visited
         finished = {directory for part in done for directory in part.directories}
         listed_directories = {directory for part in done for directory in part.found}
         self.waiting: queue.LifoQueue[str | None] = queue.LifoQueue()
         for directory in ({""} | listed_directories) - finished:
             self.waiting.put(directory)
-        self.counted = [sum(part.files for part in done), len(finished)]
         self.lock = threading.Lock()
         self.failure: BaseException | None = None
 
@@ -263,7 +258,6 @@ class _Sink:
             or time.monotonic() - self.opened >= SECONDS_A_PART
         ):
             self.end_part()
-        self._report(0, 1)
 
     def end_part(self) -> None:
         self._write()
@@ -310,11 +304,3 @@ class _Sink:
             part.progress.unlisted += [Unlisted(name, BAD_NAME, about) for name in nameless]
             batch = batch.filter(pc.is_valid(paths))
         part.write(batch)
-        self._report(batch.num_rows, 0)
-
-    def _report(self, files: int, listed: int) -> None:
-        with self.walk.lock:
-            counted = self.walk.counted
-            counted[0], counted[1] = counted[0] + files, counted[1] + listed
-            if self.walk.progress is not None:
-                self.walk.progress(counted[0], counted[1])

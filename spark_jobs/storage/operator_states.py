@@ -35,7 +35,6 @@ _COUNTS = (
     "subtasks",
     "elements",
     "union_elements",
-    "broadcast_elements",
 )
 OPERATORS = pa.schema(
     [
@@ -142,7 +141,6 @@ def _list_sums(
     which = {
         "elements": np.ones(len(of), np.bool_),
         "union_elements": arrays.flags(pc.equal(mode, "UNION")),
-        "broadcast_elements": arrays.flags(pc.equal(mode, "BROADCAST")),
     }
     by_mode = {
         name: arrays.sums(of[chosen], elements[chosen], size) for name, chosen in which.items()

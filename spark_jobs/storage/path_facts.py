@@ -162,9 +162,6 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
     at_references = arrays.require_places(
         arrays.joined(references, "audit_id", "metadata_path"), checkpoint_keys
     )
-    at_segments = arrays.require_places(
-        arrays.joined(segments, "audit_id", "metadata_path"), checkpoint_keys
-    )
     resolved = resolve(references, at_references, paths, file_bytes, roots, checkpoints)
     segment_bytes = live_segments(segments, paths)
     files = _files(listing, before.mine, paths, known, resolved, segment_bytes)
@@ -192,7 +189,7 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
         "listed_metadata": _listed_metadata(files, roots),
         "known_metadata": before.mine.filter(is_metadata(before.mine.column("path"))),
         "held": _job_directories(files),
-        "compared": compared(resolved, segments, at_segments, paths, checkpoints),
+        "compared": compared(resolved, paths, checkpoints),
         **sums,
         "not_found": not_found,
         "not_found_of": not_found.group_by("audit_id")

@@ -13,15 +13,11 @@ MOST_MISSING = 1000
 AUTHORITY = "^([a-z][a-z0-9+.-]*:(?://[^/]*)?)"
 
 COMPARED = [
-    f"{kind}_{unit}"
-    for unit in ("files", "bytes", "segments", "segment_bytes")
-    for kind in ("shared", "new", "dropped")
+    f"{kind}_{unit}" for unit in ("files", "bytes") for kind in ("shared", "new", "dropped")
 ]
 FIGURES = (
     "files",
     "bytes",
-    "own_files",
-    "own_bytes",
     "foreign_files",
     "foreign_bytes",
     "missing_files",
@@ -47,78 +43,31 @@ def _first_of(rows: pa.Table, key: str, most: int) -> pa.Table:
     return rows.filter(pa.array(place < most))
 
 
-def compared(
-    resolved: Resolved,
-    segments: pa.Table,
-    of_segments: Numbers,
-    paths: Paths,
-    checkpoints: pa.Table,
-) -> pa.Table:
-    """For each checkpoint with a predecessor of the same job: shared, new and dropped files. Files
-    are physical files with their size on disk; segments of merged files are counted separately, by
-    their own bytes.
+def compared(resolved: Resolved, paths: Paths, checkpoints: pa.Table) -> pa.Table:
+    """For each checkpoint with a predecessor of the same job: shared, new and dropped physical
+    files, with their size on disk.
     """
-    offsets = arrays.numbers(column(segments, "offset_bytes"))
-    if len(offsets):
-        pairs, at = np.unique(
-            np.stack([paths.segments, offsets], axis=1), axis=0, return_inverse=True
-        )
-        count = len(pairs)
-    else:
-        at, count = paths.segments, 1
-    sizes = arrays.numbers(column(segments, "bytes"))
     previous = arrays.numbers(column(checkpoints, "previous_no"))
-    figures = {
-        **_pair_sums(
-            resolved.checkpoint,
-            resolved.path,
-            resolved.on_disk,
-            paths.size,
-            previous,
-            "files",
-            "bytes",
-        ),
-        **_pair_sums(of_segments, at.ravel(), sizes, count, previous, "segments", "segment_bytes"),
-    }
-    return _nonzero("checkpoint_no", figures)
-
-
-def _pair_sums(
-    checkpoint: Numbers,
-    part: Numbers,
-    sizes: Numbers,
-    parts: int,
-    previous: Numbers,
-    files: str,
-    bytes_of: str,
-) -> dict[str, Numbers]:
-    """Counts and bytes of the parts of both checkpoints of each pair; each part occurs once per
-    checkpoint.
-    """
     size = len(previous)
     following = np.full(size, -1)
     following[previous[previous >= 0]] = np.flatnonzero(previous >= 0)
-    key = checkpoint * parts + part
+    checkpoint, path, sizes = resolved.checkpoint, resolved.path, resolved.on_disk
+    key = checkpoint * paths.size + path
     before, after = previous[checkpoint], following[checkpoint]
-    of_before, of_after = (
-        _index_of(key, before * parts + part),
-        _index_of(key, after * parts + part),
-    )
-    with_one = (before >= 0) & (of_before >= 0)
-    either = np.where(~arrays.known(sizes) & with_one, sizes[of_before], sizes)
+    of_before = _index_of(key, before * paths.size + path)
+    of_after = _index_of(key, after * paths.size + path)
+    is_shared = (before >= 0) & (of_before >= 0)
+    either = np.where(~arrays.known(sizes) & is_shared, sizes[of_before], sizes)
     which = {
-        "shared": (with_one, checkpoint, either),
-        "new": ((before >= 0) & ~with_one, checkpoint, sizes),
+        "shared": (is_shared, checkpoint, either),
+        "new": ((before >= 0) & ~is_shared, checkpoint, sizes),
         "dropped": ((after >= 0) & (of_after < 0), after, sizes),
     }
-    counted = {
-        f"{kind}_{files}": arrays.counts(of[chosen], size)
-        for kind, (chosen, of, _) in which.items()
-    }
-    return counted | {
-        f"{kind}_{bytes_of}": arrays.sums(of[chosen], of_part[chosen], size)
-        for kind, (chosen, of, of_part) in which.items()
-    }
+    figures = {}
+    for kind, (chosen, of, of_part) in which.items():
+        figures[f"{kind}_files"] = arrays.counts(of[chosen], size)
+        figures[f"{kind}_bytes"] = arrays.sums(of[chosen], of_part[chosen], size)
+    return _nonzero("checkpoint_no", figures)
 
 
 def _index_of(keys: Numbers, wanted: Numbers) -> Numbers:
@@ -200,7 +149,6 @@ def _figures(resolved: Resolved, size: int) -> pa.Table:
         {
             "files": arrays.counts(resolved.checkpoint, size),
             "bytes": arrays.sums(resolved.checkpoint, resolved.bytes, size),
-            **counted("own", resolved.own),
             **counted("foreign", ~resolved.own),
             **counted("missing", resolved.missing),
             "uncovered_files": arrays.counts(resolved.checkpoint[resolved.uncovered], size),

@@ -560,8 +560,6 @@ def _checkpoint(audit_id: str, number: int, of: JobCurrent) -> CheckpointStorage
         files=4,
         bytes=number * 10**5,
         inline_bytes=0,
-        own_files=4,
-        own_bytes=number * 10**5,
         foreign_files=0,
         foreign_bytes=0,
         missing_files=0,

@@ -400,8 +400,6 @@ class CheckpointStorage(OfAudit, Amplified):
     files = models.BigIntegerField()
     bytes = models.BigIntegerField()
     inline_bytes = models.BigIntegerField()
-    own_files = models.BigIntegerField()
-    own_bytes = models.BigIntegerField()
     foreign_files = models.BigIntegerField()
     foreign_bytes = models.BigIntegerField()
     missing_files = models.BigIntegerField()
@@ -412,16 +410,10 @@ class CheckpointStorage(OfAudit, Amplified):
     previous_path = models.TextField(null=True)
     shared_files = models.BigIntegerField(null=True)
     shared_bytes = models.BigIntegerField(null=True)
-    shared_segments = models.BigIntegerField(null=True)
-    shared_segment_bytes = models.BigIntegerField(null=True)
     new_files = models.BigIntegerField(null=True)
     new_bytes = models.BigIntegerField(null=True)
-    new_segments = models.BigIntegerField(null=True)
-    new_segment_bytes = models.BigIntegerField(null=True)
     dropped_files = models.BigIntegerField(null=True)
     dropped_bytes = models.BigIntegerField(null=True)
-    dropped_segments = models.BigIntegerField(null=True)
-    dropped_segment_bytes = models.BigIntegerField(null=True)
     verdict = models.CharField(max_length=32)
     successor_job_id = models.CharField(max_length=64, null=True)
 
@@ -485,7 +477,6 @@ class OperatorStateSize(OfAudit):
     files = models.BigIntegerField()
     elements = models.BigIntegerField()
     union_elements = models.BigIntegerField()
-    broadcast_elements = models.BigIntegerField()
     states = models.JSONField()
 
     class Meta:

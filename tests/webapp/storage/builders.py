@@ -113,8 +113,6 @@ def checkpoint_storage(
         "files": 4,
         "bytes": 400_000,
         "inline_bytes": 0,
-        "own_files": 4,
-        "own_bytes": 400_000,
         "foreign_files": 0,
         "foreign_bytes": 0,
         "missing_files": 0,

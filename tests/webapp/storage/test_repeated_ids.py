@@ -44,9 +44,7 @@ def test_a_metadata_of_another_application_is_not_said_to_be_ours(read, scope):
 
 
 def state_of(made: StorageAudit, cluster: str, job_id: str, number: int) -> None:
-    row = dict.fromkeys(
-        ("operator_bytes", "keyed_bytes", "union_elements", "broadcast_elements"), 0
-    )
+    row = dict.fromkeys(("operator_bytes", "keyed_bytes", "union_elements"), 0)
     OperatorStateSize.objects.create(
         audit=made,
         metadata_path=f"{ROOT}/{cluster or 'app'}/{job_id}/chk-{number}/_metadata",

@@ -99,8 +99,6 @@ def stored(of, job_id, directory, files):
             "files",
             "bytes",
             "inline_bytes",
-            "own_files",
-            "own_bytes",
             "foreign_files",
             "foreign_bytes",
             "missing_files",
