@@ -29,13 +29,18 @@ def lake_at(args: argparse.Namespace) -> LakeReader:
     return LakeReader(absolute_root(root), storage_options)
 
 
-def add_attempt(parser: argparse.ArgumentParser) -> None:
+def add_run(parser: argparse.ArgumentParser) -> None:
+    add_lake(parser)
     parser.add_argument(
         "--run-dir",
         required=True,
         metavar="DIR",
         help="path or URI to write to; one for each attempt",
     )
+    add_attempt(parser)
+
+
+def add_attempt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--attempt", required=True, metavar="TAG", help="name of this attempt, used once"
     )
