@@ -1,6 +1,4 @@
-"""Arrow schemas of serving tables, derived from their declarations; Spark's follow from these
-(:mod:`spark_jobs.schemas`).
-"""
+"""Arrow schemas of serving tables, derived from their declarations."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -35,9 +33,7 @@ def in_microseconds(kind: pa.DataType) -> pa.DataType:
 
 
 def batch_from_rows(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.RecordBatch:
-    """Rows as :mod:`spark_jobs.fold` has them, instants as epoch milliseconds, in the columns of a
-    flat schema.
-    """
+    """Rows as :mod:`spark_jobs.fold` has them, instants as epoch milliseconds, in a flat schema."""
     in_ms = [
         (field.name, pa.timestamp("ms", "UTC") if field.type == INSTANT else field.type)
         for field in schema

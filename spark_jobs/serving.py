@@ -1,9 +1,8 @@
 """Serving tables: what Spark passes to the web application. Spark jobs write these as Parquet, the
 web's loader upserts them by ``key`` into the model of the same name. A ``json`` column holds a JSON
 document, a ``message`` column one message (:mod:`ingest.messages`), a ``messages`` column a
-document with messages in it. Units are in the names. ``as_of`` is the newest observation of a row:
-an older row never replaces a newer one. Columns that rules also read are declared in samples
-(:mod:`spark_jobs.diagnosis.samples`).
+document with messages in it. An older row (``as_of``) never replaces a newer one. Columns that
+rules also read are declared in :mod:`spark_jobs.diagnosis.samples`.
 """
 
 import re
@@ -54,10 +53,7 @@ _KINDS: dict[Any, Kind] = {
 
 @dataclass(frozen=True)
 class ServingTable:
-    """``key`` identifies a row.
-
-    ``final``: the flag column that protects a settled row, if any.
-    """
+    """``key`` identifies a row. ``final``: the flag column that protects a settled row."""
 
     name: str
     row: str
@@ -191,7 +187,7 @@ FAILED_OUTCOMES = ("declined", "expired", "failed")
 UNSETTLED_OUTCOMES = ("in_progress", "preflight")
 """Not ended, or never begun: they say nothing about how checkpoints end."""
 REFUSAL_KIND = "trigger_refused"
-"""Log events of triggers that were refused; those without a checkpoint id have no fact."""
+"""Log events of triggers that were refused; without a checkpoint id they have no fact."""
 PHASES = ("start_delay", "alignment", "sync", "async")
 
 CHECKPOINT_FACT = ServingTable(
@@ -264,26 +260,25 @@ PRESSURE_WINDOW = ServingTable(
             for stat in ("p50", "max", "mean")
         ),
         *columns("""
-            backpressured_share real: share of subtasks back-pressured for more than half of the
-                window
-            busy_share real: share of subtasks busy for more than half of the window
-            in_pool_high_share real: share of subtasks with inPool above 0.8
+            backpressured_share real: of subtasks, back-pressured for more than half of the window
+            busy_share real: of subtasks, busy for more than half of the window
+            in_pool_high_share real: of subtasks, with inPool above 0.8
             records_in_per_s real: sum over subtasks
             records_out_per_s real: sum over subtasks
             records_in_max_over_median real
             records_in_gini real: 0 even … 1 all on one subtask
             hottest_subtask int: largest busy time; before 1.13 largest input rate
             watermark_ms int: lowest over subtasks at the end of the window, epoch ms
-            pending_records real: of a source: records that it has not read, at the end of the
-                window; sum over the subtasks that report it, null where none does
+            pending_records real: that a source has not read, at the end of the window; sum over the
+                subtasks that report it
             pending_records_max real: of the subtask with the most
-            pending_subtasks int: number of subtasks that report pending_records
-            most_pending_subtask int: with the most; where none reports it, the largest emit_lag_ms
-            records_lag_max real: of a Kafka source: records of the partition with the most
+            pending_subtasks int: that report pending_records
+            most_pending_subtask int: where none reports it, the one with the largest emit_lag_ms
+            records_lag_max real: of a Kafka source: of the partition with the most
             fetch_lag_ms real: of a source: age by event time of what it fetched last, largest over
                 subtasks
             emit_lag_ms real: of a source: age by event time of its last record when it emitted it,
-                largest over subtasks; null before the first record with a timestamp
+                largest over subtasks
             watermark_lag_ms real: of a source: age of its watermark when it emitted its last
                 record, largest over subtasks
             source_idle_ms real: of a source: since when the subtask with the longest wait has had
@@ -360,9 +355,7 @@ LOG_EVENT_FIELDS = (
     "count",
     "timeout_ms",
 )
-"""Further facts of a line besides the columns of ``log_event``: members of ``fields``, without
-unknown ones.
-"""
+"""Members of ``fields`` of ``log_event``, without unknown ones."""
 
 JOB_EXCEPTION = ServingTable(
     "job_exception",
@@ -407,7 +400,7 @@ JOB_START = ServingTable(
             begun_at instant: submission; for a restart, when the job became RESTARTING
             deployed_at instant!: when the deployment of its last task began
             running_at instant!: when its last task ran
-            total_ms int: from its beginning until its last task ran; for a restart, the downtime
+            total_ms int: until its last task ran; for a restart, the downtime
             detect_ms int: before a restart, from the first failed task to the decision to restart
             graph_ms int: from the submission until the job's state was RUNNING
             cancel_ms int: for a restart, until the last task of the previous attempt ended
@@ -424,12 +417,12 @@ JOB_START = ServingTable(
             restored_checkpoint_id int: of the snapshot that it began with
             restored_is_savepoint flag
             restored_path text: may be of another job
-            tasks int!: number of deployed tasks
-            taskmanagers int: number of TaskManagers of these tasks
+            tasks int!: deployed
+            taskmanagers int: of these tasks
             hosts int
-            stragglers int!: tasks that took three times as long as the median task of their vertex,
-                and a second longer
-            held_up_ms int!: time from when all other tasks ran until the last straggler ran
+            stragglers int!: tasks that took three times as long as the median of their vertex, and
+                a second longer
+            held_up_ms int!: from when all other tasks ran until the last straggler ran
             reported_by text!: rest or log
             detail json!: the slowest 12 of each, with median and largest ms of each phase, and of
                 deploy plus restore (own_ms): {vertices, taskmanagers, hosts, slowest: the slowest 1
@@ -446,13 +439,12 @@ JOB_HOST = ServingTable(
     (
         *_key("cluster", "job_id", "host"),
         *columns("""
-            subtasks int!: in the newest placement of each vertex; on a host that the job has left,
-                the last ones there
-            slots int!: least number of slots of these subtasks: the most of one vertex, because
-                subtasks of one vertex do not share a slot
-            vertices int!: number of vertices of these subtasks
+            subtasks int!: in the newest placement of each vertex; of a host that the job left, the
+                last ones there
+            slots int!: that these subtasks need at least: the most of one vertex
+            vertices int!: of these subtasks
             first_seen_at instant!
-            left_at instant: when another placement was first seen; null while the job runs there
+            left_at instant: when another placement was first seen
         """),
         _AS_OF,
     ),
@@ -505,8 +497,7 @@ TASKMANAGER_LIFE = ServingTable(
             last_seen_at instant: its newest heartbeat or sample; to five minutes while it lives
             ended_at instant: when its end was noticed first; null while it lives
             ended_by text: lost: oom_killed, evicted, exited, shut_down, container_lost,
-                heartbeat_timeout or unreachable; not lost: released (idle) or unlisted (no source
-                shows it any more)
+                heartbeat_timeout or unreachable; not lost: released (idle) or unlisted
             exit_code int: of its container, as YARN or Kubernetes reports it
             detail text: what Flink logged of its end, cut at 300 characters
             slots int
@@ -572,7 +563,7 @@ JOB_JUDGEMENT = ServingTable(
     (
         *_key("cluster", "job_id"),
         *columns("""
-            judged_to instant!: instant at which the newest of them was judged
+            judged_to instant!: when the newest of them was judged
             windows json!: [{first, last}]: starts of judged windows as epoch s, neighbours as one
                 run
             covered json!: [{first, last}]: the same of all that were ever judged, the newest 500

@@ -20,9 +20,7 @@ EVENT = pa.schema(
 )
 """A typed log event, as read."""
 SERVED_EVENT = pa.schema([*EVENT, ("fields", pa.string()), ("served_reason", pa.string())])
-"""An event with what ``log_event`` has beside its columns: ``fields``, and the reason or the change
-of state.
-"""
+"""``served_reason``: the reason or the change of state."""
 
 EXECUTION = pa.schema(
     [
@@ -50,9 +48,9 @@ LIFE = pa.schema(
         ("informed_jobs", pa.list_(pa.string())),
     ]
 )
-"""The remembered life of a TaskManager (:mod:`spark_jobs.fold.taskmanager_lives`)."""
+"""The remembered life of a TaskManager."""
 LEARNT_LIFE = pa.schema([*LIFE, ("changed", pa.bool_()), ("to_inform", pa.list_(pa.string()))])
-"""``changed``: its served columns changed; ``to_inform``: jobs that need to know of its end."""
+"""``changed``: its served columns; ``to_inform``: jobs that need to know of its end."""
 TASKMANAGER_LOSS = pa.schema(
     [
         *JOB_KEY,
@@ -125,9 +123,7 @@ LOOKUP = pa.schema(
         ("minutes", pa.list_(pa.int64())),
     ]
 )
-"""First and last trigger of checkpoints whose rows a job needs, keys of the snapshots that it
-needs, and starts (epoch ms) of the minutes whose metric samples it needs.
-"""
+""":class:`spark_jobs.spans.JobLookup` without its job."""
 FOUND = pa.schema([*JOB_KEY, *(LOOKUP.field(name) for name in ("from_ms", "to_ms", "minutes"))])
 """Rows looked up for a job."""
 STATE = pa.schema([*JOB_KEY, ("state", pa.binary())])

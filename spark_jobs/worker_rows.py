@@ -26,9 +26,7 @@ Make = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 @dataclass(frozen=True)
 class WorkerRows:
-    """``make``: batches of ``given`` → batches of ``schema``; called once for each of Spark's
-    tasks.
-    """
+    """``make``: batches of ``given`` → batches of ``schema``; called once for each task."""
 
     given: DataFrame
     make: Make
@@ -38,11 +36,10 @@ class WorkerRows:
         return self.given.mapInArrow(self.make, spark_schema(self.schema))
 
     def written(self, folder: str, unrepeated: Sequence[str] = ()) -> Output:
-        """Write them below a folder, absolute or with a scheme that workers have credentials for: a
-        file for each task that made any.
-
-        Files are named without the folder; failed tasks may leave others there. ``unrepeated``:
-        columns of unique values, for which Parquet needs no dictionary.
+        """A file for each task that made any, below a folder that is absolute or has a scheme that
+        workers have credentials for. Files are named without the folder; failed tasks may leave
+        others there. ``unrepeated``: columns of unique values, for which Parquet needs no
+        dictionary.
         """
         filesystem, path = fsspec.core.url_to_fs(folder)
         filesystem.makedirs(path, exist_ok=True)

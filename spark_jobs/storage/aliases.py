@@ -11,15 +11,13 @@ A reference of which no file was found may mean any listed file of its name, als
 case, which some file systems take for one.
 """
 
-from collections.abc import Mapping
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.storage.layout import UUID_CHARS
 from spark_jobs.storage import arrays
-from spark_jobs.storage.arrays import Flags, Numbers, column
+from spark_jobs.storage.arrays import Flags, Numbers, Tables, column
 from spark_jobs.storage.layout_columns import is_candidate, with_places
 from spark_jobs.storage.verdicts import PATHS
 
@@ -57,9 +55,7 @@ SCHEMAS = {
 PAIR = [name for name, _ in _PAIR]
 
 
-def ends_of_paths(
-    parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]
-) -> dict[str, pa.Table]:
+def ends_of_paths(parts: Tables, known: Tables) -> dict[str, pa.Table]:
     """The names of files: of ``parts["files"]`` and ``parts["not_found"]`` where a reference of the
     audit was not found; of files the names in jobs (``known["spread"]``) that have files in more
     than one directory. ``parts["unread"]``: what checkpoints referred to that were not read this
@@ -71,11 +67,8 @@ def ends_of_paths(
     candidates = files.filter(pc.and_(is_candidate(place), pc.not_equal(place, "metadata")))
     asked = pa.concat_tables([candidates, files.filter(pc.equal(place, "savepoint"))])
     asked = asked.filter(pc.is_in(asked.column("audit_id"), value_set=audits))
-    of_job = arrays.find_places(
-        arrays.joined(candidates, "audit_id", "job_id"),
-        arrays.joined(known["spread"], "audit_id", "job_id"),
-    )
-    named = candidates.filter(pa.array(of_job >= 0))
+    is_spread = arrays.are_in(candidates, known["spread"], "audit_id", "job_id")
+    named = candidates.filter(pa.array(is_spread))
     is_needed = pc.or_(
         pc.greater(pc.list_value_length(column(named, "referrers")), 0),
         pc.or_(
@@ -83,29 +76,22 @@ def ends_of_paths(
             pc.is_valid(column(named, "last_referred_at")),
         ),
     )
-    was_referred = arrays.find_places(
-        arrays.joined(named, "audit_id", "path"), arrays.joined(parts["unread"], "audit_id", "path")
-    )
-    is_needed = pc.or_(is_needed, pa.array(was_referred >= 0))
+    was_referred = arrays.are_in(named, parts["unread"], "audit_id", "path")
+    is_needed = pc.or_(is_needed, pa.array(was_referred))
     ends = pc.binary_join_element_wise(column(named, "job_id"), _names(named), "/")
     named = named.append_column("end", ends).append_column("is_needed", is_needed)
     # A reference to what is not there makes the name of its place a used one as well.
     used = pa.concat_tables(
-        [
-            rows.filter(pc.not_equal(rows.column("place"), "exclusive")).select(
-                JOB_DIRECTORIES.names
-            )
-            for rows in (named.filter(named.column("is_needed")), with_places(not_found))
-        ]
+        rows.filter(pc.not_equal(rows.column("place"), "exclusive")).select(JOB_DIRECTORIES.names)
+        for rows in (named.filter(named.column("is_needed")), with_places(not_found))
     )
     return {
         "listed": _with_name(asked, "listed"),
         "referred": _with_name(not_found, "referred"),
         "named": named.select(ENDS["named"].names).cast(ENDS["named"]),
-        "used": used.filter(pc.is_valid(used.column("job_directory")))
-        .group_by(JOB_DIRECTORIES.names)
-        .aggregate([])
-        .select(JOB_DIRECTORIES.names),
+        "used": arrays.distinct(
+            used.filter(pc.is_valid(used.column("job_directory"))), JOB_DIRECTORIES.names
+        ),
     }
 
 
@@ -119,7 +105,7 @@ def _names(rows: pa.Table) -> pa.Array:
     return pc.utf8_slice_codeunits(column(rows, "path"), -UUID_CHARS)
 
 
-def alike(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+def alike(parts: Tables, known: Tables) -> dict[str, pa.Table]:
     """``parts``: ``ENDS`` but ``used``, grouped by ``end``; ``known``: roots, ``used`` directories,
     and those that are ``set_apart``: excluded, and not used. ``spellings`` and ``twins`` are
     partial sums.
@@ -132,7 +118,7 @@ def alike(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[
     counts = arrays.counts(at, int(at.max(initial=-1)) + 1)
     numbers, places = np.unique(at, return_index=True)
     return {
-        "alike": both.group_by(PATHS.names).aggregate([]).select(PATHS.names),
+        "alike": arrays.distinct(both, PATHS.names),
         "spellings": first.take(pa.array(places))
         .append_column("files", pa.array(counts[numbers]))
         .select(SCHEMAS["spellings"].names),
@@ -149,9 +135,7 @@ def alike(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[
 def _other_spellings(listed: pa.Table, referred: pa.Table) -> pa.Table:
     """Listed files that a reference without a file may mean."""
     meant = referred.group_by(["audit_id", "end"]).aggregate([("path", "min")])
-    at = arrays.find_places(
-        arrays.joined(listed, "audit_id", "end"), arrays.joined(meant, "audit_id", "end")
-    )
+    at = arrays.places_in(listed, meant, "audit_id", "end")
     other_spellings = listed.append_column(
         "referred_as", arrays.taken(column(meant, "path_min"), at)
     ).filter(pa.array(at >= 0))
@@ -160,7 +144,7 @@ def _other_spellings(listed: pa.Table, referred: pa.Table) -> pa.Table:
     return named.rename_columns({"referred_as_min": "referred_as"}).select([*key, "referred_as"])
 
 
-def _twins(named: pa.Table, known: Mapping[str, pa.Table]) -> tuple[pa.Table, pa.Table]:
+def _twins(named: pa.Table, known: Tables) -> tuple[pa.Table, pa.Table]:
     """Listed files that end like another one; those of them whose other names may be in use."""
     _, at = arrays.grouped(named, ["audit_id", "end"])
     span = (
@@ -188,20 +172,16 @@ def _twins(named: pa.Table, known: Mapping[str, pa.Table]) -> tuple[pa.Table, pa
     return rows.filter(is_twin), rows.filter(pc.and_(is_twin, pa.array(of_others > 0)))
 
 
-def _speaks(named: pa.Table, at: Numbers, known: Mapping[str, pa.Table]) -> Flags:
+def _speaks(named: pa.Table, at: Numbers, known: Tables) -> Flags:
     """Whether a file may be needed under any name."""
-    directories = arrays.joined(named, *JOB_DIRECTORIES.names)
-
-    def is_in(name: str) -> Flags:
-        return (
-            arrays.find_places(directories, arrays.joined(known[name], *JOB_DIRECTORIES.names)) >= 0
-        )
-
+    is_used, is_set_apart = (
+        arrays.are_in(named, known[name], *JOB_DIRECTORIES.names) for name in ("used", "set_apart")
+    )
     root_no = arrays.numbers(column(named, "root_no"))
     is_whole = arrays.flags(column(known["roots"], "is_whole"))[root_no]
     size = int(at.max(initial=-1)) + 1
     # Two roots may be on one file system, so one may be another name of the other.
     is_spread = arrays.maxima(at, root_no, size)[at] != -arrays.maxima(at, -root_no, size)[at]
     is_needed = arrays.flags(column(named, "is_needed"))
-    speaks: Flags = (is_needed | is_in("used") | is_spread | ~is_whole) & ~is_in("set_apart")
+    speaks: Flags = (is_needed | is_used | is_spread | ~is_whole) & ~is_set_apart
     return speaks

@@ -11,6 +11,9 @@ import pyarrow.compute as pc
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
+Tables = Mapping[str, pa.Table]
+"""Rows by part."""
+
 UNKNOWN = np.iinfo(np.int64).min
 
 
@@ -84,6 +87,21 @@ def require_places(texts: pa.Array, among: pa.Array) -> Numbers:
             f"{texts[int(np.argmin(at))].as_py()!r} is not among those that it should be one of."
         )
     return at
+
+
+def places_in(rows: pa.Table, among: pa.Table, *names: str) -> Numbers:
+    """The index of each row in ``among``, by these columns of both; -1 if it is missing."""
+    if not among.num_rows:
+        return np.full(rows.num_rows, -1)
+    return find_places(joined(rows, *names), joined(among, *names))
+
+
+def are_in(rows: pa.Table, among: pa.Table, *names: str) -> Flags:
+    return places_in(rows, among, *names) >= 0
+
+
+def distinct(rows: pa.Table, names: Sequence[str]) -> pa.Table:
+    return rows.group_by(list(names)).aggregate([]).select(list(names))
 
 
 def taken(array: pa.Array, at: Numbers) -> pa.Array:

@@ -37,14 +37,14 @@ from spark_jobs.storage import (
     totals,
     verdicts,
 )
-from spark_jobs.storage.arrays import summed
+from spark_jobs.storage.arrays import Tables, summed
 from spark_jobs.storage.plain import Key, Row, by, is_below, key_of, keys, plain_rows, table_of
 from spark_jobs.storage.reach import Index, Reaches
 from spark_jobs.storage_words import LIVE
 
 Rows = Any
 """Rows of files as an engine holds them."""
-Step = Callable[[Mapping[str, pa.Table], Mapping[str, pa.Table]], dict[str, pa.Table]]
+Step = Callable[[Tables, Tables], dict[str, pa.Table]]
 """(rows by part, tables that all calls get) → rows by part."""
 
 
@@ -61,7 +61,7 @@ class Engine(Protocol):
         parts: Mapping[str, Rows],
         schemas: Mapping[str, pa.Schema],
         together: Together | None = None,
-        known: Mapping[str, pa.Table] | None = None,
+        known: Tables | None = None,
     ) -> dict[str, Rows]:
         """``schemas``: of the result. Without ``together``, the rows that one call of the previous
         step made are in one call.

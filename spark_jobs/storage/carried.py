@@ -12,7 +12,7 @@ from spark_jobs.arrow_schemas import INSTANT, arrow_schema
 from spark_jobs.audit_tables import RESTORES as RESTORES_NAME
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage import arrays
-from spark_jobs.storage.arrays import UNKNOWN, Flags, Numbers, column, known, numbers
+from spark_jobs.storage.arrays import UNKNOWN, Flags, Numbers, Tables, column, known, numbers
 from spark_jobs.storage.layout_columns import are_below
 from spark_jobs.storage.plain import US_PER_H, US_PER_S, Key, Row, by, is_below, key_of, largest
 
@@ -97,7 +97,7 @@ BEFORE = {"known": KNOWN_FILES, "earlier": REFERRED}
 
 
 def brought_together(
-    parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table], spellings_of: Sequence[Spellings]
+    parts: Tables, known: Tables, spellings_of: Sequence[Spellings]
 ) -> dict[str, pa.Table]:
     """``BEFORE`` of several audits merged into one, with current names of places. The value that
     keeps a file longer counts, except ``first_seen_at``: an inventory of the past proves that the
@@ -126,7 +126,7 @@ def brought_together(
     at = longest.schema.get_field_index("first_seen_at")
     return {
         "known": longest.set_column(at, "first_seen_at", first_seen),
-        "earlier": parts["earlier"].group_by(REFERRED.names).aggregate([]).select(REFERRED.names),
+        "earlier": arrays.distinct(parts["earlier"], REFERRED.names),
     }
 
 
@@ -193,7 +193,7 @@ def files_of_roots(files: pa.Table, roots: Mapping[str, list[str]]) -> Carried:
             named = rows.set_column(
                 rows.schema.get_field_index("root"), "root", pa.repeat(root, rows.num_rows)
             )
-            parts.append(named.append_column("audit_id", pa.repeat(audit_id, rows.num_rows)))
+            parts.append(with_audit(named, audit_id))
             is_mine |= is_inside
     return Carried(_all(parts, KNOWN_FILES), files.filter(pa.array(~is_mine)))
 
@@ -208,8 +208,7 @@ def references_of_roots(referred: pa.Table, roots: Mapping[str, list[str]]) -> C
 
     def take(audit_id: str, flags: Flags) -> None:
         if flags.any():
-            rows = referred.filter(pa.array(flags))
-            parts.append(rows.append_column("audit_id", pa.repeat(audit_id, rows.num_rows)))
+            parts.append(with_audit(referred.filter(pa.array(flags)), audit_id))
 
     for audit_id, root in _audited(roots):
         if (below := arrays.flags(are_below(of.dictionary, root))).any():
@@ -249,15 +248,15 @@ def marked_elsewhere(files: pa.Table, referred: pa.Table, audits: Iterable[str])
     kept = pc.or_(
         pc.is_valid(files.column("vanished_referrer")), pc.is_valid(files.column("unlisted_at"))
     )
-    paths = (
-        pa.concat_tables([files.filter(kept).select(["path"]), referred.select(["path"])])
-        .group_by("path")
-        .aggregate([])
+    both = pa.concat_tables([files.filter(kept).select(["path"]), referred.select(["path"])])
+    paths = arrays.distinct(both, ["path"])
+    return pa.concat_tables(with_audit(paths, audit_id) for audit_id in audits).select(
+        ["audit_id", "path"]
     )
-    of_audits = [
-        paths.append_column("audit_id", pa.repeat(audit_id, paths.num_rows)) for audit_id in audits
-    ]
-    return pa.concat_tables(of_audits).select(["audit_id", "path"])
+
+
+def with_audit(rows: pa.Table, audit_id: str) -> pa.Table:
+    return rows.append_column("audit_id", pa.repeat(audit_id, rows.num_rows))
 
 
 def absent_files(files: pa.Table, is_listed: Flags, roots: pa.Table) -> pa.Table:

@@ -1,10 +1,9 @@
 """Adds up partial results of several calls of a step, by checkpoint, job or directory."""
 
-from collections.abc import Mapping
-
 import pyarrow as pa
 
 from spark_jobs.storage import arrays, path_facts, reference_sums, totals
+from spark_jobs.storage.arrays import Tables
 
 KEYS = {
     "held": ("root_no", "job_directory", "job_id"),
@@ -25,7 +24,7 @@ KEYS = {
 _SMALLEST, _LARGEST = ("metadata_path",), ("newest",)
 
 
-def added_up(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+def added_up(parts: Tables, known: Tables) -> dict[str, pa.Table]:
     """The same parts, with one row for each key."""
     summed_tables = {
         name: arrays.summed(rows, KEYS[name], _SMALLEST, _LARGEST)
@@ -41,5 +40,5 @@ def added_up(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
 _FIRST = {"missing": reference_sums.first_missing}
 
 
-def of_cube(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+def of_cube(parts: Tables, known: Tables) -> dict[str, pa.Table]:
     return {"cube": arrays.summed(parts["cube"], totals.CUBE_KEY)}

@@ -2,7 +2,7 @@
 paths. It makes a row for each listed file, and partial sums by checkpoint, job and directory.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from ingest.storage import snapshots as listings
 from spark_jobs.arrow_schemas import INSTANT, in_microseconds
 from spark_jobs.storage import arrays, carried
-from spark_jobs.storage.arrays import Flags, Numbers, column
+from spark_jobs.storage.arrays import Flags, Numbers, Tables, column
 from spark_jobs.storage.carried import KNOWN_FILES, KNOWN_OF_FILE, REFERRED
 from spark_jobs.storage.layout_columns import are_below, is_metadata, placed
 from spark_jobs.storage.owners import is_whole_but_links
@@ -125,7 +125,7 @@ root now, or before, when something referred to it.
 """
 
 
-def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+def of_paths(parts: Tables, known: Tables) -> dict[str, pa.Table]:
     """``parts``: listing, known, storage_reference, segments, earlier; ``known``: roots,
     checkpoints, listed. → ``SCHEMAS``.
     """
@@ -135,20 +135,10 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
         by_audit.setdefault(row["audit_id"], []).append(row["root"])
     before = carried.files_of_roots(parts["known"], by_audit)
     earlier = carried.references_of_roots(parts["earlier"], by_audit)
-    checkpoint_keys = arrays.joined(checkpoints, "audit_id", "metadata_path")
-    is_read = (
-        arrays.find_places(
-            arrays.joined(earlier.mine, "audit_id", "metadata_path"), checkpoint_keys
-        )
-        >= 0
-    )
+    is_read = arrays.are_in(earlier.mine, checkpoints, "audit_id", "metadata_path")
     listing, references, segments = parts["listing"], parts["storage_reference"], parts["segments"]
-    pair = ("audit_id", "metadata_path", "path")
     # A checkpoint that is read there now and no longer names it is another one of that number.
-    is_named = (
-        arrays.find_places(arrays.joined(earlier.mine, *pair), arrays.joined(references, *pair))
-        >= 0
-    )
+    is_named = arrays.are_in(earlier.mine, references, "audit_id", "metadata_path", "path")
     unread = earlier.mine.filter(pa.array(~(is_read & is_named))).select(
         ["audit_id", *REFERRED.names]
     )
@@ -160,7 +150,8 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
     paths = Paths(of_listing, of_references, of_segments, of_unread, of_known, count)
     file_bytes = arrays.maxima(paths.listing, arrays.numbers(column(listing, "bytes"), 0), count)
     at_references = arrays.require_places(
-        arrays.joined(references, "audit_id", "metadata_path"), checkpoint_keys
+        arrays.joined(references, "audit_id", "metadata_path"),
+        arrays.joined(checkpoints, "audit_id", "metadata_path"),
     )
     resolved = resolve(references, at_references, paths, file_bytes, roots, checkpoints)
     segment_bytes = live_segments(segments, paths)
@@ -204,16 +195,10 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
 
 def _checkpoints(mine: pa.Table, others: pa.Table, audits: Iterable[str]) -> pa.Table:
     """Distinct checkpoints; ``others`` are, or refer to files, outside the current audits."""
-    elsewhere = others.group_by("metadata_path").aggregate([])
-    of_audits = [
-        elsewhere.append_column("audit_id", pa.repeat(audit_id, elsewhere.num_rows))
-        for audit_id in audits
-    ]
-    return (
-        pa.concat_tables(table.select(_CHECKPOINT.names) for table in (mine, *of_audits))
-        .group_by(_CHECKPOINT.names)
-        .aggregate([])
-    )
+    elsewhere = arrays.distinct(others, ["metadata_path"])
+    of_audits = (carried.with_audit(elsewhere, audit_id) for audit_id in audits)
+    both = pa.concat_tables(table.select(_CHECKPOINT.names) for table in (mine, *of_audits))
+    return arrays.distinct(both, _CHECKPOINT.names)
 
 
 def _vanished_referrers(files: pa.Table) -> pa.Table:
@@ -242,7 +227,7 @@ def _files(
     listing: pa.Table,
     before: pa.Table,
     paths: Paths,
-    known: Mapping[str, pa.Table],
+    known: Tables,
     resolved: Resolved,
     segment_bytes: Numbers,
 ) -> pa.Table:

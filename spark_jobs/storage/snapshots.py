@@ -15,7 +15,7 @@ from ingest.uris import Spellings
 from spark_jobs.arrow_schemas import INSTANT, arrow_schema
 from spark_jobs.audit_tables import STORAGE_REFERENCE
 from spark_jobs.storage import arrays, operator_states, parsing
-from spark_jobs.storage.arrays import Numbers, column
+from spark_jobs.storage.arrays import Numbers, Tables, column
 from spark_jobs.storage.plain import by
 
 _READ = (
@@ -94,8 +94,8 @@ _BAD_PATH = SCHEMAS["bad_paths"].names
 
 
 def read_checkpoints(
-    parts: Mapping[str, pa.Table],
-    known: Mapping[str, pa.Table],
+    parts: Tables,
+    known: Tables,
     spellings_of: Mapping[str, Spellings],
 ) -> dict[str, pa.Table]:
     """``parts["parsed"]``: all rows of each of its files."""
