@@ -177,11 +177,11 @@ def _speaks(named: pa.Table, at: Numbers, known: Tables) -> Flags:
     is_used, is_set_apart = (
         arrays.are_in(named, known[name], *JOB_DIRECTORIES.names) for name in ("used", "set_apart")
     )
-    root_no = arrays.numbers(column(named, "root_no"))
-    is_whole = arrays.flags(column(known["roots"], "is_whole"))[root_no]
+    root_no = arrays.numbers_of(named, "root_no")
+    is_whole = arrays.flags_of(known["roots"], "is_whole")[root_no]
     size = int(at.max(initial=-1)) + 1
     # Two roots may be on one file system, so one may be another name of the other.
     is_spread = arrays.maxima(at, root_no, size)[at] != -arrays.maxima(at, -root_no, size)[at]
-    is_needed = arrays.flags(column(named, "is_needed"))
+    is_needed = arrays.flags_of(named, "is_needed")
     speaks: Flags = (is_needed | is_used | is_spread | ~is_whole) & ~is_set_apart
     return speaks

@@ -34,6 +34,14 @@ def numbers(array: pa.Array, unknown: int = UNKNOWN) -> Numbers:
     return values
 
 
+def numbers_of(table: pa.Table, name: str, unknown: int = UNKNOWN) -> Numbers:
+    return numbers(column(table, name), unknown)
+
+
+def flags_of(table: pa.Table, name: str) -> Flags:
+    return flags(column(table, name))
+
+
 def flags(array: pa.Array) -> Flags:
     """Unknown is false."""
     flag_values: Flags = pc.fill_null(array, False).to_numpy(zero_copy_only=False)
@@ -137,9 +145,9 @@ def maxima(at: Numbers, values: Numbers, size: int) -> Numbers:
 
 
 def marked(at: Numbers, size: int) -> Flags:
-    flags_of: Flags = np.zeros(size, np.bool_)
-    flags_of[at] = True
-    return flags_of
+    marks: Flags = np.zeros(size, np.bool_)
+    marks[at] = True
+    return marks
 
 
 def table(columns: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
@@ -188,7 +196,7 @@ def summed(
             group_table = group_table.append_column(name, least.column(f"{name}_{which}"))
         else:
             group_table = group_table.append_column(
-                name, pa.array(sums(at, numbers(column(rows, name)), group_table.num_rows))
+                name, pa.array(sums(at, numbers_of(rows, name), group_table.num_rows))
             )
     return group_table
 

@@ -12,7 +12,7 @@ from spark_jobs.arrow_schemas import INSTANT, arrow_schema
 from spark_jobs.audit_tables import RESTORES as RESTORES_NAME
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage import arrays
-from spark_jobs.storage.arrays import UNKNOWN, Flags, Numbers, Tables, column, known, numbers
+from spark_jobs.storage.arrays import UNKNOWN, Flags, Numbers, Tables, column, known, numbers_of
 from spark_jobs.storage.layout_columns import are_below
 from spark_jobs.storage.plain import US_PER_H, US_PER_S, Key, Row, by, is_below, key_of, largest
 
@@ -138,16 +138,16 @@ def _is_one(both: pa.Table) -> Flags:
     only), present since it was first seen, and lacking in no complete listing
     (:func:`unlisted_at`). A file that was put back with its old time counts as new.
     """
-    everywhere = numbers(column(both, "count_all"))
+    everywhere = numbers_of(both, "count_all")
     is_everywhere: Flags = np.ones(both.num_rows, np.bool_)
     for name in _IS_ONE_BY:
-        is_everywhere &= numbers(column(both, f"{name}_count")) == everywhere
-    earliest, latest = (numbers(column(both, f"modified_{end}")) for end in ("min", "max"))
+        is_everywhere &= numbers_of(both, f"{name}_count") == everywhere
+    earliest, latest = (numbers_of(both, f"modified_{end}") for end in ("min", "max"))
     in_minutes = (earliest % US_PER_MIN == 0) & (latest - earliest < US_PER_MIN)
     is_same = (earliest == latest) | in_minutes
-    is_same &= numbers(column(both, "bytes_min")) == numbers(column(both, "bytes_max"))
+    is_same &= numbers_of(both, "bytes_min") == numbers_of(both, "bytes_max")
     never_absent = arrays.flags(pc.is_null(column(both, "unlisted_at_max")))
-    was_there = _must_be_listed(latest, numbers(column(both, "first_seen_at_min")))
+    was_there = _must_be_listed(latest, numbers_of(both, "first_seen_at_min"))
     found: Flags = is_everywhere & is_same & never_absent & was_there
     return found
 
@@ -267,9 +267,9 @@ def absent_files(files: pa.Table, is_listed: Flags, roots: pa.Table) -> pa.Table
     at = arrays.require_places(
         arrays.joined(files, "audit_id", "root"), arrays.joined(roots, "audit_id", "root")
     )
-    as_of = numbers(column(roots, "as_of"))[at]
-    is_whole = numbers(column(roots, "unlisted"))[at] == 0
-    modified, before = numbers(column(files, "modified")), numbers(column(files, "unlisted_at"))
+    as_of = numbers_of(roots, "as_of")[at]
+    is_whole = numbers_of(roots, "unlisted")[at] == 0
+    modified, before = numbers_of(files, "modified"), numbers_of(files, "unlisted_at")
     has_vanished_referrer = arrays.flags(pc.is_valid(column(files, "vanished_referrer")))
     is_recent = known(modified) & ~_must_be_listed(modified, as_of)
     absent_since = np.where(known(before) | ~is_whole, before, as_of)
@@ -292,7 +292,7 @@ def unlisted_at(listing: pa.Table, root_no: Numbers, roots: pa.Table, listed: pa
     newest = np.full(listing.num_rows, UNKNOWN)
     paths, audited = column(listing, "path"), column(roots, "root").to_pylist()
     for root, as_of in zip(
-        column(listed, "root").to_pylist(), numbers(column(listed, "as_of")), strict=True
+        column(listed, "root").to_pylist(), numbers_of(listed, "as_of"), strict=True
     ):
         whole = np.array(
             [other_root == root or is_below(other_root, root) for other_root in audited], np.bool_
@@ -302,7 +302,7 @@ def unlisted_at(listing: pa.Table, root_no: Numbers, roots: pa.Table, listed: pa
         partly = np.flatnonzero(inside[root_no])
         since[partly] = arrays.flags(are_below(paths.take(pa.array(partly)), root))
         newest[since] = np.maximum(newest[since], as_of)
-    modified = numbers(column(listing, "modified"))
+    modified = numbers_of(listing, "modified")
     return np.where(
         known(newest) & known(modified) & _must_be_listed(modified, newest), newest, UNKNOWN
     )

@@ -59,7 +59,7 @@ def notable_operators(rows: pa.Table) -> pa.Table:
     named, code = arrays.grouped(rows, _OPERATOR)
     size = named.num_rows
     of_operator = arrays.flags(pc.is_in(column(rows, "kind"), value_set=pa.array(_KINDS)))
-    bytes_of = arrays.numbers(column(rows, "state_bytes"), 0)
+    bytes_of = arrays.numbers_of(rows, "state_bytes", 0)
     operator_bytes = arrays.sums(code[of_operator], bytes_of[of_operator], size)
     elements, states = _list_sums(rows, code, of_operator, size)
     notable = (operator_bytes > 0) & (
@@ -80,7 +80,7 @@ def notable_operators(rows: pa.Table) -> pa.Table:
         **{name: column(named, name) for name in _OPERATOR},
         "operator_name": arrays.taken(
             column(names, "operator_name_max"),
-            _inverse(arrays.numbers(column(names, "code")), size),
+            _inverse(arrays.numbers_of(names, "code"), size),
         ),
         "operator_bytes": operator_bytes,
         "keyed_bytes": arrays.sums(code[~of_operator], bytes_of[~of_operator], size),
@@ -107,8 +107,8 @@ def _distinct(own: pa.Table, name: str, size: int) -> Numbers:
     """The number of distinct values of a column, by code."""
     counted = own.group_by("code").aggregate([(name, "count_distinct")])
     return arrays.sums(
-        arrays.numbers(column(counted, "code")),
-        arrays.numbers(column(counted, f"{name}_count_distinct")),
+        arrays.numbers_of(counted, "code"),
+        arrays.numbers_of(counted, f"{name}_count_distinct"),
         size,
     )
 
@@ -136,8 +136,8 @@ def _list_sums(
         [("offsets", "sum"), ("offsets", "max")]
     )
     mode = column(named, "mode")
-    of = arrays.numbers(column(named, "code"))
-    elements = arrays.numbers(column(named, "offsets_sum"))
+    of = arrays.numbers_of(named, "code")
+    elements = arrays.numbers_of(named, "offsets_sum")
     which = {
         "elements": np.ones(len(of), np.bool_),
         "union_elements": arrays.flags(pc.equal(mode, "UNION")),

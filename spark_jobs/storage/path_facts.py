@@ -148,7 +148,7 @@ def of_paths(parts: Tables, known: Tables) -> dict[str, pa.Table]:
     codes, count = arrays.coded(*(arrays.joined(table, *key) for table in tables))
     of_listing, of_references, of_segments, of_unread, of_known = codes
     paths = Paths(of_listing, of_references, of_segments, of_unread, of_known, count)
-    file_bytes = arrays.maxima(paths.listing, arrays.numbers(column(listing, "bytes"), 0), count)
+    file_bytes = arrays.maxima(paths.listing, arrays.numbers_of(listing, "bytes", 0), count)
     at_references = arrays.require_places(
         arrays.joined(references, "audit_id", "metadata_path"),
         arrays.joined(checkpoints, "audit_id", "metadata_path"),
@@ -258,7 +258,7 @@ def _files(
         carried.unlisted_at(listing, root_no, roots, known["listed"]), INSTANT
     )
     of_before["unlisted_at"] = pc.if_else(pa.array(at >= 0), of_before["unlisted_at"], unlisted_at)
-    as_of = arrays.numbers(column(roots, "as_of"))[root_no]
+    as_of = arrays.numbers_of(roots, "as_of")[root_no]
     since = carried.listed_since(
         arrays.numbers(of_before["listed_since"]), arrays.numbers(of_before["unlisted_at"]), as_of
     )
@@ -307,11 +307,11 @@ def _job_directories(files: pa.Table) -> pa.Table:
     """
     key = ["root_no", "job_directory", "job_id"]
     modified = np.where(
-        arrays.known(arrays.numbers(column(files, "modified"))),
-        arrays.numbers(column(files, "modified")),
+        arrays.known(arrays.numbers_of(files, "modified")),
+        arrays.numbers_of(files, "modified"),
         NEVER,
     )
-    newest = np.maximum(modified, arrays.numbers(column(files, "first_seen_at")))
+    newest = np.maximum(modified, arrays.numbers_of(files, "first_seen_at"))
     return (
         files.select(key)
         .append_column("newest", pa.array(newest))

@@ -38,7 +38,7 @@ def first_missing(missing: pa.Table) -> pa.Table:
 
 def _first_of(rows: pa.Table, key: str, most: int) -> pa.Table:
     """At most so many rows for each value of a column by which ``rows`` are sorted."""
-    values = arrays.numbers(column(rows, key))
+    values = arrays.numbers_of(rows, key)
     place = np.arange(len(values)) - np.searchsorted(values, values)
     return rows.filter(pa.array(place < most))
 
@@ -47,7 +47,7 @@ def compared(resolved: Resolved, paths: Paths, checkpoints: pa.Table) -> pa.Tabl
     """For each checkpoint with a predecessor of the same job: shared, new and dropped physical
     files, with their size on disk.
     """
-    previous = arrays.numbers(column(checkpoints, "previous_no"))
+    previous = arrays.numbers_of(checkpoints, "previous_no")
     size = len(previous)
     following = np.full(size, -1)
     following[previous[previous >= 0]] = np.flatnonzero(previous >= 0)
@@ -118,8 +118,8 @@ def sums_of(
     of_root = resolved.root[missing[first]]
     return {
         "figures": _figures(resolved, checkpoints.num_rows),
-        "reached": _referred_files(resolved, arrays.numbers(column(checkpoints, "home_no")), count),
-        **_chains(resolved, arrays.numbers(column(checkpoints, "job_no")), count),
+        "reached": _referred_files(resolved, arrays.numbers_of(checkpoints, "home_no"), count),
+        **_chains(resolved, arrays.numbers_of(checkpoints, "job_no"), count),
         "lost": _nonzero(
             "root_no",
             {

@@ -115,7 +115,7 @@ def read_checkpoints(
         parsing.canonical_paths(rows, "path", spellings_of),
     )
     (code,), size = arrays.coded(arrays.joined(rows, "audit_id", "metadata_path"))
-    whole = arrays.marked(code[arrays.numbers(column(rows, "ordinal")) == 0], size)
+    whole = arrays.marked(code[arrays.numbers_of(rows, "ordinal") == 0], size)
     handles = rows.append_column("code", pa.array(code))
     unplaced = pc.and_(pc.is_null(rows.column("path")), pc.is_valid(rows.column("written_path")))
     tables = {
@@ -146,13 +146,13 @@ def _snapshots(rows: pa.Table, code: Numbers, size: int, unplaced: pa.Array) -> 
         absolute |= arrays.flags(pc.match_substring_regex(column(rows, name), _ABSOLUTE))
     figures = {
         "inline_bytes": arrays.sums(
-            code[inline], arrays.numbers(column(rows, "size_bytes"))[inline], size
+            code[inline], arrays.numbers_of(rows, "size_bytes")[inline], size
         ),
         "relocatable": ~arrays.marked(code[absolute], size),
         "unplaced": arrays.counts(code[arrays.flags(unplaced.combine_chunks())], size),
         "digest": pa.array(_digests(rows, code, size), pa.string()),
     }
-    ends = arrays.numbers(column(rows, "ordinal")) == 0
+    ends = arrays.numbers_of(rows, "ordinal") == 0
     of_file = rows.filter(pa.array(ends)).rename_columns({"metadata_modified": "modified"})
     names = ("root", "checkpoint_id", "metadata_bytes", "modified")
     grouped = of_file.select(["audit_id", "metadata_path", *names]).append_column(
@@ -161,7 +161,7 @@ def _snapshots(rows: pa.Table, code: Numbers, size: int, unplaced: pa.Array) -> 
     snapshot_rows = grouped.group_by(["code", "audit_id", "metadata_path"]).aggregate(
         [(name, "max") for name in names]
     )
-    at = arrays.numbers(column(snapshot_rows, "code"))
+    at = arrays.numbers_of(snapshot_rows, "code")
     renamed = snapshot_rows.rename_columns({f"{name}_max": name for name in names})
     return pa.table(
         {
@@ -188,16 +188,13 @@ def _digests(rows: pa.Table, code: Numbers, size: int) -> list[str | None]:
         .combine_chunks()
     )
     digests: list[str | None] = [None] * size
-    of = arrays.numbers(column(written, "code"))
+    of = arrays.numbers_of(written, "code")
     paths, starts = column(written, "written_path"), np.flatnonzero(np.diff(of, prepend=-1))
     lengths = arrays.numbers(pc.binary_length(paths))
     text = b"".join(paths.cast(pa.binary()).to_pylist())
     ends = np.concatenate([[0], np.cumsum(lengths)])
     figures = np.stack(
-        [
-            arrays.numbers(column(written, name))
-            for name in ("ordinal", "offset_bytes", "size_bytes")
-        ]
+        [arrays.numbers_of(written, name) for name in ("ordinal", "offset_bytes", "size_bytes")]
         + [lengths],
         axis=1,
     )
@@ -238,14 +235,14 @@ def _reference_tables(handles: pa.Table) -> dict[str, pa.Table]:
         .aggregate([("size_bytes", "max")])
     )
     columns_by_name = {name: column(whole, name) for name in key}
-    bytes_of = arrays.numbers(column(whole, "size_bytes_max"), 0)
+    bytes_of = arrays.numbers_of(whole, "size_bytes_max", 0)
     segmented = np.zeros(len(bytes_of), np.bool_)
     if segments.num_rows:
         (at, of), size = arrays.coded(*(_code_and_path(table) for table in (whole, segments)))
         segmented = arrays.marked(of, size)[at]
         bytes_of = np.where(
             segmented,
-            arrays.sums(of, arrays.numbers(column(segments, "size_bytes_max"), 0), size)[at],
+            arrays.sums(of, arrays.numbers_of(segments, "size_bytes_max", 0), size)[at],
             bytes_of,
         )
     return {

@@ -12,7 +12,16 @@ from ingest.storage.layout import DATABASE, TASK_OWNED, UNFINISHED_METADATA
 from spark_jobs.arrow_schemas import INSTANT, arrow_schema
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage import arrays, totals
-from spark_jobs.storage.arrays import UNKNOWN, Flags, Numbers, Tables, column, known, later, numbers
+from spark_jobs.storage.arrays import (
+    UNKNOWN,
+    Flags,
+    Numbers,
+    Tables,
+    column,
+    known,
+    later,
+    numbers_of,
+)
 from spark_jobs.storage.carried import JOB_DIRECTORIES, REFERRED
 from spark_jobs.storage.failed_checkpoints import FAILED, FailedCheckpoints
 from spark_jobs.storage.layout_columns import (
@@ -112,13 +121,13 @@ class _Files:
         return column(self.rows, name)
 
     def number(self, name: str) -> Numbers:
-        return numbers(column(self.rows, name))
+        return numbers_of(self.rows, name)
 
     def of_directory(self, name: str) -> Numbers:
-        return numbers(column(self.directories, name))[self.at]
+        return numbers_of(self.directories, name)[self.at]
 
     def is_of_directory(self, name: str) -> Flags:
-        return arrays.flags(column(self.directories, name))[self.at]
+        return arrays.flags_of(self.directories, name)[self.at]
 
 
 @dataclass(frozen=True)
@@ -223,7 +232,7 @@ def find_namers(parts: Tables, facts: Tables) -> dict[str, pa.Table]:
     """``NAMERS``, from a first judgement of the files to which waste refers."""
     rows, checkpoints = parts["files"], facts["checkpoints"]
     row, number = _referrers(rows, _at_snapshots(rows, checkpoints))
-    of_waste = ~arrays.flags(column(checkpoints, "is_live"))[number]
+    of_waste = ~arrays.flags_of(checkpoints, "is_live")[number]
     row, number = row[of_waste], number[of_waste]
     judged = rows.take(pa.array(np.unique(row)))
     not_live = judged_files({**parts, "files": judged}, facts)["not_live"]
@@ -274,8 +283,8 @@ def _facts(
     size = rows.num_rows
     snapshot = _at_snapshots(rows, checkpoints)
     of, number = _referrers(rows, snapshot)
-    is_live = arrays.flags(column(checkpoints, "is_live"))[number]
-    is_attested = arrays.flags(column(checkpoints, "is_attested"))[number]
+    is_live = arrays.flags_of(checkpoints, "is_live")[number]
+    is_attested = arrays.flags_of(checkpoints, "is_attested")[number]
     excluded = np.zeros(size, np.bool_)
     for row in facts["excluded"].to_pylist():
         below = pc.and_(
