@@ -170,29 +170,13 @@ class Carried(NamedTuple):
 
 def files_of_roots(files: pa.Table, roots: Mapping[str, list[str]]) -> Carried:
     """Files below the audited ``roots`` (by audit), under whichever root they were found before."""
-    paths, of = column(files, "path"), column(files, "root").dictionary_encode()
-    before, at = of.dictionary.to_pylist(), of.indices.to_numpy(zero_copy_only=False)
-
-    def below(root: str) -> Flags:
-        nested = np.array(
-            [
-                other_root == root or is_below(other_root, root) or is_below(root, other_root)
-                for other_root in before
-            ],
-            np.bool_,
-        )
-        is_inside: Flags = nested[at] if len(at) else np.zeros(0, np.bool_)
-        if is_inside.any():
-            is_inside[is_inside] = arrays.flags(are_below(paths.filter(pa.array(is_inside)), root))
-        return is_inside
-
-    parts, is_mine = [], np.zeros(len(at), np.bool_)
+    parts, is_mine = [], np.zeros(files.num_rows, np.bool_)
     for audit_id, root in _audited(roots):
-        if (is_inside := below(root)).any():
+        is_inside = arrays.flags(are_below(column(files, "path"), root))
+        if is_inside.any():
             rows = files.filter(pa.array(is_inside))
-            named = rows.set_column(
-                rows.schema.get_field_index("root"), "root", pa.repeat(root, rows.num_rows)
-            )
+            at = rows.schema.get_field_index("root")
+            named = rows.set_column(at, "root", pa.repeat(root, rows.num_rows))
             parts.append(with_audit(named, audit_id))
             is_mine |= is_inside
     return Carried(_all(parts, KNOWN_FILES), files.filter(pa.array(~is_mine)))
@@ -202,24 +186,14 @@ def references_of_roots(referred: pa.Table, roots: Mapping[str, list[str]]) -> C
     """Only below audited roots can a ``_metadata`` be known to be gone. One elsewhere keeps its
     references to files below the audited roots.
     """
-    of, paths = column(referred, "metadata_path").dictionary_encode(), column(referred, "path")
-    at = of.indices.to_numpy(zero_copy_only=False)
-    parts, is_mine = [], np.zeros(len(at), np.bool_)
-
-    def take(audit_id: str, flags: Flags) -> None:
-        if flags.any():
-            parts.append(with_audit(referred.filter(pa.array(flags)), audit_id))
-
-    for audit_id, root in _audited(roots):
-        if (below := arrays.flags(are_below(of.dictionary, root))).any():
-            take(audit_id, below[at])
-            is_mine |= below[at]
-    elsewhere = np.flatnonzero(~is_mine)
-    for audit_id, root in _audited(roots) if len(elsewhere) else ():
-        is_taken = np.zeros(len(at), np.bool_)
-        is_taken[elsewhere] = arrays.flags(are_below(paths.take(pa.array(elsewhere)), root))
-        take(audit_id, is_taken)
-        is_mine |= is_taken
+    parts, is_mine = [], np.zeros(referred.num_rows, np.bool_)
+    for name in ("metadata_path", "path"):
+        is_left = ~is_mine
+        for audit_id, root in _audited(roots):
+            is_taken = arrays.flags(are_below(column(referred, name), root)) & is_left
+            if is_taken.any():
+                parts.append(with_audit(referred.filter(pa.array(is_taken)), audit_id))
+                is_mine |= is_taken
     return Carried(_all(parts, REFERRED), referred.filter(pa.array(~is_mine)))
 
 

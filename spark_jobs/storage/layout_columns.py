@@ -31,7 +31,6 @@ _BEHIND = {
 than looking for slashes.
 """
 _COMPONENTS_BEHIND = {"exclusive": 2, "metadata": 2, **dict.fromkeys(MERGED, 3)}
-_NUMBERED = frozenset(place.name for place in PLACES if place.numbered)
 _MOST_DIGITS = 18  # longer numbers may be too large
 
 

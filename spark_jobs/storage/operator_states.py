@@ -1,9 +1,7 @@
 """Operator state of retained checkpoints: bytes of each operator, besides keyed state, and the
-elements of its named lists.
-
-For each element a checkpoint keeps an offset of eight bytes in its ``_metadata``, which the
-JobManager has on its heap as well; of a UNION list each subtask gets the elements of all at a
-restore. REST reports none of this.
+elements of its named lists. For each element a checkpoint keeps an offset of eight bytes in its
+``_metadata``, which the JobManager has on its heap; of a UNION list each subtask gets the elements
+of all at a restore.
 """
 
 from collections.abc import Iterable
@@ -17,13 +15,11 @@ from spark_jobs.storage.arrays import Numbers, column
 from spark_jobs.storage.plain import Row, as_json, by, first_by
 
 LEAST_ELEMENTS, LEAST_BYTES = 256, 16 << 10
-"""Operators with less of both have no row: every source has some operator state, a few elements of
-it.
-"""
+"""Operators with less of both have no row: every source has a few elements."""
 MOST_OPERATORS = 20
-"""Of one checkpoint, those with most elements."""
+"""Of one checkpoint."""
 MOST_STATES = 10
-"""Named states of one operator, those with most elements."""
+"""Of one operator."""
 NAME_LENGTH = 200
 _KINDS = ("managed-op", "raw-op")
 _OTHERS = ("coordinator", "channel-input", "channel-output")
@@ -46,9 +42,7 @@ OPERATORS = pa.schema(
 
 
 def notable_operators(rows: pa.Table) -> pa.Table:
-    """(audit, checkpoint, operator) with its figures, of all ``_metadata`` read, to their end or
-    not; ``rows`` are handles.
-    """
+    """Of all ``_metadata`` read, to their end or not; ``rows`` are handles."""
     other = pc.is_in(rows.column("kind"), value_set=pa.array(_OTHERS))
     rows = rows.filter(
         pc.and_(
@@ -75,13 +69,11 @@ def notable_operators(rows: pa.Table) -> pa.Table:
         .append_column("code", pa.array(code))
         .group_by("code")
         .aggregate([("operator_name", "max")])
+        .sort_by("code")
     )
     figures = {
         **{name: column(named, name) for name in _OPERATOR},
-        "operator_name": arrays.taken(
-            column(names, "operator_name_max"),
-            _inverse(arrays.numbers_of(names, "code"), size),
-        ),
+        "operator_name": column(names, "operator_name_max"),
         "operator_bytes": operator_bytes,
         "keyed_bytes": arrays.sums(code[~of_operator], bytes_of[~of_operator], size),
         **{
@@ -97,14 +89,7 @@ def notable_operators(rows: pa.Table) -> pa.Table:
     )
 
 
-def _inverse(codes: Numbers, size: int) -> Numbers:
-    positions: Numbers = np.full(size, -1)
-    positions[codes] = np.arange(len(codes))
-    return positions
-
-
 def _distinct(own: pa.Table, name: str, size: int) -> Numbers:
-    """The number of distinct values of a column, by code."""
     counted = own.group_by("code").aggregate([(name, "count_distinct")])
     return arrays.sums(
         arrays.numbers_of(counted, "code"),
@@ -163,9 +148,7 @@ def _as_json(states: list[Row]) -> str:
 
 
 def of_checkpoints(operators: Iterable[Row], checkpoint_rows: Iterable[Row]) -> list[Row]:
-    """``storage_operator_state`` of completely read checkpoints, at most ``MOST_OPERATORS`` of
-    each.
-    """
+    """``storage_operator_state`` of completely read checkpoints."""
     of = by(operators, "audit_id", "metadata_path")
     names = ("root", "cluster", "job_id", "checkpoint_id", "is_savepoint", "modified")
 

@@ -42,10 +42,8 @@ CHECKPOINTS = pa.schema(
         ("home_no", _INT),
     ]
 )
-"""Of checkpoints that were read, which are numbered in this order: by audit and path. -1 if there
-is none.
-
-``is_covered``: it is older than the listing, which then says of every file whether it is there.
+"""Of checkpoints that were read, numbered in this order: by audit and path; -1 is none.
+``is_covered``: older than the listing, which then says of every file whether it is there.
 ``previous_no``: the one before it of the same job. ``job_no``: of audit, directory and id of its
 job; ``home_no`` the same, of what is no savepoint.
 """
@@ -119,15 +117,15 @@ SCHEMAS = {
         [("checkpoint_no", _INT), ("path", _TEXT), ("root_no", _INT), ("bytes", _INT)]
     ),
 }
-"""``files`` is judged next, with ``unread``: earlier references of checkpoints that were not read
-this time, or that another one took the place of, and whether the file was listed under a whole
-root now, or before, when something referred to it.
+"""``unread``: earlier references of checkpoints that were not read this time, or that another one
+took the place of, and whether the file was listed under a whole root now, or before, when something
+referred to it.
 """
 
 
 def of_paths(parts: Tables, known: Tables) -> dict[str, pa.Table]:
     """``parts``: listing, known, storage_reference, segments, earlier; ``known``: roots,
-    checkpoints, listed. → ``SCHEMAS``.
+    checkpoints, listed.
     """
     roots, checkpoints = known["roots"], known["checkpoints"]
     by_audit: dict[str, list[str]] = {}
@@ -194,7 +192,7 @@ def of_paths(parts: Tables, known: Tables) -> dict[str, pa.Table]:
 
 
 def _checkpoints(mine: pa.Table, others: pa.Table, audits: Iterable[str]) -> pa.Table:
-    """Distinct checkpoints; ``others`` are, or refer to files, outside the current audits."""
+    """Distinct; ``others`` are, or refer to files, outside the current audits."""
     elsewhere = arrays.distinct(others, ["metadata_path"])
     of_audits = (carried.with_audit(elsewhere, audit_id) for audit_id in audits)
     both = pa.concat_tables(table.select(_CHECKPOINT.names) for table in (mine, *of_audits))
@@ -231,9 +229,8 @@ def _files(
     resolved: Resolved,
     segment_bytes: Numbers,
 ) -> pa.Table:
-    """Listed files with their place; first seen now if no audit saw them.
-
-    ``listed_path`` is null if it is the same as ``path``: one long text less to be moved about.
+    """Listed files with their place. ``listed_path`` is null if it is the same as ``path``, a long
+    text.
     """
     roots = known["roots"]
     at_known = np.full(paths.size, -1)
@@ -302,8 +299,8 @@ def _listed_metadata(files: pa.Table, roots: pa.Table) -> pa.Table:
 
 
 def _job_directories(files: pa.Table) -> pa.Table:
-    """Directories of jobs with the number of their files, and when the newest of them was written
-    or first seen (µs); one row without a job stands for all files of a root that lie in none.
+    """With the number of their files, and when the newest of them was written or first seen (µs);
+    one row without a job stands for all files of a root that lie in none.
     """
     key = ["root_no", "job_directory", "job_id"]
     modified = np.where(

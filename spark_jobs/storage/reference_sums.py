@@ -9,7 +9,7 @@ from spark_jobs.storage.arrays import Flags, Numbers, column
 from spark_jobs.storage.resolved import Paths, Resolved
 
 MOST_MISSING = 1000
-"""Rows of ``storage_missing`` a checkpoint; their count is exact in ``storage_checkpoint``."""
+"""Rows of ``storage_missing`` a checkpoint."""
 AUTHORITY = "^([a-z][a-z0-9+.-]*:(?://[^/]*)?)"
 
 COMPARED = [
@@ -37,7 +37,7 @@ def first_missing(missing: pa.Table) -> pa.Table:
 
 
 def _first_of(rows: pa.Table, key: str, most: int) -> pa.Table:
-    """At most so many rows for each value of a column by which ``rows`` are sorted."""
+    """Of each value of a column by which ``rows`` are sorted."""
     values = arrays.numbers_of(rows, key)
     place = np.arange(len(values)) - np.searchsorted(values, values)
     return rows.filter(pa.array(place < most))
@@ -71,7 +71,6 @@ def compared(resolved: Resolved, paths: Paths, checkpoints: pa.Table) -> pa.Tabl
 
 
 def _index_of(keys: Numbers, wanted: Numbers) -> Numbers:
-    """The index of each wanted number in ``keys``, -1 if it is missing."""
     order = np.argsort(keys, kind="stable")
     at = np.minimum(np.searchsorted(keys, wanted, sorter=order), max(len(keys) - 1, 0))
     positions: Numbers = np.where(keys[order[at]] == wanted, order[at], -1) if len(keys) else at
@@ -162,9 +161,7 @@ def _figures(resolved: Resolved, size: int) -> pa.Table:
 
 
 def _referred_files(resolved: Resolved, home_no: Numbers, count: int) -> pa.Table:
-    """Per job directory the distinct files that its checkpoints refer to: those elsewhere, and
-    those that are missing.
-    """
+    """Per job directory the distinct files that its checkpoints refer to: elsewhere, and missing."""
     home = home_no[resolved.checkpoint]
     chosen = np.flatnonzero(home >= 0)
     key, at = np.unique(home[chosen] * count + resolved.path[chosen], return_inverse=True)
@@ -181,8 +178,8 @@ def _referred_files(resolved: Resolved, home_no: Numbers, count: int) -> pa.Tabl
 
 
 def _chains(resolved: Resolved, job_no: Numbers, count: int) -> dict[str, pa.Table]:
-    """Distinct files of another job's directory per job that refers to them, and which of its
-    checkpoints do.
+    """Per job the distinct files of other jobs' directories, and which of its checkpoints refer to
+    them.
     """
     chosen = np.flatnonzero(~resolved.own & arrays.flags(pc.is_valid(resolved.placed.job_id)))
     job = job_no[resolved.checkpoint[chosen]]

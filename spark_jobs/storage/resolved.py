@@ -12,7 +12,7 @@ from spark_jobs.storage.layout_columns import Placed, are_below, placed
 
 
 class Paths(NamedTuple):
-    """Distinct paths of audits by number, with the index of their facts."""
+    """Distinct paths of audits by number."""
 
     listing: Numbers
     references: Numbers
@@ -23,9 +23,9 @@ class Paths(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """Resolved references, one for each checkpoint and path. ``missing``: certainly absent;
-    ``uncovered``: unknown, since below no audited root, below an incompletely listed one, or
-    younger than the listing. ``own``: below the directory of the checkpoint or of its job.
+    """One for each checkpoint and path. ``missing``: certainly absent; ``uncovered``: unknown,
+    since below no audited root, below an incompletely listed one, or younger than the listing.
+    ``own``: below the directory of the checkpoint or of its job.
     """
 
     checkpoint: Numbers
@@ -94,9 +94,7 @@ def resolve(
 
 
 def live_segments(segments: pa.Table, paths: Paths) -> Numbers:
-    """Per merged file: bytes of the distinct segments that any retained checkpoint refers to;
-    unknown if there is none.
-    """
+    """Per merged file: bytes of the distinct segments that any retained checkpoint refers to."""
     named = pa.table(
         {
             "path": paths.segments,

@@ -1,6 +1,4 @@
-"""The content of each completely read ``_metadata``: a row of sums, and the distinct files it
-refers to.
-"""
+"""The content of each ``_metadata``: a row of sums, and the distinct files it refers to."""
 
 import hashlib
 import re
@@ -45,10 +43,7 @@ _READ = (
     "named_jobs",
 )
 PARSED = pa.schema([*(parsing.PARSED.field(name) for name in _READ), ("repeated", pa.bool_())])
-"""Of ``parsing.PARSED`` what is read here.
-
-``repeated``: the same row may be there several times, as two audits parsed the file at once.
-"""
+"""``repeated``: the same row may be there several times, as two audits parsed the file at once."""
 
 _TEXT, _INT, _FLAG = pa.string(), pa.int64(), pa.bool_()
 _CHECKPOINT = [("audit_id", _TEXT), ("metadata_path", _TEXT)]
@@ -83,8 +78,8 @@ SCHEMAS = {
     ),
     "failed": FAILED,
 }
-"""``bad_paths``: of references that are written in no way from which a path can be derived, one of
-each file; ``named_jobs`` of all of them, null if any names no directory of a job.
+"""``bad_paths``: references of which no path can be derived, one of each file; ``named_jobs`` of
+all of them, null if any names no directory of a job.
 """
 
 _PATHS = ("written_path", "task_owned_directory", "shared_directory")
@@ -135,10 +130,8 @@ def read_checkpoints(
 
 
 def _snapshots(rows: pa.Table, code: Numbers, size: int, unplaced: pa.Array) -> pa.Table:
-    """A row for each ``_metadata`` that was read to its end.
-
-    ``inline_bytes`` of state within the ``_metadata``; ``relocatable``: nothing in it is an
-    absolute path.
+    """Of those read to their end. ``inline_bytes``: state within the ``_metadata``;
+    ``relocatable``: no absolute path in it.
     """
     inline = arrays.flags(pc.is_valid(column(rows, "inline_at")))
     absolute = np.zeros(len(code), np.bool_)
@@ -175,7 +168,7 @@ def _snapshots(rows: pa.Table, code: Numbers, size: int, unplaced: pa.Array) -> 
 
 
 def _digests(rows: pa.Table, code: Numbers, size: int) -> list[str | None]:
-    """A digest of all references of a file as written, in order; None if it has none."""
+    """Of all references of a file as written, in order; None if it has none."""
     is_written = pc.and_(
         pc.greater(rows.column("ordinal"), 0), pc.is_valid(rows.column("written_path"))
     )
@@ -217,11 +210,8 @@ def _bad_paths(unplaced: pa.Table) -> pa.Table:
 
 
 def _reference_tables(handles: pa.Table) -> dict[str, pa.Table]:
-    """``storage_reference``: distinct files by checkpoint. Bytes of a merged file are those of the
-    distinct segments in it.
-
-    One file is often referred to by many handles (channels of a task, subtasks of a changelog),
-    each with its whole size.
+    """``storage_reference``: distinct files by checkpoint; bytes of a merged file are those of its
+    distinct segments. One file is often referred to by many handles, each with its whole size.
     """
     in_segment = pc.is_valid(handles.column("offset_bytes"))
     key = ["code", "audit_id", "metadata_path", "path"]

@@ -60,9 +60,7 @@ def cube(judged: pa.Table, files: pa.Table) -> pa.Table:
 def _of(
     cube: pa.Table, directories: Sequence[Row], names: Sequence[str], more: Sequence[str] = ()
 ) -> list[Row]:
-    """The cube added up by columns of the directories and ``more`` of its own, with sums of each
-    verdict.
-    """
+    """The cube by columns of the directories and ``more`` of its own, with sums of each verdict."""
     at = numbers_of(cube, "directory_no")
     taken = {
         name: pa.array([row[name] for row in directories], _TEXT).take(pa.array(at))
@@ -103,10 +101,9 @@ def of_roots(
     replaced: Mapping[Key, int],
     roots: Iterable[Row],
 ) -> list[Row]:
-    """``storage_root``; a root without any file has a row, too.
-
-    ``lost``: by root, the files that are missing; ``reached``: which directories each doubt
-    reaches; ``replaced``: how many ``_metadata`` were gone when they were to be read.
+    """``storage_root``. ``lost``: by root, the files that are missing; ``reached``: which
+    directories each doubt reaches; ``replaced``: how many ``_metadata`` were gone when they were to
+    be read.
     """
     sums = {key_of(row, _ROOT): row for row in _of(cube, directories, _ROOT)}
     read = by(checkpoints, *_ROOT)
@@ -146,9 +143,7 @@ def _in_doubt(
     reached: Sequence[Set[int]],
     roots: Sequence[Row],
 ) -> tuple[dict[Key, set[str]], Counter[Key]]:
-    """By root: reasons of doubts that reach all of it, and the number of doubts that reach any of
-    its files.
-    """
+    """By root: reasons of doubts that reach all of it, and how many doubts reach any of its files."""
     whole: dict[Key, set[str]] = {key_of(root, _ROOT): set() for root in roots}
     partly: Counter[Key] = Counter()
     for doubt, of_doubt in zip(doubts, reached, strict=True):
@@ -183,10 +178,8 @@ def of_jobs(
     reached: Mapping[Key, Row],
     owners: Iterable[Row],
 ) -> list[Row]:
-    """``storage_job``: directories of jobs, and jobs of which only checkpoints elsewhere are known.
-
-    ``reached``: by job directory, the files elsewhere that its checkpoints refer to, and those that
-    are missing.
+    """``storage_job``. ``reached``: by job directory, the files elsewhere that its checkpoints
+    refer to, and missing ones.
     """
     own = by((row for row in checkpoints if not row["is_savepoint"]), *JOB_DIRECTORY)
     known = {key_of(row, JOB_DIRECTORY): row for row in owners}
