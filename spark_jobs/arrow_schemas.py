@@ -20,6 +20,11 @@ _OF_KIND: Mapping[Kind, pa.DataType] = {
 }
 
 
+def schema(**columns: Kind | pa.DataType) -> pa.Schema:
+    """Columns by their kind, as in serving tables, or by their type."""
+    return pa.schema([(name, _OF_KIND.get(kind, kind)) for name, kind in columns.items()])
+
+
 def arrow_schema(table: ServingTable) -> pa.Schema:
     return pa.schema([(column.name, _OF_KIND[column.kind]) for column in table.columns])
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 from ingest.errors import Refused
 from ingest.storage.instants import refuse_future
 from ingest.uris import Spellings, canonical
+from spark_jobs.arrow_schemas import schema
 
 AGE_GUARD_FLOOR_H = 24
 AGE_GUARD_DEFAULT_H = 72
@@ -31,31 +32,29 @@ _ENDED = pa.struct(
         ("reason", pa.string()),
     ]
 )
-JOB_SCHEMA = pa.schema(
-    [
-        ("cluster", pa.string()),
-        ("job_id", pa.string()),
-        ("name", pa.string()),
-        ("state", pa.string()),
-        ("started_at", _INSTANT),
-        ("redeployed_at", _INSTANT),
-        ("ended_at", _INSTANT),
-        ("terminal", pa.bool_()),
-        ("seen", pa.bool_()),
-        ("recorded", pa.bool_()),
-        ("restored_path", pa.string()),
-        ("restored_is_savepoint", pa.bool_()),
-        ("restored_at", _INSTANT),
-        ("restore_unread", pa.bool_()),
-        ("reads_restored", pa.bool_()),
-        ("last_completed_id", pa.int64()),
-        ("last_completed_at", _INSTANT),
-        ("last_completed_path", pa.string()),
-        ("completed_unread", pa.bool_()),
-        ("keeps_last", pa.bool_()),
-        ("in_flight_since", _INSTANT),
-        ("checkpoints_ended", pa.list_(_ENDED)),
-    ]
+JOB_SCHEMA = schema(
+    cluster="text",
+    job_id="text",
+    name="text",
+    state="text",
+    started_at=_INSTANT,
+    redeployed_at=_INSTANT,
+    ended_at=_INSTANT,
+    terminal="flag",
+    seen="flag",
+    recorded="flag",
+    restored_path="text",
+    restored_is_savepoint="flag",
+    restored_at=_INSTANT,
+    restore_unread="flag",
+    reads_restored="flag",
+    last_completed_id="int",
+    last_completed_at=_INSTANT,
+    last_completed_path="text",
+    completed_unread="flag",
+    keeps_last="flag",
+    in_flight_since=_INSTANT,
+    checkpoints_ended=pa.list_(_ENDED),
 )
 """Of the jobs file; columns that a file lacks are null.
 

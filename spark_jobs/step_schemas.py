@@ -4,7 +4,7 @@ import pyarrow as pa
 
 from ingest.flink_logs.events import LogEvent
 from ingest.lake.tables import TABLES, columns_of
-from spark_jobs.arrow_schemas import INSTANT, arrow_schema, in_microseconds
+from spark_jobs.arrow_schemas import INSTANT, arrow_schema, in_microseconds, schema
 from spark_jobs.fold.taskmanagers import COLUMNS as OF_TASKMANAGER
 from spark_jobs.nested_tables import JOB
 from spark_jobs.serving import TASKMANAGER_LIFE
@@ -22,17 +22,18 @@ EVENT = pa.schema(
 SERVED_EVENT = pa.schema([*EVENT, ("fields", pa.string()), ("served_reason", pa.string())])
 """``served_reason``: the reason or the change of state."""
 
-EXECUTION = pa.schema(
-    [
-        *(
-            (name, pa.string())
-            for name in ("cluster", "job_id", "execution_id", "vertex_id", "task")
-        ),
-        *((name, pa.int64()) for name in ("subtask", "attempt")),
-        *((name, pa.string()) for name in ("container", "host")),
-        ("deployed_at", INSTANT),
-        ("log", pa.string()),
-    ]
+EXECUTION = schema(
+    cluster="text",
+    job_id="text",
+    execution_id="text",
+    vertex_id="text",
+    task="text",
+    subtask="int",
+    attempt="int",
+    container="text",
+    host="text",
+    deployed_at="instant",
+    log="text",
 )
 """Where an attempt of a subtask ran; ``log``: the process in whose log its TaskManager logged that
 it received it.
@@ -96,14 +97,7 @@ SNAPSHOT = pa.schema(
 )
 """The sums of a ``_metadata``, for a job that needs it; ``owner_id``: the job of its directory."""
 
-COMPARISON = pa.schema(
-    [
-        ("checkpoint_id", pa.int64()),
-        ("trigger_time", pa.int64()),
-        ("directory", pa.string()),
-        ("compared_with", pa.string()),
-    ]
-)
+COMPARISON = schema(checkpoint_id="int", trigger_time="int", directory="text", compared_with="text")
 """The snapshot that the upload of a checkpoint is compared with; ``trigger_time`` in epoch ms."""
 ASKED = pa.schema(
     [
@@ -115,13 +109,8 @@ ASKED = pa.schema(
 """What a job needs of ``_metadata``; ``wanted_keys``: of snapshots whose full size or type is
 needed (:mod:`spark_jobs.fold.wanted_snapshots`).
 """
-LOOKUP = pa.schema(
-    [
-        ("from_ms", pa.int64()),
-        ("to_ms", pa.int64()),
-        ("keys", pa.list_(pa.string())),
-        ("minutes", pa.list_(pa.int64())),
-    ]
+LOOKUP = schema(
+    from_ms="int", to_ms="int", keys=pa.list_(pa.string()), minutes=pa.list_(pa.int64())
 )
 """:class:`spark_jobs.spans.JobLookup` without its job."""
 FOUND = pa.schema([*JOB_KEY, *(LOOKUP.field(name) for name in ("from_ms", "to_ms", "minutes"))])

@@ -15,11 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
+from spark_jobs.arrow_schemas import schema
 from spark_jobs.manifest import Output
 from spark_jobs.schemas import spark_schema
 
 ROW_GROUP_BYTES = 32 * 1024 * 1024
-_FILE = pa.schema([("name", pa.string()), ("rows", pa.int64())])
+_FILE = schema(name="text", rows="int")
 
 Make = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 

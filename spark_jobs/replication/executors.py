@@ -8,6 +8,7 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from spark_jobs.arrow_schemas import schema
 from spark_jobs.replication.copying import Batch, Failure, copy_batch
 from spark_jobs.replication.plan import Entry
 from spark_jobs.replication.request import Request
@@ -15,8 +16,8 @@ from spark_jobs.schemas import spark_schema
 
 MOST_TASKS = 4_000
 
-_BATCH = pa.schema([("entries", pa.string())])
-_FAILURE = pa.schema([("path", pa.string()), ("why", pa.string()), ("gone", pa.bool_())])
+_BATCH = schema(entries="text")
+_FAILURE = schema(path="text", why="text", gone="flag")
 
 
 def on_executors(

@@ -16,14 +16,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.storage.layout import UUID_CHARS
+from spark_jobs.arrow_schemas import schema
 from spark_jobs.storage import arrays
 from spark_jobs.storage.arrays import Flags, Numbers, Tables, column
 from spark_jobs.storage.layout_columns import is_candidate, with_places
 from spark_jobs.storage.verdicts import PATHS
 
 _TEXT, _INT = pa.string(), pa.int64()
-_NAMED = pa.schema([("audit_id", _TEXT), ("path", _TEXT), ("end", _TEXT)])
-JOB_DIRECTORIES = pa.schema([("audit_id", _TEXT), ("job_directory", _TEXT)])
+_NAMED = schema(audit_id="text", path="text", end="text")
+JOB_DIRECTORIES = schema(audit_id="text", job_directory="text")
 ENDS = {
     "listed": pa.schema([*_NAMED, ("job_directory", _TEXT)]),
     "referred": _NAMED,
@@ -35,8 +36,8 @@ ENDS = {
 """``used``: directories to whose files, but for those of single checkpoints, something refers: a
 copied ``_metadata`` names what lies beside it by its place.
 """
-SPREAD = pa.schema([("audit_id", _TEXT), ("job_id", _TEXT)])
-ROOTS = pa.schema([("is_whole", pa.bool_())])
+SPREAD = schema(audit_id="text", job_id="text")
+ROOTS = schema(is_whole="flag")
 """By ``root_no``."""
 _PAIR = [
     ("audit_id", _TEXT),

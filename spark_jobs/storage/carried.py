@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.uris import Spellings, canonical_column
-from spark_jobs.arrow_schemas import INSTANT, arrow_schema
+from spark_jobs.arrow_schemas import INSTANT, arrow_schema, schema
 from spark_jobs.audit_tables import RESTORES as RESTORES_NAME
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage import arrays
@@ -32,13 +32,13 @@ KNOWN_FILES = pa.schema(
     ]
 )
 """``storage_file``, ``storage_live`` and ``storage_absent``, as the next audit reads them."""
-REFERRED = pa.schema([("metadata_path", pa.string()), ("path", pa.string())])
+REFERRED = schema(metadata_path="text", path="text")
 """``storage_reference`` and ``storage_pending``, as the next audit reads them."""
 
 
-LISTED = pa.schema([("root", pa.string()), ("as_of", INSTANT)])
+LISTED = schema(root="text", as_of="instant")
 """``storage_listed``: the newest audit that listed a root whole, of each root ever audited."""
-JOB_DIRECTORIES = pa.schema([("job_directory", pa.string())])
+JOB_DIRECTORIES = schema(job_directory="text")
 """``storage_shared``: directories that more than one cluster ever wrote, or may have written: once
 the jobs of the others are forgotten, their files would look as if they were of the one that is
 left.
@@ -46,29 +46,25 @@ left.
 ``storage_lost``: directories where files were not listed when a checkpoint that referred to them
 was gone without having been seen discarded: of these files nothing is remembered.
 """
-REMEMBERED = pa.schema(
-    [
-        ("job_directory", pa.string()),
-        ("began_at", INSTANT),
-        ("went_on_at", INSTANT),
-        ("checkpoint_id", pa.int64()),
-        ("modified", INSTANT),
-    ]
+REMEMBERED = schema(
+    job_directory="text",
+    began_at="instant",
+    went_on_at="instant",
+    checkpoint_id="int",
+    modified="instant",
 )
 """``storage_remembered``: of job directories, when the newest runs began that went on from there
 (``went_on_at``) or did not (``began_at``), and the newest checkpoint that was read.
 """
-RESTORES = pa.schema(
-    [
-        ("cluster", pa.string()),
-        ("job_id", pa.string()),
-        ("restored_path", pa.string()),
-        ("restored_at", INSTANT),
-        ("settled", pa.bool_()),
-        ("needs", pa.bool_()),
-        ("written_directory", pa.string()),
-        ("known_at", INSTANT),
-    ]
+RESTORES = schema(
+    cluster="text",
+    job_id="text",
+    restored_path="text",
+    restored_at="instant",
+    settled="flag",
+    needs="flag",
+    written_directory="text",
+    known_at="instant",
 )
 """``storage_restores``: of jobs that had neither ended nor completed a checkpoint of their own
 since. ``settled``: of jobs that have one and may lose it, or lost it. ``needs``: the job has no

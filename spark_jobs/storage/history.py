@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from spark_jobs.arrow_schemas import schema
 from spark_jobs.storage.layout_columns import placed, with_places
 from spark_jobs.storage.owners import (
     CLOCKS_APART_S,
@@ -15,7 +16,7 @@ from spark_jobs.storage.owners import (
 )
 from spark_jobs.storage.plain import Key, Row, by, key_of, keys, table_of
 
-_PATHS = pa.schema([("audit_id", pa.string()), ("path", pa.string())])
+_PATHS = schema(audit_id="text", path="text")
 
 
 class Unread(NamedTuple):

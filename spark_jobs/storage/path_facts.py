@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.storage import snapshots as listings
-from spark_jobs.arrow_schemas import INSTANT, in_microseconds
+from spark_jobs.arrow_schemas import INSTANT, in_microseconds, schema
 from spark_jobs.storage import arrays, carried
 from spark_jobs.storage.arrays import Flags, Numbers, Tables, column
 from spark_jobs.storage.carried import KNOWN_FILES, KNOWN_OF_FILE, REFERRED
@@ -30,36 +30,26 @@ _TEXT, _INT, _FLAG = pa.string(), pa.int64(), pa.bool_()
 LISTING = pa.schema(
     [("audit_id", _TEXT), *((field.name, in_microseconds(field.type)) for field in listings.SCHEMA)]
 )
-CHECKPOINTS = pa.schema(
-    [
-        ("audit_id", _TEXT),
-        ("metadata_path", _TEXT),
-        ("directory", _TEXT),
-        ("job_directory", _TEXT),
-        ("is_covered", _FLAG),
-        ("previous_no", _INT),
-        ("job_no", _INT),
-        ("home_no", _INT),
-    ]
+CHECKPOINTS = schema(
+    audit_id="text",
+    metadata_path="text",
+    directory="text",
+    job_directory="text",
+    is_covered="flag",
+    previous_no="int",
+    job_no="int",
+    home_no="int",
 )
 """Of checkpoints that were read, numbered in this order: by audit and path; -1 is none.
 ``is_covered``: older than the listing, which then says of every file whether it is there.
 ``previous_no``: the one before it of the same job. ``job_no``: of audit, directory and id of its
 job; ``home_no`` the same, of what is no savepoint.
 """
-ROOTS = pa.schema(
-    [
-        ("audit_id", _TEXT),
-        ("root", _TEXT),
-        ("as_of", INSTANT),
-        ("unlisted", _INT),
-        ("links", pa.list_(_TEXT)),
-    ]
-)
+ROOTS = schema(audit_id="text", root="text", as_of="instant", unlisted="int", links=pa.list_(_TEXT))
 """Numbered in this order."""
 
 _PLACED = [("place", _TEXT), ("job_id", _TEXT), ("job_directory", _TEXT), ("checkpoint_id", _INT)]
-_CHECKPOINT = pa.schema([("audit_id", _TEXT), ("metadata_path", _TEXT)])
+_CHECKPOINT = schema(audit_id="text", metadata_path="text")
 SCHEMAS = {
     "files": pa.schema(
         [
@@ -78,7 +68,7 @@ SCHEMAS = {
         ]
     ),
     "unread": pa.schema([("audit_id", _TEXT), *REFERRED, ("is_covered", _FLAG)]),
-    "not_found": pa.schema([("audit_id", _TEXT), ("path", _TEXT)]),
+    "not_found": schema(audit_id="text", path="text"),
     "storage_absent": KNOWN_FILES,
     "storage_pending": REFERRED,
     "listed_metadata": pa.schema(
@@ -91,31 +81,21 @@ SCHEMAS = {
             *_PLACED,
         ]
     ),
-    "held": pa.schema(
-        [
-            ("root_no", _INT),
-            ("job_directory", _TEXT),
-            ("job_id", _TEXT),
-            ("files", _INT),
-            ("newest", _INT),
-        ]
-    ),
+    "held": schema(root_no="int", job_directory="text", job_id="text", files="int", newest="int"),
     "figures": pa.schema([("checkpoint_no", _INT), *((name, _INT) for name in FIGURES)]),
     "compared": pa.schema([("checkpoint_no", _INT), *((name, _INT) for name in COMPARED)]),
     "reached": pa.schema([("home_no", _INT), *((name, _INT) for name in REACHED)]),
     "chains": pa.schema([*CHAIN, ("other_job_id", _TEXT), ("files", _INT), ("bytes", _INT)]),
     "chained": pa.schema([*CHAIN, ("checkpoint_no", _INT)]),
-    "lost": pa.schema([("root_no", _INT), ("missing_files", _INT), ("missing_bytes", _INT)]),
+    "lost": schema(root_no="int", missing_files="int", missing_bytes="int"),
     "outside": pa.schema(
         [(name, _TEXT) for name in ("audit_id", "authority", "job_id", "metadata_path")]
     ),
-    "not_found_of": pa.schema([("audit_id", _TEXT), ("not_found", _INT)]),
+    "not_found_of": schema(audit_id="text", not_found="int"),
     "unread_checkpoints": _CHECKPOINT,
     "vanished_checkpoints": _CHECKPOINT,
-    "known_metadata": pa.schema([("audit_id", _TEXT), ("path", _TEXT), ("modified", INSTANT)]),
-    "missing": pa.schema(
-        [("checkpoint_no", _INT), ("path", _TEXT), ("root_no", _INT), ("bytes", _INT)]
-    ),
+    "known_metadata": schema(audit_id="text", path="text", modified="instant"),
+    "missing": schema(checkpoint_no="int", path="text", root_no="int", bytes="int"),
 }
 """``unread``: earlier references of checkpoints that were not read this time, or that another one
 took the place of, and whether the file was listed under a whole root now, or before, when something

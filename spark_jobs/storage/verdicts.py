@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.storage.layout import DATABASE, TASK_OWNED, UNFINISHED_METADATA
-from spark_jobs.arrow_schemas import INSTANT, arrow_schema
+from spark_jobs.arrow_schemas import INSTANT, arrow_schema, schema
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage import arrays, totals
 from spark_jobs.storage.arrays import (
@@ -37,57 +37,44 @@ from spark_jobs.storage.plain import US_PER_S
 from spark_jobs.storage_words import KEPT, KINDS, LIVE, ORPHAN, RECENT, RETAINED_WASTE
 
 _TEXT, _INT, _FLAG = pa.string(), pa.int64(), pa.bool_()
-DIRECTORIES = pa.schema(
-    [
-        *((name, _TEXT) for name in ("audit_id", "root", "job_directory", "job_id", "cluster")),
-        *((name, _INT) for name in ("root_no", "claims", "suspects")),
-        *(
-            (name, INSTANT)
-            for name in (
-                "as_of",
-                "guarded_from",
-                "future_from",
-                "in_flight_since",
-                "last_completed_at",
-                "began_at",
-                "started_at",
-                "redeployed_at",
-                "ended_at",
-            )
-        ),
-        *(
-            (name, _FLAG)
-            for name in (
-                "any_needed",
-                "in_doubt",
-                "job_needed",
-                "last_unfound",
-                "terminal",
-                "seen",
-                "is_lost",
-                "is_lost_elsewhere",
-            )
-        ),
-        ("failed", FAILED),
-    ]
+DIRECTORIES = schema(
+    audit_id="text",
+    root="text",
+    job_directory="text",
+    job_id="text",
+    cluster="text",
+    root_no="int",
+    claims="int",
+    suspects="int",
+    as_of="instant",
+    guarded_from="instant",
+    future_from="instant",
+    in_flight_since="instant",
+    last_completed_at="instant",
+    began_at="instant",
+    started_at="instant",
+    redeployed_at="instant",
+    ended_at="instant",
+    any_needed="flag",
+    in_doubt="flag",
+    job_needed="flag",
+    last_unfound="flag",
+    terminal="flag",
+    seen="flag",
+    is_lost="flag",
+    is_lost_elsewhere="flag",
+    failed=FAILED,
 )
 """Directories that hold files, with what is known of their audit, root and job; numbered in this
 order.
 """
-NAMERS = pa.schema([("checkpoint_no", _INT), ("goes", _FLAG)])
+NAMERS = schema(checkpoint_no="int", goes="flag")
 """Checkpoints that are waste: whether their ``_metadata`` may go, or a file that they refer to is
 kept.
 """
-CHECKPOINTS = pa.schema(
-    [
-        ("audit_id", _TEXT),
-        ("metadata_path", _TEXT),
-        ("is_live", _FLAG),
-        ("is_attested", _FLAG),
-    ]
-)
+CHECKPOINTS = schema(audit_id="text", metadata_path="text", is_live="flag", is_attested="flag")
 """Numbered as the referrers of files are."""
-PATHS = pa.schema([("audit_id", _TEXT), ("path", _TEXT)])
+PATHS = schema(audit_id="text", path="text")
 
 TASK_LOST = (
     "TASK_FAILURE",
