@@ -15,17 +15,10 @@ def add_lake(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     parser.add_argument(
         "--lake", required=required, metavar="ROOT", help=f"path or URI of the lake{default}"
     )
-    parser.add_argument(
-        "--lake-options",
-        default="",
-        metavar="JSON",
-        help="storage options (default: WEIR_LAKE_OPTIONS)",
-    )
 
 
 def lake_at(args: argparse.Namespace) -> LakeReader:
-    options = {"WEIR_LAKE_OPTIONS": args.lake_options} if args.lake_options else {}
-    root, storage_options = lake_place(args.lake, {**os.environ, **options})
+    root, storage_options = lake_place(args.lake, os.environ)
     return LakeReader(absolute_root(root), storage_options)
 
 
