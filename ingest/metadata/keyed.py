@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ingest.messages import message
 from ingest.metadata import file_runs
-from ingest.metadata.dialects import DamagedMetadata, UnsupportedMetadata
+from ingest.metadata.dialects import DamagedMetadata
 from ingest.metadata.file_runs import RawRun, take_run
 from ingest.metadata.pieces import FileRun, Handle, Keyed, KeyedState, Operator, Stream
 from ingest.metadata.reading import Reading
@@ -57,8 +57,8 @@ def _read(reading: Reading, place: Place) -> State | None:
     reader = _READERS.get(tag)
     if reader is None:
         known = ", ".join(map(str, sorted([0, *_READERS])))
-        raise UnsupportedMetadata(
-            window.position - 1,
+        raise window.unsupported(
+            1,
             message("the tag of a keyed state handle ({known:name})", known=known),
             str(tag),
         )

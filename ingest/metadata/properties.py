@@ -57,8 +57,8 @@ class JavaStream:
         at = self._window.take(4, message("the start of the checkpoint's properties"))
         start = self._window.data[at : at + 4]
         if start != b"\xac\xed\x00\x05":
-            raise DamagedMetadata(
-                self._window.position - 4,
+            raise self._window.damaged(
+                4,
                 message("the checkpoint's properties (AC ED 00 05)"),
                 start.hex(" "),
             )
@@ -124,8 +124,8 @@ class JavaStream:
             return self._value()
         at = self._window.take(primitive.size, message("a field of the checkpoint's properties"))
         if code == "Z" and self._window.data[at] > 1:
-            raise DamagedMetadata(
-                self._window.position - 1,
+            raise self._window.damaged(
+                1,
                 message("a boolean of the checkpoint's properties"),
                 str(self._window.data[at]),
             )
@@ -184,8 +184,8 @@ class JavaStream:
     def _read_reference(self) -> Any:
         number = self._window.int32(message("a reference")) - _FIRST_HANDLE
         if not 0 <= number < len(self._handles):
-            raise DamagedMetadata(
-                self._window.position - 4,
+            raise self._window.damaged(
+                4,
                 message("a reference to something before it"),
                 str(number),
             )
@@ -199,7 +199,7 @@ class JavaStream:
         return self._window.byte(message("the checkpoint's properties"))
 
     def _unsupported(self, expected: str, version: int) -> UnsupportedMetadata:
-        return UnsupportedMetadata(self._window.position - 1, expected, f"0x{version:02x}")
+        return self._window.unsupported(1, expected, f"0x{version:02x}")
 
 
 def _lineage(class_: _Class | None) -> list[_Class]:

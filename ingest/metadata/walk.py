@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from struct import Struct
 
 from ingest.messages import message, plural
-from ingest.metadata.dialects import ChannelLayout, DamagedMetadata, UnsupportedMetadata
+from ingest.metadata.dialects import ChannelLayout, DamagedMetadata
 from ingest.metadata.keyed import read_keyed_state
 from ingest.metadata.pieces import (
     End,
@@ -33,8 +33,8 @@ def read_operator_state(
     if tag == 0:
         return None
     if tag not in (PARTITIONABLE, SEGMENT_PARTITIONABLE):
-        raise UnsupportedMetadata(
-            window.position - 1,
+        raise window.unsupported(
+            1,
             message("the tag of an operator state handle (0, 4 or 17)"),
             str(tag),
         )
@@ -73,8 +73,8 @@ def _state(reading: Reading) -> ListState:
     name = window.text(message("the name of an operator state"))
     mode = window.byte(message("the mode of an operator state"))
     if mode >= len(MODES):
-        raise DamagedMetadata(
-            window.position - 1,
+        raise window.damaged(
+            1,
             message("the mode of an operator state (0 split, 1 union or 2 broadcast)"),
             str(mode),
         )
@@ -116,8 +116,8 @@ def _is_merged(reading: Reading, kind: str) -> bool:
     window = reading.window
     type_ = window.byte(message("the type of a channel state"))
     if type_ not in _TYPES[kind]:
-        raise UnsupportedMetadata(
-            window.position - 1,
+        raise window.unsupported(
+            1,
             message(
                 "the type of a {kind:name} state ({join:name})",
                 kind=kind,
@@ -157,8 +157,8 @@ def _master_state(reading: Reading) -> str:
     window = reading.window
     magic = window.int32(message("the start of a master state")) & 0xFFFFFFFF
     if magic != MASTER_STATE_MAGIC:
-        raise DamagedMetadata(
-            window.position - 4,
+        raise window.damaged(
+            4,
             message(
                 "the start of a master state (0x{master_state_magic:name})",
                 master_state_magic=f"{MASTER_STATE_MAGIC:x}",
@@ -191,15 +191,13 @@ def _operator(reading: Reading) -> Iterator[Piece]:
     at = window.take(_OPERATOR.size, message("an operator's id and parallelism"))
     operator_id, parallelism, max_parallelism = _OPERATOR.unpack_from(window.data, at)
     if parallelism < 0:
-        raise DamagedMetadata(
-            window.position - 8, message("a parallelism of 0 or more"), str(parallelism)
-        )
+        raise window.damaged(8, message("a parallelism of 0 or more"), str(parallelism))
     if dialect.paddings:
         window.skip(4, message("the length of a chain"))
     coordinator = read_stream(reading) if dialect.coordinators else None
     subtasks = window.int32(message("the number of subtasks"))
     if subtasks < (-1 if dialect.finished_tasks else 0):
-        raise DamagedMetadata(window.position - 4, message("a number of subtasks"), str(subtasks))
+        raise window.damaged(4, message("a number of subtasks"), str(subtasks))
     operator = Operator(
         operator_id.hex(),
         name or None,
@@ -223,9 +221,7 @@ def _subtask(reading: Reading, operator: Operator) -> Iterator[Piece]:
     index = window.int32(message("the index of a subtask"))
     if index < 0:
         if not dialect.finished_tasks:
-            raise DamagedMetadata(
-                window.position - 4, message("the index of a subtask"), str(index)
-            )
+            raise window.damaged(4, message("the index of a subtask"), str(index))
         yield Subtask(operator, -index - 1, finished=True)
         return
     yield Subtask(operator, index, finished=False)
@@ -233,14 +229,14 @@ def _subtask(reading: Reading, operator: Operator) -> Iterator[Piece]:
         window.skip(8, message("the duration of a subtask"))
         legacy = window.int32(message("the number of legacy states"))
         if legacy:
-            raise UnsupportedMetadata(
-                window.position - 4, message("no legacy state of Flink 1.2 or older"), str(legacy)
+            raise window.unsupported(
+                4, message("no legacy state of Flink 1.2 or older"), str(legacy)
             )
     for kind in ("managed-op", "raw-op"):
         present = window.int32(message("whether there is {kind:name} state", kind=kind))
         if present not in (0, 1):
-            raise DamagedMetadata(
-                window.position - 4,
+            raise window.damaged(
+                4,
                 message("whether there is {kind:name} state (0 or 1)", kind=kind),
                 str(present),
             )

@@ -4,7 +4,7 @@ from struct import Struct
 from typing import BinaryIO
 
 from ingest.messages import message, plural
-from ingest.metadata.dialects import DamagedMetadata, IncompleteMetadata
+from ingest.metadata.dialects import DamagedMetadata, IncompleteMetadata, UnsupportedMetadata
 
 WINDOW_BYTES = 1 << 20
 
@@ -63,8 +63,8 @@ class Window:
     def count(self, expected: str) -> int:
         number = self.int32(expected)
         if number < 0:
-            raise DamagedMetadata(
-                self.position - 4,
+            raise self.damaged(
+                4,
                 message("{expected:text} of 0 or more", expected=expected),
                 str(number),
             )
@@ -74,8 +74,8 @@ class Window:
         """A count of entries that become objects, bounded against forged numbers."""
         number = self.count(message("the number of {things:text}", things=things))
         if number > most:
-            raise DamagedMetadata(
-                self.position - 4,
+            raise self.damaged(
+                4,
                 message("at most {most:count} {things:text}", most=most, things=things),
                 f"{number:,}",
             )
@@ -84,8 +84,8 @@ class Window:
     def size(self, expected: str) -> int:
         number = self.int64(expected)
         if number < 0:
-            raise DamagedMetadata(
-                self.position - 8,
+            raise self.damaged(
+                8,
                 message("{expected:text} of 0 or more", expected=expected),
                 str(number),
             )
@@ -94,8 +94,8 @@ class Window:
     def flag(self, expected: str) -> bool:
         value = self.byte(expected)
         if value > 1:
-            raise DamagedMetadata(
-                self.position - 1,
+            raise self.damaged(
+                1,
                 message("{expected:text} (0 or 1)", expected=expected),
                 str(value),
             )
@@ -116,6 +116,13 @@ class Window:
                 message("{expected:text} in modified UTF-8", expected=expected),
                 error.reason,
             ) from error
+
+    def damaged(self, back: int, expected: str, found: str) -> DamagedMetadata:
+        """The error of a field that began ``back`` bytes before."""
+        return DamagedMetadata(self.position - back, expected, found)
+
+    def unsupported(self, back: int, expected: str, found: str) -> UnsupportedMetadata:
+        return UnsupportedMetadata(self.position - back, expected, found)
 
     def skip(self, size: int, expected: str) -> None:
         while size > 0:

@@ -4,7 +4,7 @@ checkpoints are judged here, as plain rows.
 
 Steps take whole Arrow columns: by checkpoint (``snapshots``), by path (``path_facts``), and the
 verdict on each file (``verdicts``). A Spark worker has a part of the paths, so a step returns
-partial results, which ``partial_sums`` adds up. Each rule has a case in
+partial results. Each rule has a case in
 ``tests/spark_jobs/storage/test_verdicts.py``; ``test_worlds.py`` compares with known truth.
 """
 
@@ -29,9 +29,9 @@ from spark_jobs.storage import (
     lineage,
     operator_states,
     owners,
-    partial_sums,
     path_facts,
     reading,
+    reference_sums,
     snapshots,
     statements,
     totals,
@@ -259,9 +259,9 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     files = run(verdicts.judged_files, verdicts.SCHEMAS)
     lost_now = keys(engine.collected(files["storage_lost"]).to_pylist(), "job_directory")
     cube = engine.collected(
-        engine.run(
-            partial_sums.of_cube, {"cube": files["cube"]}, {"cube": totals.CUBE}, totals.CUBE_KEY
-        )["cube"]
+        engine.run(_add_up_cube, {"cube": files["cube"]}, {"cube": totals.CUBE}, totals.CUBE_KEY)[
+            "cube"
+        ]
     )
     rows = checkpoints.checkpoint_rows(
         judged, previous, sums.by_number("compared", "checkpoint_no"), jobs
@@ -333,14 +333,46 @@ class _Numbered:
         return list(self._numbers)
 
 
+_SUM_KEYS = {
+    "held": ("root_no", "job_directory", "job_id"),
+    "figures": ("checkpoint_no",),
+    "compared": ("checkpoint_no",),
+    "reached": ("home_no",),
+    "chains": ("job_no", "root_no", "other_job_directory", "other_job_id"),
+    "chained": ("job_no", "root_no", "other_job_directory", "checkpoint_no"),
+    "lost": ("root_no",),
+    "outside": ("audit_id", "authority", "job_id"),
+    "not_found_of": ("audit_id",),
+    "unread_checkpoints": ("audit_id", "metadata_path"),
+    "vanished_checkpoints": ("audit_id", "metadata_path"),
+    "missing": ("checkpoint_no",),
+}
+"""Partial results of several calls of a step, and the columns by which they are added up."""
+
+
+def _add_up(parts: Tables, known: Tables) -> dict[str, pa.Table]:
+    return {
+        name: (
+            reference_sums.first_missing(rows)
+            if name == "missing"
+            else summed(rows, _SUM_KEYS[name], ("metadata_path",), ("newest",))
+        ).select(path_facts.SCHEMAS[name].names)
+        for name, rows in parts.items()
+    }
+
+
+def _add_up_cube(parts: Tables, known: Tables) -> dict[str, pa.Table]:
+    return {"cube": summed(parts["cube"], totals.CUBE_KEY)}
+
+
 class _Sums:
     def __init__(self, engine: Engine, parts: Mapping[str, Rows]) -> None:
         self._engine = engine
         self._sums = engine.run(
-            partial_sums.added_up,
-            {name: parts[name] for name in partial_sums.KEYS},
+            _add_up,
+            {name: parts[name] for name in _SUM_KEYS},
             path_facts.SCHEMAS,
-            partial_sums.KEYS,
+            _SUM_KEYS,
         )
 
     def table(self, name: str) -> pa.Table:

@@ -2,6 +2,7 @@
 may restore them.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
@@ -313,14 +314,12 @@ class _Left:
             "from_job_directory",
         )
         read_in = by(remembered, "job_directory")
-        taken: dict[Key, list[int | None]] = {}
-        read: dict[Key, list[Row]] = {}
+        taken: dict[Key, list[int | None]] = defaultdict(list)
+        read: dict[Key, list[Row]] = defaultdict(list)
         for home in sole:
             heirs = succeeded.get((home["audit_id"], home["job_directory"]), ())
-            taken.setdefault(key_of(home, JOB), []).extend(
-                heir["from_checkpoint_id"] for heir in heirs
-            )
-            read.setdefault(key_of(home, JOB), []).extend(read_in.get((home["job_directory"],), ()))
+            taken[key_of(home, JOB)] += [heir["from_checkpoint_id"] for heir in heirs]
+            read[key_of(home, JOB)] += read_in.get((home["job_directory"],), ())
         return cls({job: largest(numbers) for job, numbers in taken.items()}, read)
 
 
@@ -433,33 +432,22 @@ def checkpoint_rows(
     """``storage_checkpoint``. The job of a savepoint is known if the six digits in its name fit one
     job only.
     """
-    fitting: dict[Key, set[Key]] = {}
+    fitting: dict[Key, set[Key]] = defaultdict(set)
     for job in jobs:
-        fitting.setdefault((job["audit_id"], job["job_id"][:6]), set()).add(
-            (job["cluster"], job["job_id"])
-        )
+        fitting[job["audit_id"], job["job_id"][:6]].add((job["cluster"], job["job_id"]))
     nothing = dict.fromkeys(COMPARED, 0)
     rows = []
     for number, row in enumerate(checkpoints):
-        named = SAVEPOINT.search(row["metadata_path"])
-        fits = (
-            fitting.get((row["audit_id"], named[1] if named else ""), set())
-            if row["is_savepoint"]
-            else set()
-        )
+        named = SAVEPOINT.search(row["metadata_path"]) if row["is_savepoint"] else None
+        fits = fitting[row["audit_id"], named[1] if named else ""]
         cluster, job_id = next(iter(fits)) if len(fits) == 1 else ("", "")
-        against = (
-            compared.get(number, nothing)
-            | {"previous_path": checkpoints[previous[number]]["metadata_path"]}
-            if number in previous
-            else {}
-        )
-        rows.append(
-            row
-            | against
-            | {
-                "job_id": row["job_id"] or job_id,
-                "cluster": (row["cluster"] if row["claims"] == 1 else None) or cluster,
-            }
-        )
+        against: Row = {}
+        if number in previous:
+            path = checkpoints[previous[number]]["metadata_path"]
+            against = compared.get(number, nothing) | {"previous_path": path}
+        of_job = {
+            "job_id": row["job_id"] or job_id,
+            "cluster": (row["cluster"] if row["claims"] == 1 else None) or cluster,
+        }
+        rows.append(row | against | of_job)
     return rows
