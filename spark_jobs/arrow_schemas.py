@@ -30,11 +30,21 @@ def arrow_schema(table: ServingTable) -> pa.Schema:
 
 
 def in_microseconds(kind: pa.DataType) -> pa.DataType:
+    return with_instants(kind, INSTANT)
+
+
+def fields_of(whole: pa.Schema, names: Iterable[str]) -> list[tuple[str, pa.DataType]]:
+    """Of a lake table, with instants in microseconds."""
+    return [(name, in_microseconds(whole.field(name).type)) for name in names]
+
+
+def with_instants(kind: pa.DataType, instant: pa.DataType) -> pa.DataType:
+    """``instant`` in the place of each timestamp in a type."""
     if pa.types.is_list(kind):
-        return pa.list_(in_microseconds(kind.value_type))
+        return pa.list_(with_instants(kind.value_type, instant))
     if pa.types.is_struct(kind):
-        return pa.struct([(field.name, in_microseconds(field.type)) for field in kind])
-    return INSTANT if pa.types.is_timestamp(kind) else kind
+        return pa.struct([(field.name, with_instants(field.type, instant)) for field in kind])
+    return instant if pa.types.is_timestamp(kind) else kind
 
 
 def batch_from_rows(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.RecordBatch:

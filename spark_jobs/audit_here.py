@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 from ingest.lake.derived import ALL_TABLES, with_same_rows
 from ingest.lake.reader import LakeReader
 from ingest.parquet_stream import ParquetStream
-from spark_jobs.arrow_schemas import INSTANT, in_microseconds
+from spark_jobs.arrow_schemas import INSTANT, fields_of
 from spark_jobs.run_files import RunFiles
 from spark_jobs.slices import data_path
 from spark_jobs.storage.audit import Step, Together
@@ -68,9 +68,7 @@ class Here:
     ) -> pa.Table:
         declared = ALL_TABLES[table]
         names = dict.fromkeys((*columns, declared.time_column, *where))
-        schema = pa.schema(
-            [(name, in_microseconds(declared.schema.field(name).type)) for name in names]
-        )
+        schema = pa.schema(fields_of(declared.schema, names))
         paths = [
             data_path(lake, source_table, file)
             for source_table in with_same_rows(table)

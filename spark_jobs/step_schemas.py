@@ -4,7 +4,7 @@ import pyarrow as pa
 
 from ingest.flink_logs.events import LogEvent
 from ingest.lake.tables import TABLES, columns_of
-from spark_jobs.arrow_schemas import INSTANT, arrow_schema, in_microseconds, schema
+from spark_jobs.arrow_schemas import INSTANT, arrow_schema, fields_of, in_microseconds, schema
 from spark_jobs.fold.taskmanagers import COLUMNS as OF_TASKMANAGER
 from spark_jobs.nested_tables import JOB
 from spark_jobs.serving import TASKMANAGER_LIFE
@@ -67,10 +67,7 @@ TASKMANAGER_LOSS = pa.schema(
 TASKMANAGER = pa.schema(
     [
         *JOB_KEY,
-        *(
-            (name, in_microseconds(TABLES["taskmanagers"].schema.field(name).type))
-            for name in OF_TASKMANAGER
-        ),
+        *fields_of(TABLES["taskmanagers"].schema, OF_TASKMANAGER),
     ]
 )
 """A sample of a TaskManager, for a job that has slots on it."""
@@ -89,10 +86,7 @@ SNAPSHOT = pa.schema(
     [
         *JOB_KEY,
         ("owner_id", pa.string()),
-        *(
-            (name, in_microseconds(TABLES["snapshots"].schema.field(name).type))
-            for name in _OF_SNAPSHOT
-        ),
+        *fields_of(TABLES["snapshots"].schema, _OF_SNAPSHOT),
     ]
 )
 """The sums of a ``_metadata``, for a job that needs it; ``owner_id``: the job of its directory."""

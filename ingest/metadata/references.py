@@ -5,8 +5,8 @@ read to its end.
 """
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from datetime import UTC
+from typing import Any
 
 import pyarrow as pa
 
@@ -24,16 +24,14 @@ SCHEMA = pa.schema([(column.name, column.type) for column in REFERENCES.columns]
 _SHARED = [name for name in SCHEMA.names if name in columns.SCHEMA.names and name != "ordinal"]
 
 
-class FileKey(NamedTuple):
-    path: str
-    size: int | None
-    modified: datetime | None
-    reader_version: int = READER_VERSION
-
-
-def key_of(file: MetadataFile) -> FileKey:
+def key_of(file: MetadataFile) -> dict[str, Any]:
     """Modification is cut to milliseconds, as the lake keeps it."""
-    return FileKey(file.path, file.size, cut(file.modified and file.modified.astimezone(UTC)))
+    return {
+        "metadata_path": file.path,
+        "metadata_bytes": file.size,
+        "metadata_modified": cut(file.modified and file.modified.astimezone(UTC)),
+        "reader_version": READER_VERSION,
+    }
 
 
 def reference_batches(file: MetadataFile) -> Iterator[pa.RecordBatch]:
@@ -95,12 +93,8 @@ class _FileRows:
         return pa.RecordBatch.from_pylist([row], schema=SCHEMA)
 
     def _common(self) -> dict[str, Any]:
-        key = key_of(self.file)
         return {
-            "metadata_path": key.path,
-            "metadata_bytes": key.size,
-            "metadata_modified": key.modified,
-            "reader_version": key.reader_version,
+            **key_of(self.file),
             "job_id": job_id_of(owner_directory(self.file.directory)),
             "checkpoint_id": self.header.checkpoint_id if self.header else None,
             "format_version": self.header.dialect.version if self.header else None,

@@ -17,7 +17,7 @@ from ingest.storage.directories import Kind, directories
 from ingest.storage.layout import METADATA_NAME
 from ingest.storage.roots import local_path
 from ingest.uris import PLAIN, Spellings, canonical_column
-from spark_jobs.arrow_schemas import INSTANT, in_microseconds
+from spark_jobs.arrow_schemas import INSTANT, fields_of
 from spark_jobs.storage import arrays
 
 _NAMES = ("audit_id", "root", "path", "read_path")
@@ -35,7 +35,7 @@ _FAILURE = [
 """``head_sha256`` and ``named_jobs``: of ``ingest.metadata.unread``, null if the file could not be
 read.
 """
-_ROWS = [(field.name, in_microseconds(field.type)) for field in references.SCHEMA]
+_ROWS = fields_of(references.SCHEMA, references.SCHEMA.names)
 PARSED = pa.schema([("audit_id", pa.string()), ("root", pa.string()), *_ROWS, *_FAILURE])
 """Rows of ``references``; of a file that failed the last row has a ``failure``, and none ordinal 0.
 """
@@ -110,14 +110,10 @@ def _failure_batch(
     detail: str,
     content: Content | None = None,
 ) -> pa.RecordBatch:
-    key = references.key_of(file)
     failure = {
         "audit_id": row["audit_id"],
         "root": row["root"],
-        "metadata_path": key.path,
-        "metadata_bytes": key.size,
-        "metadata_modified": key.modified,
-        "reader_version": key.reader_version,
+        **references.key_of(file),
         "failure": reason,
         "failure_detail": message_document(
             detail if isinstance(detail, Message) else detail[:_MOST_DETAIL]

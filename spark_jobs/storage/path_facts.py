@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.storage import snapshots as listings
-from spark_jobs.arrow_schemas import INSTANT, in_microseconds, schema
+from spark_jobs.arrow_schemas import INSTANT, fields_of, schema
 from spark_jobs.storage import arrays, carried
 from spark_jobs.storage.arrays import Flags, Numbers, Tables, column
 from spark_jobs.storage.carried import KNOWN_FILES, KNOWN_OF_FILE, REFERRED
@@ -27,9 +27,7 @@ from spark_jobs.storage.reference_sums import (
 from spark_jobs.storage.resolved import Paths, Resolved, live_segments, resolve
 
 _TEXT, _INT, _FLAG = pa.string(), pa.int64(), pa.bool_()
-LISTING = pa.schema(
-    [("audit_id", _TEXT), *((field.name, in_microseconds(field.type)) for field in listings.SCHEMA)]
-)
+LISTING = pa.schema([("audit_id", _TEXT), *fields_of(listings.SCHEMA, listings.SCHEMA.names)])
 CHECKPOINTS = schema(
     audit_id="text",
     metadata_path="text",

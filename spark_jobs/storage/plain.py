@@ -8,6 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from spark_jobs.arrow_schemas import with_instants
+
 Row = dict[str, Any]
 Key = tuple[Any, ...]
 
@@ -18,7 +20,9 @@ NEVER = 253_370_764_800_000_000
 
 
 def plain_rows(table: pa.Table) -> list[Row]:
-    whole = pa.schema([field.with_type(_whole(field.type)) for field in table.schema])
+    whole = pa.schema(
+        [field.with_type(with_instants(field.type, pa.int64())) for field in table.schema]
+    )
     rows: list[Row] = table.cast(whole).to_pylist()
     return rows
 
@@ -26,14 +30,6 @@ def plain_rows(table: pa.Table) -> list[Row]:
 def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
     """Columns that a row lacks are null, others are left out."""
     return pa.Table.from_pylist(list(rows), schema)
-
-
-def _whole(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_list(kind):
-        return pa.list_(_whole(kind.value_type))
-    if pa.types.is_struct(kind):
-        return pa.struct([(member.name, _whole(member.type)) for member in kind])
-    return pa.int64() if pa.types.is_timestamp(kind) else kind
 
 
 def as_json(value: Any) -> str:

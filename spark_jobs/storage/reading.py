@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.uris import Spellings
-from spark_jobs.arrow_schemas import in_microseconds
+from spark_jobs.arrow_schemas import fields_of
 from spark_jobs.audit_request import JOB_SCHEMA
 from spark_jobs.storage import arrays, parsing
 from spark_jobs.storage.layout_columns import METADATA_SUFFIX, directories_of, with_places
@@ -19,7 +19,7 @@ from spark_jobs.storage.plain import Key, Row, by, is_less, largest, plain_rows
 JOBS = pa.schema(
     [
         ("audit_id", pa.string()),
-        *((field.name, in_microseconds(field.type)) for field in JOB_SCHEMA),
+        *fields_of(JOB_SCHEMA, JOB_SCHEMA.names),
     ]
 )
 _WRITTEN = re.compile(r"([\s\S]+/([0-9a-f]{32}))/chk-[0-9]+/?")
