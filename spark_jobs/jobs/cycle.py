@@ -9,10 +9,9 @@ facts in the lake, of which ``rollups`` makes hours and days.
 By hand, rules judge by their defaults. A request (--request) sets thresholds, for all, one cluster
 or one job of it, and says which newest retained checkpoints an audit found not to be whole:
 
-  {"thresholds": [{"key": "checkpoint.expired.look_back_s", "value": 3600, "cluster": "", "job_id":
-  ""}],
+  {"thresholds": [{"key": "checkpoint.expired.look_back_s", "value": 3600, "cluster": "c"}],
    "recovery_points": [{"cluster": "c", "job_id": "…", "checkpoint_id": 7, "audited_at_ms": 1,
-   "missing_files": 2}]}
+                        "missing_files": 2}]}
 """
 
 import argparse

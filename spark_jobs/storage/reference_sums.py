@@ -63,7 +63,7 @@ def compared(resolved: Resolved, paths: Paths, checkpoints: pa.Table) -> pa.Tabl
         "new": ((before >= 0) & ~is_shared, checkpoint, sizes),
         "dropped": ((after >= 0) & (of_after < 0), after, sizes),
     }
-    figures = {}
+    figures: dict[str, Numbers] = {}
     for kind, (chosen, of, of_part) in which.items():
         figures[f"{kind}_files"] = arrays.counts(of[chosen], size)
         figures[f"{kind}_bytes"] = arrays.sums(of[chosen], of_part[chosen], size)
