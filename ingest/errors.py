@@ -5,6 +5,11 @@ user part of a URL.
 from ingest.redaction.texts import redact
 
 
+def words_of(error: BaseException) -> str:
+    """What a system or a library says of its error, without codes."""
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
 class IngestError(Exception):
     """The message is safe to show and to log."""
 

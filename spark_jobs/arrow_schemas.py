@@ -1,6 +1,4 @@
-"""Arrow schemas of serving tables, derived from their declarations; Spark's follow from these
-(:mod:`spark_jobs.schemas`).
-"""
+"""Arrow schemas of serving tables, derived from their declarations."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -22,22 +20,35 @@ _OF_KIND: Mapping[Kind, pa.DataType] = {
 }
 
 
+def schema(**columns: Kind | pa.DataType) -> pa.Schema:
+    """Columns by their kind, as in serving tables, or by their type."""
+    return pa.schema([(name, _OF_KIND.get(kind, kind)) for name, kind in columns.items()])
+
+
 def arrow_schema(table: ServingTable) -> pa.Schema:
     return pa.schema([(column.name, _OF_KIND[column.kind]) for column in table.columns])
 
 
 def in_microseconds(kind: pa.DataType) -> pa.DataType:
+    return with_instants(kind, INSTANT)
+
+
+def fields_of(whole: pa.Schema, names: Iterable[str]) -> list[tuple[str, pa.DataType]]:
+    """Of a lake table, with instants in microseconds."""
+    return [(name, in_microseconds(whole.field(name).type)) for name in names]
+
+
+def with_instants(kind: pa.DataType, instant: pa.DataType) -> pa.DataType:
+    """``instant`` in the place of each timestamp in a type."""
     if pa.types.is_list(kind):
-        return pa.list_(in_microseconds(kind.value_type))
+        return pa.list_(with_instants(kind.value_type, instant))
     if pa.types.is_struct(kind):
-        return pa.struct([(field.name, in_microseconds(field.type)) for field in kind])
-    return INSTANT if pa.types.is_timestamp(kind) else kind
+        return pa.struct([(field.name, with_instants(field.type, instant)) for field in kind])
+    return instant if pa.types.is_timestamp(kind) else kind
 
 
 def batch_from_rows(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.RecordBatch:
-    """Rows as :mod:`spark_jobs.fold` has them, instants as epoch milliseconds, in the columns of a
-    flat schema.
-    """
+    """Rows as :mod:`spark_jobs.fold` has them, instants as epoch milliseconds, in a flat schema."""
     in_ms = [
         (field.name, pa.timestamp("ms", "UTC") if field.type == INSTANT else field.type)
         for field in schema

@@ -12,10 +12,10 @@ import pyarrow.dataset as ds
 from ingest.lake.derived import ALL_TABLES, with_same_rows
 from ingest.lake.reader import LakeReader
 from ingest.parquet_stream import ParquetStream
-from spark_jobs.arrow_schemas import INSTANT, in_microseconds
+from spark_jobs.arrow_schemas import INSTANT, fields_of
 from spark_jobs.run_files import RunFiles
 from spark_jobs.slices import data_path
-from spark_jobs.storage.audit import Step
+from spark_jobs.storage.audit import Step, Together
 from spark_jobs.storage.layout_columns import is_metadata
 
 Make = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -30,7 +30,7 @@ class Here:
         step: Step,
         parts: Mapping[str, pa.Table],
         schemas: Mapping[str, pa.Schema],
-        together: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+        together: Together | None = None,
         known: Mapping[str, pa.Table] | None = None,
     ) -> dict[str, pa.Table]:
         return {name: rows.cast(schemas[name]) for name, rows in step(parts, known or {}).items()}
@@ -41,9 +41,7 @@ class Here:
     def read(
         self, files: Sequence[str], schema: pa.Schema, root: str | None = None, **constants: str
     ) -> pa.Table:
-        """Columns of ``schema`` that a file lacks are null; ``constants`` are added. With ``root``,
-        only rows of that root.
-        """
+        """Columns of ``schema`` that a file lacks are null. With ``root``, only rows of that root."""
         rows = pa.concat_tables([schema.empty_table(), *(_read(file, schema) for file in files)])
         if root is not None:
             rows = rows.filter(pc.equal(rows.column("root"), root))
@@ -70,9 +68,7 @@ class Here:
     ) -> pa.Table:
         declared = ALL_TABLES[table]
         names = dict.fromkeys((*columns, declared.time_column, *where))
-        schema = pa.schema(
-            [(name, in_microseconds(declared.schema.field(name).type)) for name in names]
-        )
+        schema = pa.schema(fields_of(declared.schema, names))
         paths = [
             data_path(lake, source_table, file)
             for source_table in with_same_rows(table)

@@ -19,8 +19,7 @@ from spark_jobs.audit_request import Audit, AuditedRoot, UnlistedDirectory
 from spark_jobs.audit_tables import PENDING
 from spark_jobs.manifest import Manifest
 from spark_jobs.paths import absolute_root
-from spark_jobs.storage.carried import JOB_DIRECTORIES, REMEMBERED, RESTORES
-from spark_jobs.storage.carried import LISTED as LISTED_WHOLE
+from spark_jobs.storage.carried import STATES
 from spark_jobs.storage.plain import US_PER_S, Row, plain_rows
 from spark_jobs.storage.reading import JOBS, job_rows
 from spark_jobs.storage.reference_sums import AUTHORITY
@@ -60,29 +59,25 @@ def _root_row(audit: Audit, root: AuditedRoot) -> Row:
 
 def listing_files(listing: str) -> list[str]:
     """Raises ``Refused`` if it is not complete."""
-    filesystem, path = fsspec.core.url_to_fs(absolute_root(listing))
+    root = absolute_root(listing)
+    filesystem, path = fsspec.core.url_to_fs(root)
     if any(character in path for character in "*?["):
-        return sorted(
-            spelled_as(absolute_root(listing), filesystem, name) for name in filesystem.glob(path)
-        )
-    if not filesystem.isdir(path):
+        names = filesystem.glob(path)
+    elif not filesystem.isdir(path):
         raise Refused(f"There is no listing at {listing}.")
-    if Snapshot(listing).listed() is None:
+    elif Snapshot(listing).listed() is None:
         raise Refused(
             f"The listing at {listing} is not complete ({LISTED} is missing); finish it first."
         )
-    names = [str(name) for name in filesystem.ls(path, detail=False)]
-    return sorted(
-        spelled_as(absolute_root(listing), filesystem, name)
-        for name in names
-        if posixpath.basename(name).startswith("part-")
-    )
+    else:
+        listed = map(str, filesystem.ls(path, detail=False))
+        names = [name for name in listed if posixpath.basename(name).startswith("part-")]
+    return sorted(spelled_as(root, filesystem, name) for name in names)
 
 
 def jobs(audits: Sequence[Audit]) -> list[Row]:
-    """Columns that a file lacks are null; one with ``audit_id`` is shared by the audits.
-
-    Raises ``Refused`` if there is none.
+    """Columns that a file lacks are null; one with ``audit_id`` is shared by the audits. Raises
+    ``Refused`` if there is none.
     """
     return job_rows(
         pa.concat_tables([JOBS.empty_table(), *map(_jobs, audits)]), spellings_of(audits)
@@ -139,41 +134,18 @@ def spellings_of(audits: Sequence[Audit]) -> dict[str, Spellings]:
     return {audit.audit_id: audit.spellings for audit in audits if audit.spellings.aliases}
 
 
-def listed(previous: Sequence[Manifest], audits: Sequence[Audit]) -> list[Row]:
-    return _state_rows("storage_listed", LISTED_WHOLE, ("root",), previous, audits)
-
-
-def remembered(previous: Sequence[Manifest], audits: Sequence[Audit]) -> list[Row]:
-    return _state_rows("storage_remembered", REMEMBERED, ("job_directory",), previous, audits)
-
-
-_PLACES = ("restored_path", "written_directory")
-
-
-def restores(previous: Sequence[Manifest], audits: Sequence[Audit]) -> list[Row]:
-    return _state_rows("storage_restores", RESTORES, _PLACES, previous, audits)
-
-
-def job_directories(name: str, previous: Sequence[Manifest], audits: Sequence[Audit]) -> set[str]:
-    rows = _state_rows(name, JOB_DIRECTORIES, ("job_directory",), previous, audits)
-    return {row["job_directory"] for row in rows}
-
-
-def _state_rows(
-    name: str,
-    schema: pa.Schema,
-    places: Sequence[str],
-    previous: Sequence[Manifest],
-    audits: Sequence[Audit],
-) -> list[Row]:
-    """Rows whose columns ``places`` have the current names of places."""
-    rows = plain_rows(Here().read(state_files(previous, (name,)), schema))
-    for spellings in spellings_of(audits).values():
-        rows = [
-            row | {place: canonical(row[place], spellings) for place in places if row[place]}
-            for row in rows
-        ]
-    return rows
+def state_rows(previous: Sequence[Manifest], audits: Sequence[Audit]) -> dict[str, list[Row]]:
+    """``carried.STATES``, with the current names of places."""
+    state = {}
+    for name, (schema, places) in STATES.items():
+        rows = plain_rows(Here().read(state_files(previous, (name,)), schema))
+        for spellings in spellings_of(audits).values():
+            rows = [
+                row | {place: canonical(row[place], spellings) for place in places if row[place]}
+                for row in rows
+            ]
+        state[name] = rows
+    return state
 
 
 def state_files(previous: Sequence[Manifest], names: Sequence[str]) -> list[str]:

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial, reduce
-from types import TracebackType
 from typing import Self
 
 import fsspec
@@ -39,19 +38,17 @@ from spark_jobs.run_files import RunFiles
 from spark_jobs.schemas import spark_schema
 from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, session_of_attempt
 from spark_jobs.shipping import ship_code
-from spark_jobs.storage.audit import Step
+from spark_jobs.storage.audit import Step, Together
 from spark_jobs.storage.layout_columns import METADATA_SUFFIX
 from spark_jobs.worker_rows import Make, WorkerRows
 
 ROWS_A_TASK = 500_000
-"""All of them are in the memory of one Python worker."""
+"""All in the memory of one Python worker."""
 METADATA_A_TASK = 50
 """Each costs a round trip to storage."""
 LEAST_TASKS, MOST_TASKS = 2, 4000
 MOST_BROADCAST = 50_000
-"""Checkpoints, not files: some ten megabytes of names spare the rows of all their references a
-shuffle.
-"""
+"""Checkpoints, not files: some ten megabytes of names spare their references a shuffle."""
 OPTIONS = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "20000",
     # Tables that grow with files are never broadcast; small ones are, where marked.
@@ -62,7 +59,7 @@ OPTIONS = {
     "spark.sql.shuffle.partitions": "4",
 }
 ORDERED = "not_live"
-"""Output that is ordered by root and path, of steps that group paths."""
+"""Output that is ordered by root and path."""
 PATH = ("path",)
 PLACES = {
     ORDERED: "tables/storage_file",
@@ -71,7 +68,7 @@ PLACES = {
     "storage_absent": "state/storage_absent",
     "storage_pending": "state/storage_pending",
 }
-"""Places in the run directory of outputs that are not only for the next step."""
+"""Of outputs that are not only for the next step, in the run directory."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,7 @@ class Frame:
 @dataclass(frozen=True)
 class Files:
     written: tuple[tuple[str, str, int], ...]
-    """(task, address, rows), of what is ordered in order."""
+    """(task, address, rows); what is ordered, in order."""
     schema: pa.Schema
 
     @property
@@ -100,7 +97,9 @@ class Files:
 
 @dataclass
 class OnSpark:
-    """``uri`` of the run directory is absolute, or has a scheme that workers have credentials for."""
+    """``uri``, of the run directory, is absolute, or has a scheme that workers have credentials
+    for.
+    """
 
     session: SparkSession
     uri: str
@@ -115,34 +114,29 @@ class OnSpark:
         configure(self.session, OPTIONS)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         filesystem, path = fsspec.core.url_to_fs(f"{self.uri}/{self._work}")
         if filesystem.exists(path):
             filesystem.rm(path, recursive=True)
         if kind is None:
-            configure(
-                self.session,
-                {name: value for name, value in self._before.items() if value is not None},
-            )
+            before = {name: value for name, value in self._before.items() if value is not None}
+            configure(self.session, before)
 
     def run(
         self,
         step: Step,
         parts: Mapping[str, Frame | Files],
         schemas: Mapping[str, pa.Schema],
-        together: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+        together: Together | None = None,
         known: Mapping[str, pa.Table] | None = None,
     ) -> dict[str, Files]:
         folder = self._next_folder()
-        given = self._by_task(parts) if together is None else self._by_key(parts, together)
+        frame, parts_of = (
+            self._by_task(parts) if together is None else self._by_key(parts, together)
+        )
         work = partial(
             worked,
-            parts_of=given.parts_of,
+            parts_of=parts_of,
             step=step,
             known={
                 name: write(rows, f"{folder}/known/{name}.parquet")
@@ -155,7 +149,7 @@ class OnSpark:
             schemas=dict(schemas),
             ordered=ORDERED,
         )
-        made = sorted(given.frame.mapInArrow(work, spark_schema(MADE)).collect())
+        made = sorted(frame.mapInArrow(work, spark_schema(MADE)).collect())
         return {
             name: Files(
                 tuple(tuple(row[2:]) for row in made if row[0] == name),
@@ -164,23 +158,22 @@ class OnSpark:
             for name, schema in schemas.items()
         }
 
-    def _by_task(self, parts: Mapping[str, Frame | Files]) -> "_Given":
+    def _by_task(self, parts: Mapping[str, Frame | Files]) -> tuple[DataFrame, PartsOf]:
         tasks: dict[str, dict[str, list[str]]] = {}
         for name, files in parts.items():
             for task, file, _ in files.written if isinstance(files, Files) else ():
                 tasks.setdefault(task, {}).setdefault(name, []).append(file)
         schemas = {name: rows.schema for name, rows in parts.items()}
         numbers = self.session.range(0, len(tasks), 1, max(len(tasks), 1)).select(F.col("id"))
-        return _Given(
-            numbers,
-            partial(files_of_tasks, tasks=json.dumps(list(tasks.values())), schemas=schemas),
+        return numbers, partial(
+            files_of_tasks, tasks=json.dumps(list(tasks.values())), schemas=schemas
         )
 
     def _by_key(
         self,
         parts: Mapping[str, Frame | Files],
-        together: Sequence[str] | Mapping[str, Sequence[str]],
-    ) -> "_Given":
+        together: Together,
+    ) -> tuple[DataFrame, PartsOf]:
         rows = sum(part.rows for part in parts.values())
         configure(self.session, SMALL_INPUT_OPTIONS if rows <= SMALL_ROWS else OPTIONS)
         frames = []
@@ -192,23 +185,16 @@ class OnSpark:
                 own = F.col("listed_path") != F.col("path")
                 tagged["listed_path"] = F.when(own, F.col("listed_path"))
             frames.append(self._frame(part).withColumns(tagged))
-        both = reduce(
-            lambda frame, other: frame.unionByName(other, allowMissingColumns=True), frames
-        )
+        both = _union(frames)
         schemas = {name: part.schema for name, part in parts.items()}
-        return _Given(self._spread(both, rows, together), partial(rows_of_parts, schemas=schemas))
-
-    def _spread(
-        self,
-        rows: DataFrame,
-        count: int,
-        together: Sequence[str] | Mapping[str, Sequence[str]],
-    ) -> DataFrame:
+        tasks = _tasks(rows, ROWS_A_TASK)
         if together != PATH:
-            return rows.repartition(_tasks(count, ROWS_A_TASK), "_key").drop("_key")
-        if count <= SMALL_ROWS:
-            return rows.drop("_key").repartition(1)
-        return rows.drop("_key").repartitionByRange(_tasks(count, ROWS_A_TASK), *PATH)
+            both = both.repartition(tasks, "_key")
+        elif rows <= SMALL_ROWS:
+            both = both.repartition(1)
+        else:
+            both = both.repartitionByRange(tasks, *PATH)
+        return both.drop("_key"), partial(rows_of_parts, schemas=schemas)
 
     def _frame(self, rows: Frame | Files) -> DataFrame:
         if isinstance(rows, Frame):
@@ -248,9 +234,7 @@ class OnSpark:
     def all(self, rows: Sequence[Frame | Files], schema: pa.Schema) -> Frame:
         empty = self.session.createDataFrame([], spark_schema(schema))
         frames = [self._frame(row) for row in rows]
-        whole = reduce(
-            lambda frame, other: frame.unionByName(other, allowMissingColumns=True), frames, empty
-        )
+        whole = _union([empty, *frames])
         return Frame(whole.select(*schema.names), schema, sum(row.rows for row in rows))
 
     def count(self, rows: Frame | Files) -> int:
@@ -284,7 +268,6 @@ class OnSpark:
         )
 
     def counted(self, rows: Frame, key: Sequence[str], largest: str) -> pa.Table:
-        """(key, ``rows``, ``largest`` of a column)"""
         return (
             rows.frame.groupBy(*key)
             .agg(F.count("*").alias("rows"), F.max(largest).alias(largest))
@@ -310,17 +293,19 @@ class OnSpark:
             _tasks(given.num_rows, METADATA_A_TASK), F.xxhash64("path")
         )
         output = WorkerRows(spread, make, schema).written(folder)
-        # The partitions of these rows are arbitrary: the next step groups them.
-        files = Files(tuple((name, f"{folder}/{name}", 0) for name in output.files), schema)
+        if not output.files:
+            return Files((), schema), None
+        # The partitions of these rows are arbitrary: the next step groups them. Only their sum is
+        # known.
+        counts = (output.rows, *([0] * (len(output.files) - 1)))
+        written = [(name, f"{folder}/{name}") for name in output.files]
         filesystem, path = fsspec.core.url_to_fs(folder)
-        dataset = (
-            ds.dataset(
-                [f"{path}/{name}" for name in output.files], filesystem=filesystem, format="parquet"
-            )
-            if output.files
-            else None
+        dataset = ds.dataset(
+            [f"{path}/{name}" for name in output.files], filesystem=filesystem, format="parquet"
         )
-        return _WithRows(files.written, schema, output.rows), dataset
+        return Files(
+            tuple((*file, rows) for file, rows in zip(written, counts, strict=True)), schema
+        ), dataset
 
     def write_table(self, run_dir: RunFiles, name: str, rows: Files) -> int:
         run_dir.outputs[name] = Output(rows.rows, self._names(rows))
@@ -337,19 +322,8 @@ class OnSpark:
         return tuple(file.removeprefix(f"{self.uri}/") for file in rows.addresses)
 
 
-@dataclass(frozen=True)
-class _WithRows(Files):
-    count: int = 0
-
-    @property
-    def rows(self) -> int:
-        return self.count
-
-
-@dataclass(frozen=True)
-class _Given:
-    frame: DataFrame
-    parts_of: PartsOf
+def _union(frames: Sequence[DataFrame]) -> DataFrame:
+    return reduce(lambda frame, other: frame.unionByName(other, allowMissingColumns=True), frames)
 
 
 def _tasks(rows: int, rows_a_task: int) -> int:

@@ -1,6 +1,5 @@
-"""The request of an audit: a JSON file names the roots and their listings; a Parquet file holds the
-jobs (``JOB_SCHEMA``). Audits of one request share one Spark run, so none may name a root of
-another.
+"""The request of an audit: a JSON file names the roots and their listings, a Parquet file holds the
+jobs. Audits of one request share one Spark run, so none may name a root of another.
 """
 
 import json
@@ -17,6 +16,7 @@ import pyarrow as pa
 from ingest.errors import Refused
 from ingest.storage.instants import refuse_future
 from ingest.uris import Spellings, canonical
+from spark_jobs.arrow_schemas import schema
 
 AGE_GUARD_FLOOR_H = 24
 AGE_GUARD_DEFAULT_H = 72
@@ -32,53 +32,50 @@ _ENDED = pa.struct(
         ("reason", pa.string()),
     ]
 )
-JOB_SCHEMA = pa.schema(
-    [
-        ("cluster", pa.string()),
-        ("job_id", pa.string()),
-        ("name", pa.string()),
-        ("state", pa.string()),
-        ("started_at", _INSTANT),
-        ("redeployed_at", _INSTANT),
-        ("ended_at", _INSTANT),
-        ("terminal", pa.bool_()),
-        ("seen", pa.bool_()),
-        ("recorded", pa.bool_()),
-        ("restored_path", pa.string()),
-        ("restored_is_savepoint", pa.bool_()),
-        ("restored_at", _INSTANT),
-        ("restore_unread", pa.bool_()),
-        ("reads_restored", pa.bool_()),
-        ("last_completed_id", pa.int64()),
-        ("last_completed_at", _INSTANT),
-        ("last_completed_path", pa.string()),
-        ("completed_unread", pa.bool_()),
-        ("keeps_last", pa.bool_()),
-        ("in_flight_since", _INSTANT),
-        ("checkpoints_ended", pa.list_(_ENDED)),
-    ]
+JOB_SCHEMA = schema(
+    cluster="text",
+    job_id="text",
+    name="text",
+    state="text",
+    started_at=_INSTANT,
+    redeployed_at=_INSTANT,
+    ended_at=_INSTANT,
+    terminal="flag",
+    seen="flag",
+    recorded="flag",
+    restored_path="text",
+    restored_is_savepoint="flag",
+    restored_at=_INSTANT,
+    restore_unread="flag",
+    reads_restored="flag",
+    last_completed_id="int",
+    last_completed_at=_INSTANT,
+    last_completed_path="text",
+    completed_unread="flag",
+    keeps_last="flag",
+    in_flight_since=_INSTANT,
+    checkpoints_ended=pa.list_(_ENDED),
 )
 """Of the jobs file; columns that a file lacks are null.
 
 ``last_completed_path``: where its newest checkpoint was written, which tells the directory that the
 job writes. ``keeps_last``: whether Flink leaves the last checkpoint of a job that ended as this one
 did; null counts as true. ``terminal``: seen FINISHED, CANCELED or FAILED. ``seen``: its cluster is
-not unreachable. ``recorded``: a recording tells of it where what runs now counts; null counts as
-false. ``started_at`` and ``ended_at``: of its present run, which one of the same id may have gone
-before. ``redeployed_at``: when Flink last began to deploy all of its tasks, so that none of its
-attempts is older; null if nobody knows. ``completed_unread``: it may have completed later ones, of
-which nobody read. ``restore_unread``: nobody has read whether it was restored. ``reads_restored``:
-as long as it runs its database may read the files of what it was restored from, whatever its
-checkpoints refer to; null counts as false. ``in_flight_since``: when the oldest pending checkpoint
-was triggered. ``checkpoints_ended``: only checkpoints known to have never completed (``completed``
-false) or to have been discarded; ``triggered_at``, ``ended_at`` and ``reason`` (Flink's
-CheckpointFailureReason) tell which of them left a file in ``shared/``, and may be null.
+not unreachable. ``recorded``: only a recording tells of it. ``started_at``, ``ended_at``: of its
+present run. ``redeployed_at``: when Flink last began to deploy all of its tasks, so that none of
+its attempts is older. ``completed_unread``: it may have completed later ones, of which nobody read.
+``restore_unread``: nobody has read whether it was restored. ``reads_restored``: as long as it runs
+its database may read the files of what it was restored from, whatever its checkpoints refer to.
+``in_flight_since``: when the oldest pending checkpoint was triggered. ``checkpoints_ended``: those
+known to have never completed (``completed`` false) or to have been discarded; ``triggered_at``,
+``ended_at`` and ``reason`` (Flink's CheckpointFailureReason) tell which of them left a file in
+``shared/``.
 """
 
 
 @dataclass(frozen=True)
 class UnlistedDirectory:
-    """``other``: the target of a link, or the other name of a directory, below a root's URI."""
+    """``other``: the target of a link, or the other name of a directory."""
 
     subject: str
     reason: str = ""
@@ -88,10 +85,9 @@ class UnlistedDirectory:
 
 @dataclass(frozen=True)
 class Statement:
-    """What an operator stated (``storage_words.STATEMENTS``).
-
-    ``subject``: canonical directory or file; empty for a job that is known by ``cluster`` and
-    ``job_id`` alone. ``bytes``, ``modified`` and ``head_sha256`` recognise a file.
+    """What an operator stated (``storage_words.STATEMENTS``). ``subject``: canonical directory or
+    file; empty for a job that is known by ``cluster`` and ``job_id`` alone. ``bytes``, ``modified``
+    and ``head_sha256`` recognise a file.
     """
 
     kind: str
@@ -106,10 +102,9 @@ class Statement:
 
 @dataclass(frozen=True)
 class AuditedRoot:
-    """``uri`` is canonical. ``listing`` is a directory or glob of Parquet; ``read_at`` is where
-    Weir reads its files instead. ``clusters`` may write below it (empty: any). ``unreachable``:
-    those of them that cannot be seen at present; ``unreachable_elsewhere``: other such clusters,
-    whose jobs may have been restored from here.
+    """``uri`` is canonical. ``listing`` is a directory or glob of Parquet. ``clusters`` may write
+    below it (empty: any). ``unreachable``: those of them that cannot be seen at present;
+    ``unreachable_elsewhere``: other such clusters, whose jobs may have been restored from here.
     """
 
     uri: str
@@ -136,9 +131,8 @@ class Audit:
 
 
 def read(uri: str, now: datetime) -> tuple[Audit, ...]:
-    """Audits of a request file; relative paths in it are relative to its folder.
-
-    Raises ``Refused``, also for one of the future.
+    """Audits of a request file; relative paths in it are relative to its folder. Raises
+    ``Refused``.
     """
     try:
         with fsspec.open(uri, "rb") as file:
@@ -212,9 +206,7 @@ def _beside(folder: str, path: str) -> str:
 
 
 def _refuse_overlap(audits: tuple[Audit, ...]) -> None:
-    """Refuse nested roots: the inner one would be listed twice, and one of two audits would carry
-    the state of both.
-    """
+    """An inner root would be listed twice, and one of two audits would carry the state of both."""
     # With a slash at the end of each, nested roots directly follow the outer one.
     roots = sorted(f"{root.uri.rstrip('/')}/" for audit in audits for root in audit.roots)
     for outer, inner in pairwise(roots):

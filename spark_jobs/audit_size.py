@@ -20,7 +20,7 @@ MOST_LISTED, MOST_JOBS = 10_000, 5_000
 MOST_CARRIED = 50_000
 MOST_REFERENCES = 100_000
 MOST_METADATA_BYTES = 8 << 20
-"""Of all ``_metadata`` listed: a reference takes at least some sixty."""
+"""Of all ``_metadata``; a reference takes some sixty."""
 MOST_JOBS_BYTES = 8 << 20
 
 

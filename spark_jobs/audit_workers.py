@@ -10,16 +10,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ingest.parquet_stream import ParquetStream
+from spark_jobs.arrow_schemas import schema
 from spark_jobs.storage.audit import Step
 
 ROW_GROUP_ROWS = 100_000
 UNREPEATED = ("path", "listed_path")
-MADE = pa.schema(
-    [
-        *((name, pa.string()) for name in ("part", "place", "task", "file")),
-        ("rows", pa.int64()),
-    ]
-)
+MADE = schema(part="text", place="text", task="text", file="text", rows="int")
 """``place``: the position of a file in an ordered part."""
 
 _ROOT_DIGITS = 9
@@ -37,7 +33,7 @@ def worked(
     ordered: str,
 ) -> Iterator[pa.RecordBatch]:
     """``MADE``; the part ``ordered`` has a file for each root. A failed task that was run again
-    leaves unused files beside the others.
+    leaves unused files.
     """
     tables: dict[str, pa.Table] | None = None
     for parts in parts_of(batches):

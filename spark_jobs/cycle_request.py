@@ -21,7 +21,7 @@ EXAMPLE = {
 @dataclass(frozen=True)
 class CycleRequest:
     """``thresholds`` override ``key`` by ``value``. ``recovery_points``: newest retained
-    checkpoints that an audit found incomplete, with the fields of ``RecoveryPoint``.
+    checkpoints that an audit found incomplete, as ``RecoveryPoint``.
     """
 
     thresholds: Sequence[Scoped] = ()
@@ -29,7 +29,7 @@ class CycleRequest:
 
 
 def read(uri: str) -> CycleRequest:
-    """The request of a file. Raises ``Refused``."""
+    """Raises ``Refused``."""
     try:
         with fsspec.open(uri, "rb") as file:
             raw = json.loads(file.read())

@@ -1,7 +1,5 @@
-"""One job by its name and arguments, as a command or in the process of a worker.
-
-Each job is a module of ``spark_jobs.jobs`` with a docstring (its help), ``add_arguments(parser)``
-and ``run(args)``.
+"""One job by its name and arguments. Each job is a module of ``spark_jobs.jobs`` with a docstring
+(its help), ``add_arguments(parser)`` and ``run(args)``.
 """
 
 import argparse
@@ -19,9 +17,8 @@ JOBS = ("audit", "cycle", "log_events", "replicate", "rollups")
 
 
 def run_job(words: Sequence[str]) -> int:
-    """0 if all was done. Raises :class:`ingest.errors.IngestError` and
-    :class:`spark_jobs.manifest.BadManifest` if the job was refused,
-    :class:`spark_jobs.previous_run.PreviousLost` if the state of the previous run is lost.
+    """0 if all was done. Raises ``IngestError`` and ``BadManifest`` if the job was refused,
+    ``PreviousLost`` if the state of the previous run is lost.
     """
     job = importlib.import_module(f"spark_jobs.jobs.{words[0]}")
     parser = argparse.ArgumentParser(

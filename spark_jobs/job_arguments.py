@@ -15,27 +15,25 @@ def add_lake(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     parser.add_argument(
         "--lake", required=required, metavar="ROOT", help=f"path or URI of the lake{default}"
     )
-    parser.add_argument(
-        "--lake-options",
-        default="",
-        metavar="JSON",
-        help="storage options (default: WEIR_LAKE_OPTIONS)",
-    )
 
 
 def lake_at(args: argparse.Namespace) -> LakeReader:
-    options = {"WEIR_LAKE_OPTIONS": args.lake_options} if args.lake_options else {}
-    root, storage_options = lake_place(args.lake, {**os.environ, **options})
+    root, storage_options = lake_place(args.lake, os.environ)
     return LakeReader(absolute_root(root), storage_options)
 
 
-def add_attempt(parser: argparse.ArgumentParser) -> None:
+def add_run(parser: argparse.ArgumentParser) -> None:
+    add_lake(parser)
     parser.add_argument(
         "--run-dir",
         required=True,
         metavar="DIR",
         help="path or URI to write to; one for each attempt",
     )
+    add_attempt(parser)
+
+
+def add_attempt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--attempt", required=True, metavar="TAG", help="name of this attempt, used once"
     )
@@ -50,7 +48,7 @@ def add_attempt(parser: argparse.ArgumentParser) -> None:
 
 def interrupt_attempts(tags: Sequence[str]) -> None:
     """End operations that earlier attempts left on a Spark Connect server. Spark is imported only
-    if there are any: that takes longer than a small job.
+    then: that takes longer than a small job.
     """
     if tags:
         from spark_jobs.session import interrupt_attempt

@@ -1,8 +1,8 @@
 """Checkpoint facts of runs, kept in the lake, for roll-ups of late facts. Each run is appended
-once, in the order of the chain. The Delta transactions of the table's commits record the progress:
-``cycle``: the commits at which the last run ended, as their sum, ``UNFINISHED`` while parts are
-missing; ``run``, ``part``: that run and its number of parts so far; ``first``: the first run of the
-chain. A run that reads the lake from its beginning replaces all rows.
+once, in the order of the chain. Delta transactions record the progress: ``cycle``: the commits at
+which the last run ended, as their sum, ``UNFINISHED`` while parts are missing; ``run``, ``part``:
+that run and its number of parts so far; ``first``: the first run of the chain. A run that reads the
+lake from its beginning replaces all rows.
 """
 
 import hashlib
@@ -29,11 +29,10 @@ FACT, EVENT = "checkpoint_fact", "log_event"
 UNFINISHED = -1
 ROWS_A_BATCH = 50_000
 ROWS_A_PART = 500_000
-"""Some hundred bytes each in memory, while they are written."""
+"""Some hundred bytes each in memory."""
 
 FAR_DAYS = 400
-"""A trigger this far from its observation is false; each day would be a separate folder and file.
-"""
+"""A trigger this far from its observation is false; each day would be a separate file."""
 
 _KEY = ("cluster", "job_id", "checkpoint_id", "trigger_time")
 _LINE = ("process", "record_hash", "ordinal")
@@ -62,8 +61,7 @@ class Run(Protocol):
 
 def keep(lake: LakeReader, run: Manifest) -> int:
     """Append a complete run; returns the number of rows, 0 if it is already there. Raises
-    :class:`PreviousLost` if the table lacks the runs before it, or its files are damaged: then
-    everything has to be read again from the lake.
+    :class:`PreviousLost` if the table lacks the runs before it, or its files are damaged.
     """
     if is_kept(taken(lake), run):
         return 0
@@ -149,9 +147,7 @@ def _write(
 
 
 def _parts(run: Manifest) -> Iterator[tuple[list[pa.RecordBatch], bool]]:
-    """The run's rows in parts, always the same ones, each with whether it is the last; a run
-    without rows has one empty part.
-    """
+    """Always the same parts, each with whether it is the last; at least one."""
     pending: list[pa.RecordBatch] = []
     for batch in _rows(run):
         if pending and sum(part.num_rows for part in pending) + batch.num_rows > ROWS_A_PART:

@@ -23,42 +23,40 @@ SMALL_BYTES = 32 * 1024 * 1024
 @dataclass(frozen=True)
 class PinnedLake:
     """The lake at one version per table, so that all frames of a run agree. A raw table includes
-    the rows that Spark read itself. ``after``: by table, its version and that of the derived table.
+    the rows that Spark read itself. ``after``: version by table. ``files_of``: later versions whose
+    files are read, since files of older ones may be gone.
     """
 
     session: SparkSession
     lake: LakeReader
     versions: dict[str, int] = field(default_factory=dict)
     files_of: dict[str, int] = field(default_factory=dict)
-    """The versions whose files are read, where those are later ones: files of older versions may be
-    gone.
-    """
 
     def new_rows(self, table: str, after: Mapping[str, int]) -> DataFrame:
-        seq, frames = F.col("commit_seq"), []
-        for source_table in with_same_rows(table):
-            if files := self._new_files(source_table, after):
-                frames.append(
-                    self._frame(source_table, files).where(
-                        (seq > after.get(source_table, 0)) & (seq <= self.versions[source_table])
-                    )
-                )
+        seq = F.col("commit_seq")
+        frames = [
+            self._frame(source, files).where(
+                (seq > after.get(source, 0)) & (seq <= self.versions[source])
+            )
+            for source in with_same_rows(table)
+            if (files := self._new_files(source, after))
+        ]
         return self._all(table, frames)
 
     def has_new_rows(self, table: str, after: Mapping[str, int]) -> bool:
-        """Whether the new commits have new rows: one that only compacts has none."""
-        files_by_table = {
-            source_table: self._new_files(source_table, after)
-            for source_table in with_same_rows(table)
-        }
+        """Not if the new commits only compact."""
+        new_files = [
+            (source, file)
+            for source in with_same_rows(table)
+            for file in self._new_files(source, after)
+        ]
         if any(
-            file.last_seq is not None and file.last_seq <= self.versions[source_table]
-            for source_table, files in files_by_table.items()
-            for file in files
+            file.last_seq is not None and file.last_seq <= self.versions[source]
+            for source, file in new_files
         ):
             return True
         # Files with rows of later commits may have none of these.
-        return any(files_by_table.values()) and not self.new_rows(table, after).isEmpty()
+        return bool(new_files) and not self.new_rows(table, after).isEmpty()
 
     def times_of_new(
         self, table: str, after: Mapping[str, int]
@@ -79,21 +77,13 @@ class PinnedLake:
         inside = F.lit(False)
         for start, end in spans:
             inside = inside | time.between(F.lit(start), F.lit(end))
-        files_by_table = {
-            source_table: self._files_in(source_table, spans)
-            for source_table in with_same_rows(table)
-        }
         seq = F.col("commit_seq")
-        return self._all(
-            table,
-            [
-                self._frame(source_table, files).where(
-                    inside & (seq <= self.versions[source_table])
-                )
-                for source_table, files in files_by_table.items()
-                if files
-            ],
-        )
+        frames = [
+            self._frame(source, files).where(inside & (seq <= self.versions[source]))
+            for source in with_same_rows(table)
+            if (files := self._files_in(source, spans))
+        ]
+        return self._all(table, frames)
 
     def _new_files(self, table: str, after: Mapping[str, int]) -> list[DataFile]:
         version, known = self.versions.get(table, 0), after.get(table, 0)

@@ -6,7 +6,7 @@ their commit, and are added to the Delta table under its lock.
 import json
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -38,22 +38,21 @@ ARCHIVE_OPTIONS = {
     # Many small parts end together; with the usual 128 MiB, cores wait for the last one.
     "spark.sql.files.maxPartitionBytes": "32m",
 }
-"""For the session that reads archives."""
 
 UNREPEATED = ("message", "record_hash")
-"""No two records have the same text: looking for repetitions would only cost."""
+"""No two records have the same text."""
 WRITTEN = {
     "compression": "zstd",
     **{f"parquet.enable.dictionary#{name}": "false" for name in UNREPEATED},
 }
 COMMIT_ATTEMPTS = 5
 UNPACKED_RATIO = 12
-"""Logs shrink by about this much; only the size of a batch depends on it."""
+"""Of logs; only the size of a batch depends on it."""
 
 
 @dataclass(frozen=True)
 class LogArchives:
-    """Reads files into one lake for one cluster. Paths must be reachable by Spark's executors."""
+    """For one lake and cluster. Paths must be reachable by Spark's executors."""
 
     session: SparkSession
     lake: LakeReader
@@ -186,7 +185,7 @@ def _rows(records: DataFrame, repeated: Sequence[str]) -> DataFrame:
 
 
 def batches(files: Sequence[LogFile], batch_bytes: int) -> Iterator[list[LogFile]]:
-    """Files in groups of about ``batch_bytes`` unpacked; each has at least one."""
+    """Files in groups of about ``batch_bytes`` unpacked, at least one in each."""
     batch: list[LogFile] = []
     held = 0
     for file in files:
@@ -220,14 +219,12 @@ def _stamp(instant: datetime) -> str:
     return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
 
 
-class _scratch:
-    def __init__(self, lake: LakeReader) -> None:
-        self._uri = f"{absolute_root(lake.root)}/derived/_staging/{uuid.uuid4().hex}"
-
-    def __enter__(self) -> str:
-        return self._uri
-
-    def __exit__(self, *_: object) -> None:
+@contextmanager
+def _scratch(lake: LakeReader) -> Iterator[str]:
+    uri = f"{absolute_root(lake.root)}/derived/_staging/{uuid.uuid4().hex}"
+    try:
+        yield uri
+    finally:
         with suppress(FileNotFoundError):
-            filesystem, root = fsspec.core.url_to_fs(self._uri)
+            filesystem, root = fsspec.core.url_to_fs(uri)
             filesystem.rm(root, recursive=True)

@@ -9,20 +9,22 @@ from typing import Any
 
 import fsspec
 import pyarrow as pa
+from fsspec.implementations.local import LocalFileSystem
 
 from ingest.lake.derived import ALL_TABLES
+from ingest.storage.tree import renames
 
 FORMAT = 1
 NAME = "manifest.json"
 
 
 class BadManifest(Exception):
-    """The manifest cannot be used; the message says why."""
+    """The message says why it cannot be used."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """Parquet files of one table, relative to the run directory, and how many rows they hold."""
+    """Parquet files of one table, relative to the run directory."""
 
     rows: int
     files: tuple[str, ...] = ()
@@ -39,8 +41,7 @@ class Manifest:
     started_at: datetime
     finished_at: datetime
     retracted: dict[str, Output] = field(default_factory=dict)
-    """Keys of earlier runs' rows whose key has changed: to be deleted before ``tables`` are loaded.
-    """
+    """Keys of earlier runs' rows, to be deleted before ``tables`` are loaded."""
     run_dir: str = field(default="", compare=False)
 
     def as_json(self) -> dict[str, Any]:
@@ -59,13 +60,13 @@ class Manifest:
 
 
 def write(manifest: Manifest, run_dir: str) -> str:
-    """Write the manifest; returns its address. Readers see all of it or none."""
+    """Returns its address. Readers see all of it or none."""
     target = f"{run_dir.rstrip('/')}/{NAME}"
     filesystem, path = fsspec.core.url_to_fs(target)
     filesystem.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
     body = json.dumps(manifest.as_json(), indent=1, sort_keys=True).encode()
     # Object stores write a file atomically; elsewhere a rename does.
-    if "file" in _protocols(filesystem) or "hdfs" in _protocols(filesystem):
+    if isinstance(filesystem, LocalFileSystem) or renames(filesystem):
         part = f"{path}.{manifest.attempt}.part"
         filesystem.pipe_file(part, body)
         filesystem.mv(part, path)
@@ -75,9 +76,7 @@ def write(manifest: Manifest, run_dir: str) -> str:
 
 
 def read(uri: str) -> Manifest:
-    """Read a manifest by its own address; raises BadManifest if it is missing, torn or of another
-    format.
-    """
+    """By its own address; raises BadManifest if it is missing, torn or of another format."""
     filesystem, path = fsspec.core.url_to_fs(uri)
     try:
         raw = json.loads(filesystem.cat_file(path))
@@ -94,8 +93,8 @@ def read(uri: str) -> Manifest:
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether an error of reading means that the file is missing, torn or damaged, rather than
-    unreachable.
+    """Whether an error of reading means a missing, torn or damaged file, rather than an unreachable
+    one.
     """
     # What Arrow cannot decode it may also report as a bare OSError.
     return isinstance(
@@ -127,8 +126,3 @@ def _outputs(raw: dict[str, Any]) -> dict[str, Output]:
     return {
         name: Output(int(output["rows"]), tuple(output["files"])) for name, output in raw.items()
     }
-
-
-def _protocols(filesystem: Any) -> tuple[str, ...]:
-    protocol = filesystem.protocol
-    return (protocol,) if isinstance(protocol, str) else tuple(protocol)

@@ -1,6 +1,5 @@
-"""The result of a cycle: one row for each job, with the rows of every serving table nested in it;
-and how to extract these tables. Within a row instants are epoch milliseconds, and cluster and job
-stand once.
+"""The result of a cycle: one row for each job, with the rows of every serving table nested in it.
+Within a row instants are epoch milliseconds, and cluster and job stand once.
 """
 
 from collections.abc import Sequence
@@ -9,40 +8,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_jobs.arrow_schemas import arrow_schema
-from spark_jobs.serving import (
-    CHECKPOINT_FACT,
-    FINDING_OCCURRENCE,
-    HOST_EVENT,
-    JOB_ANNOTATION,
-    JOB_CURRENT,
-    JOB_EXCEPTION,
-    JOB_HOST,
-    JOB_JUDGEMENT,
-    JOB_START,
-    LOG_EVENT,
-    PRESSURE_WINDOW,
-    SIZE_TREND,
-    SKIPPED_INPUT,
-    ServingTable,
-)
+from spark_jobs.serving import CHECKPOINT_FACT, SERVING_TABLES, ServingTable
 
 CLUSTER = ("cluster",)
 JOB = ("cluster", "job_id")
-NESTED: tuple[ServingTable, ...] = (
-    CHECKPOINT_FACT,
-    JOB_ANNOTATION,
-    JOB_START,
-    JOB_CURRENT,
-    SIZE_TREND,
-    FINDING_OCCURRENCE,
-    JOB_JUDGEMENT,
-    LOG_EVENT,
-    PRESSURE_WINDOW,
-    JOB_EXCEPTION,
-    SKIPPED_INPUT,
-    JOB_HOST,
-    HOST_EVENT,
-)
+_OTHERS = ("checkpoint_rollup", "checkpoint_upload", "taskmanager_life")
+NESTED = tuple(table for name, table in SERVING_TABLES.items() if name not in _OTHERS)
 RETRACTED = ServingTable(
     "retracted", "the key of a fact that turned out to be another", CHECKPOINT_FACT.key,
     tuple(column for column in CHECKPOINT_FACT.columns if column.name in CHECKPOINT_FACT.key),
@@ -65,8 +36,8 @@ def struct(table: ServingTable) -> pa.StructType:
 
 
 def nested(table: ServingTable, columns: Sequence[str]) -> list[str]:
-    """Parquet's names of these columns of nested rows, so that the others, such as long traces, are
-    not read.
+    """Parquet's names of these columns of nested rows, so that others, such as long traces, are not
+    read.
     """
     return [f"{table.name}.list.element.{name}" for name in columns if name not in JOB]
 

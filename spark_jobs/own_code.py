@@ -10,9 +10,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = (ROOT / "spark_jobs", ROOT / "ingest")
 
 ON_WORKERS = "spark.weir.code"
-"""Setting of a server that has ``ROOT`` on its ``PYTHONPATH``, so that its Python workers have
-these packages: their digest.
-"""
+"""Setting of a server whose Python workers have these packages: their digest."""
 
 
 @cache
@@ -21,7 +19,7 @@ def digest() -> str:
 
 
 def archive(folder: Path) -> Path:
-    """The packages as a zip, named by a digest of its content: a session accepts a name once."""
+    """A zip, named by a digest of its content: a session accepts a name once."""
     target = folder / f"weir-{digest()}.zip"
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
         for path in _files():

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,10 +24,10 @@ from spark_jobs.storage.snapshots import FAILED, PARSED
 
 TABLE = REFERENCES.name
 KEPT_FOR = timedelta(days=30)
-"""Older rows are not read: parsing a file again costs less than reading a year of rows."""
+"""Parsing a file again costs less than reading a year of rows."""
 SOURCE = "metadata"
 ROUNDS = 3
-"""How often checkpoints that were replaced while they were read are looked for again."""
+"""How often checkpoints that were replaced meanwhile are looked for again."""
 
 _KEY = ("metadata_path", "metadata_bytes", "metadata_modified")
 _HIT = pa.schema(
@@ -39,38 +39,16 @@ _HIT = pa.schema(
 )
 
 
-class Engine(Protocol):
-    """Reads the lake and calls the reader of ``_metadata``, in this process or in Spark's workers."""
-
-    def lake_rows(
-        self,
-        lake: LakeReader,
-        table: str,
-        since: datetime,
-        where: dict[str, int],
-        columns: list[str],
-    ) -> Any: ...
-    def counted(self, rows: Any, key: list[str], largest: str) -> pa.Table: ...
-    def joined(self, rows: Any, other: pa.Table, key: list[str]) -> Any: ...
-    def made(
-        self, make: Any, given: pa.Table, schema: pa.Schema
-    ) -> tuple[Any, ds.Dataset | None]: ...
-    def all(self, rows: list[Any], schema: pa.Schema) -> Any: ...
-    def collected(self, rows: Any) -> pa.Table: ...
-
-
 @dataclass(frozen=True)
 class ParsedMetadata:
-    """``fresh`` parses everything, whatever the lake has."""
+    """``engine``: ``Here`` or ``OnSpark``. ``fresh`` parses everything, whatever the lake has."""
 
-    engine: Engine
+    engine: Any
     lake: LakeReader
     fresh: bool = False
 
     def read(self, wanted: pa.Table) -> Any:
-        """``PARSED`` rows of ``wanted`` files, and of successors of those that vanished meanwhile.
-        List before reading: the files of a listed checkpoint existed before it.
-        """
+        """``PARSED`` rows of ``wanted`` files, and of successors of those that vanished meanwhile."""
         parts, looked_for = [], wanted
         for _ in range(ROUNDS + 1):
             rows, parsed = self._read(looked_for)
@@ -109,7 +87,7 @@ class ParsedMetadata:
         return [*tables, parsed], dataset
 
     def _keep(self, rows: ds.Dataset) -> None:
-        """Append to the lake as a stream: the rows of one audit may exceed memory."""
+        """As a stream: the rows of one audit may exceed memory."""
         if not rows.count_rows(filter=ds.field("failure").is_null()):
             return
         self._keep_snapshots(rows)
@@ -125,7 +103,7 @@ class ParsedMetadata:
                 )
 
     def _keep_snapshots(self, rows: ds.Dataset) -> None:
-        """Append snapshots before the handles, which mark a file as read."""
+        """Before the handles, which mark a file as read."""
         read = rows.scanner(
             columns=["audit_id", *READ], filter=ds.field("failure").is_null()
         ).to_batches()
@@ -135,8 +113,8 @@ class ParsedMetadata:
 
 
 def _hits(wanted: Iterable[Row], counted: Iterable[Row]) -> Iterator[Row]:
-    """Rows of the lake for wanted files. Two audits may have parsed a file, in two commits or in
-    one: the last complete one counts.
+    """Rows of the lake for wanted files. Two audits may have parsed a file: the last complete
+    commit counts.
     """
     whole = by(
         (row for row in counted if row["handles"] is not None and row["rows"] > row["handles"]),
@@ -148,16 +126,12 @@ def _hits(wanted: Iterable[Row], counted: Iterable[Row]) -> Iterator[Row]:
     for row in wanted:
         key = row["path"], row["bytes"], row["modified"]
         if (newest := last.get(key)) is not None:
-            of = {
+            yield dict(zip(_KEY, key, strict=True)) | {
                 "audit_id": row["audit_id"],
                 "root": row["root"],
                 "commit_seq": newest["commit_seq"],
+                "repeated": newest["rows"] > newest["handles"] + 1,
             }
-            yield (
-                dict(zip(_KEY, key, strict=True))
-                | of
-                | {"repeated": newest["rows"] > newest["handles"] + 1}
-            )
 
 
 def _failures(parsed: ds.Dataset | None) -> pa.Table:
@@ -166,8 +140,8 @@ def _failures(parsed: ds.Dataset | None) -> pa.Table:
     return parsed.to_table(columns=FAILED.names, filter=pc.is_valid(ds.field("failure")))
 
 
-def find_replacements(engine: Engine, failed: pa.Table, wanted: pa.Table) -> pa.Table:
-    """Successors of vanished files, as ``wanted`` rows; each job's directory is listed once."""
+def find_replacements(engine: Any, failed: pa.Table, wanted: pa.Table) -> pa.Table:
+    """Successors of vanished files; each job's directory is listed once."""
     gone = reading.left_behind(failed.to_pylist(), wanted)
     if not gone.num_rows:
         return gone

@@ -9,7 +9,7 @@ _S3 = re.compile(r"^s3n?://")
 
 
 def absolute_root(root: str) -> str:
-    """The absolute root: a Connect server would resolve a relative path against its own folder."""
+    """A Connect server would resolve a relative path against its own folder."""
     if "://" in root and not root.startswith("file://"):
         return root.rstrip("/")
     return str(
@@ -20,9 +20,7 @@ def absolute_root(root: str) -> str:
 
 
 def hadoop_path(uri: str) -> str:
-    """A path or URI as Hadoop spells it: s3a for object storage, local paths absolute and not
-    percent-encoded.
-    """
+    """As Hadoop spells it: s3a for object storage, local paths absolute and not percent-encoded."""
     uri = _S3.sub("s3a://", uri)
     if uri.startswith("file://"):
         uri = unquote(uri.removeprefix("file://"))

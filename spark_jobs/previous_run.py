@@ -1,5 +1,5 @@
 """Checks the previous run, whose state the next one needs: before Spark reads it, and after Spark
-failed on it. If it is lost, a retry does not help: the job is started without it.
+failed on it. If it is lost, the job is started without it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,13 +15,12 @@ from spark_jobs.manifest import BadManifest, Manifest
 
 
 class PreviousLost(Exception):
-    """The state of the previous run is missing or damaged; the message says what."""
+    """The state of the previous run is missing or damaged."""
 
 
 def read(uri: str, ended_at: Mapping[str, int] | None = None) -> Manifest:
-    """The manifest at ``uri``, after a check that all files of its state are complete.
-    ``ended_at``: the commits at which it must end. Raises :class:`PreviousLost`; errors of an
-    unreachable storage pass through.
+    """The manifest at ``uri``; all files of its state are complete. ``ended_at``: the commits at
+    which it must end. Raises :class:`PreviousLost`; errors of an unreachable storage pass through.
     """
     try:
         manifest = manifests.read(uri)
@@ -59,9 +58,7 @@ def check(run: Manifest, *, every_byte: bool = False) -> None:
 
 @contextmanager
 def blamed_where_damaged(run: Manifest | None) -> Iterator[None]:
-    """If the body fails, read every byte of this run's state, and raise :class:`PreviousLost`
-    instead if it is damaged.
-    """
+    """If the body fails and this run's state is damaged, raise :class:`PreviousLost` instead."""
     try:
         yield
     except Exception as error:

@@ -1,5 +1,6 @@
 """Progress lines of a job: on standard output, or to a caller in the same process."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,6 +17,11 @@ _listener: ContextVar[Listener] = ContextVar("listener", default=_print)
 
 def say(line: str) -> None:
     _listener.get()(line)
+
+
+def say_rows(name: str, rows: int, since: float) -> None:
+    """``since``: of :func:`time.monotonic`."""
+    say(f"{name}: {rows} rows, {time.monotonic() - since:.1f} s")
 
 
 @contextmanager

@@ -1,6 +1,4 @@
-"""The directory of one attempt of a Spark job: writes frames as counted Parquet files, reads
-carried frames back.
-"""
+"""The directory of one attempt of a Spark job."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,17 +14,13 @@ from spark_jobs.run_files import RunFiles
 from spark_jobs.worker_rows import WorkerRows
 
 VERIFIED = {"parquet.page.verify-checksum.enabled": "true"}
-"""Otherwise a flipped byte that still unpacks would stay undetected. Writers add checksums; readers
-verify them only on request.
-"""
+"""Readers verify checksums only on request; a flipped byte may still unpack."""
 
 
 @dataclass(frozen=True)
 class RunDir(RunFiles):
     def write_table(self, name: str, frame: DataFrame, unrepeated: Sequence[str] = ()) -> int:
-        """Write a serving table; returns its number of rows. Values of ``unrepeated`` columns are
-        unique.
-        """
+        """Returns its number of rows. Values of ``unrepeated`` columns are unique."""
         self.outputs[name] = self._write(frame, f"tables/{name}", unrepeated)
         return self.outputs[name].rows
 
@@ -75,8 +69,8 @@ class Carried:
     previous: Manifest | None
 
     def frame(self, name: str, otherwise: DataFrame) -> DataFrame:
-        """The snapshot ``name``; without one, an empty frame like ``otherwise``. From a snapshot of
-        another version of Weir, common columns are read.
+        """The snapshot ``name``; without one, an empty frame like ``otherwise``, whose columns are
+        read of a snapshot of another version of Weir.
         """
         files = self.previous.state.get(name, ()) if self.previous else ()
         if not files or self.previous is None:

@@ -13,15 +13,15 @@ from spark_jobs.nested_tables import RETRACTED, ROWS
 from spark_jobs.serving import CHECKPOINT_FACT
 
 JOB_STATE = "jobs_with_losses"
-"""The snapshot of each job's state; a run without it is of an earlier version of Weir."""
+"""Each job's state; a run without it is of an earlier version of Weir."""
 EXECUTIONS = "executions"
-"""Snapshot of where each attempt of a subtask ran."""
+"""Where each attempt of a subtask ran."""
 LIVES = "taskmanager_lives"
 
 
 @dataclass(frozen=True)
 class RunFiles:
-    """``uri`` is absolute: a Connect server would resolve a relative one against its own folder."""
+    """``uri`` is absolute."""
 
     uri: str
     outputs: dict[str, Output] = field(default_factory=dict)
@@ -42,9 +42,8 @@ class RunFiles:
         return written.rows
 
     def count_jobs(self, written: Output) -> int:
-        """Add files of jobs with nested rows (:mod:`spark_jobs.nested_tables`) to the run; returns
-        their number of jobs. May be called repeatedly, for parts of the jobs. The next run starts
-        from their states.
+        """Add files of jobs with nested rows (:mod:`spark_jobs.nested_tables`), whose states the
+        next run starts from; returns their number of jobs. May be called for parts of the jobs.
         """
         for file in written.files:
             for batch in self.read([file], [ROWS]):
@@ -69,7 +68,7 @@ class RunFiles:
                 yield from ParquetStream(handle).iter_batches(columns=list(columns))
 
     def copy_state(self, previous: Manifest) -> None:
-        """Copy the state of another run file by file: its directory may be removed."""
+        """Of another run, whose directory may be removed."""
         for name in previous.state:
             self.copy_snapshot(previous, name)
 

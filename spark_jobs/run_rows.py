@@ -1,4 +1,4 @@
-"""Reads rows of a complete run without Spark. Only this module knows their layout in files."""
+"""Rows of a complete run, without Spark. Only this module knows their layout in files."""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,46 +16,37 @@ _NESTED = {table.name: table for table in (*NESTED, RETRACTED)}
 def rows_of(
     manifest: Manifest, table: str, columns: Sequence[str], rows_at_once: int
 ) -> Iterator[pa.RecordBatch]:
-    """Rows with these columns of a table of the run, in bounded batches; none if the run has no
-    such table.
-
-    Raises :class:`BadManifest` if files and manifest differ, or a file is gone or damaged.
+    """In bounded batches; none if the run has no such table. Raises :class:`BadManifest` if files
+    and manifest differ, or a file is gone or damaged.
     """
-    yield from _rows(manifest, table, manifest.tables.get(table, Output(0)), columns, rows_at_once)
+    return _rows(manifest, table, manifest.tables.get(table), columns, rows_at_once)
 
 
 def retracted_of(
     manifest: Manifest, table: str, columns: Sequence[str], rows_at_once: int
 ) -> Iterator[pa.RecordBatch]:
-    yield from _rows(
-        manifest, RETRACTED.name, manifest.retracted.get(table, Output(0)), columns, rows_at_once
-    )
+    return _rows(manifest, RETRACTED.name, manifest.retracted.get(table), columns, rows_at_once)
 
 
 def _rows(
-    manifest: Manifest, table: str, output: Output, columns: Sequence[str], rows_at_once: int
+    manifest: Manifest, table: str, output: Output | None, columns: Sequence[str], rows_at_once: int
 ) -> Iterator[pa.RecordBatch]:
+    output = output or Output(0)
     filesystem, root = fsspec.core.url_to_fs(manifest.run_dir)
     seen = 0
     for file in output.files:
+        name = f"{file} of attempt {manifest.attempt}"
         try:
             with filesystem.open(f"{root.rstrip('/')}/{file}", "rb") as handle:
-                for batch in _batches(
-                    ParquetStream(handle),
-                    f"{file} of attempt {manifest.attempt}",
-                    table,
-                    columns,
-                    rows_at_once,
-                ):
+                stream = ParquetStream(handle)
+                for batch in _batches(stream, name, table, columns, rows_at_once):
                     seen += batch.num_rows
                     if batch.num_rows:
                         yield batch
         except (pa.ArrowException, OSError) as error:
             if not is_damage(error):
                 raise
-            raise BadManifest(
-                f"{file} of attempt {manifest.attempt} cannot be read: {error}"
-            ) from error
+            raise BadManifest(f"{name} cannot be read: {error}") from error
     if seen != output.rows:
         raise BadManifest(
             f"{table} of attempt {manifest.attempt} has {seen} rows, its manifest says "

@@ -23,21 +23,17 @@ DEFAULT_CONNECT_PORT = 15002
 CONNECT_TIMEOUT_S = 10
 
 SESSION_OPTIONS = {
-    # Instants are UTC everywhere; a session zone would shift days, hours and text.
     "spark.sql.session.timeZone": "UTC",
     # Spark's default since 4.0; transforms rely on nulls, not -1, for sizes of unknown arrays.
     "spark.sql.ansi.enabled": "true",
-    # Inputs of a cycle are small; adaptive execution still splits larger ones.
     "spark.sql.shuffle.partitions": "4",
-    # A cycle names up to some thousand files. Below this, listing them in a Spark job costs more
-    # than it saves.
+    # A cycle names up to some thousand files; listing them in a Spark job costs more.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "2000",
     # A vacuum removes files only after a day, so a missing file is a bug and must raise an error.
     "spark.sql.files.ignoreMissingFiles": "false",
     # With a bound in bytes, Spark adds up all buffers of a batch before each row that it sends to
-    # Python: half of the JVM's work for rows of some hundred nested columns, such as those of jobs.
-    # Only this value turns it off; rows are counted instead: few enough for those of a vertex of
-    # parallelism 5,000, of half a megabyte each.
+    # Python: half of the JVM's work for rows of jobs. Only this value turns it off; rows are counted
+    # instead, few enough for those of a vertex of parallelism 5,000, of half a megabyte each.
     "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
     "spark.sql.execution.arrow.maxRecordsPerBatch": "500",
     # Parquet instants with microseconds; the old INT96 has no min/max.
@@ -45,38 +41,31 @@ SESSION_OPTIONS = {
 }
 
 SMALL_INPUT_OPTIONS = {
-    # A usual cycle reads some thousand rows through large plans: compiling them to Java takes
-    # several times as long as running them interpreted (measured on a warm server: 22 s of CPU
-    # against 9 s with all of these).
+    # Compiling large plans to Java takes longer than running them interpreted over some thousand
+    # rows (measured on a warm server: 22 s of CPU against 9 s with all of these).
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # Planning every stage again after the one before it does not pay where every stage is small.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
 }
-"""For inputs known to be small; larger ones need compiled code and plans that adapt."""
+"""Larger inputs need compiled code and plans that adapt."""
 
 COMPILE_ALL = "-XX:-DontCompileHugeMethods"
-"""Spark turns a wide plan into one large method; the JVM would leave that interpreted, several
-times as slow.
-"""
+"""The JVM would leave the large methods of wide plans interpreted, several times as slow."""
 
 CLASSIC_OPTIONS = {
     # A job of seconds needs no UI, and its port may be in use.
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # Throughput counts here, not pauses: 6 % less time than with G1, measured over raw logs on two
-    # cores.
+    # 6 % less time than with G1, measured over raw logs on two cores.
     "spark.driver.extraJavaOptions": f"-XX:+UseParallelGC {COMPILE_ALL}",
     "spark.executor.extraJavaOptions": COMPILE_ALL,
-    # Weir's hosts may have several names; drivers of local and standalone sessions stay on
-    # loopback.
+    # Drivers of local and standalone sessions stay on loopback.
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # Spark records the Python line of every column, with several calls to the JVM: a third of the
-    # client's time.
+    # Recording the Python line of every column takes a third of the client's time.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
-    # Scratch tables are never used; without this, a folder appears wherever the job was started.
+    # Without this, a folder appears wherever the job was started.
     "spark.sql.catalogImplementation": "in-memory",
 }
 
@@ -95,9 +84,9 @@ _NAMESPACE = uuid.UUID("6f1c6f0e-9f0b-5e0e-8a5e-2f5b3a0d7c11")
 def open_session(
     app_name: str, attempt: str | None = None, options: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """A session for one attempt of a job. Operations of an earlier process under ``attempt`` are
-    interrupted first. Environment: ``SPARK_REMOTE``, ``SPARK_MASTER``, ``WEIR_SPARK_DRIVER_MEMORY``
-    (classic only, default 2g) and ``WEIR_SPARK_DRIVER_HOST``.
+    """For one attempt of a job; operations of an earlier process under ``attempt`` are interrupted
+    first. Environment: ``SPARK_REMOTE``, ``SPARK_MASTER``, ``WEIR_SPARK_DRIVER_MEMORY`` (classic
+    only, default 2g) and ``WEIR_SPARK_DRIVER_HOST``.
     """
     wanted = {**SESSION_OPTIONS, **(options or {})}
     remote = os.environ.get("SPARK_REMOTE", "")
@@ -122,9 +111,8 @@ def operation_tag(attempt: str) -> str:
 
 
 def interrupt_attempt(attempt: str) -> bool:
-    """Stop operations of an attempt on the Connect server. True if its session was found there.
-
-    Without ``SPARK_REMOTE`` there is nothing to do: a classic driver dies with its process.
+    """Stop operations of an attempt on the Connect server. True if its session was found there. A
+    classic driver dies with its process.
     """
     remote = os.environ.get("SPARK_REMOTE", "")
     if not remote:
@@ -140,9 +128,7 @@ def interrupt_attempt(attempt: str) -> bool:
 
 @contextmanager
 def session_of_attempt(app_name: str, attempt: str) -> Iterator[SparkSession]:
-    """The session of an attempt, stopped at the end; if the block ends early, its operations are
-    interrupted.
-    """
+    """Stopped at the end; if the block ends early, its operations are interrupted."""
     session = open_session(app_name, attempt)
     try:
         yield session
@@ -156,9 +142,7 @@ def session_of_attempt(app_name: str, attempt: str) -> Iterator[SparkSession]:
 
 
 def _refuse_silence(remote: str) -> None:
-    """Raise an error at once: Spark's client would silently retry an unreachable server for many
-    minutes.
-    """
+    """Spark's client would silently retry an unreachable server for many minutes."""
     address = urlsplit(remote)
     try:
         socket.create_connection(
@@ -181,7 +165,7 @@ def _connect(remote: str, app_name: str, attempt: str | None) -> SparkSession:
         session.interruptAll()
         return session
     except PySparkException:
-        # The server has closed that session: nothing runs in it, and its id cannot be used again.
+        # The server has closed that session, whose id cannot be used again.
         return SparkSession.builder.remote(remote).appName(app_name).create()
 
 
@@ -208,13 +192,8 @@ def _classic(master: str, app_name: str, options: Mapping[str, str]) -> SparkSes
     everywhere = "0.0.0.0"  # noqa: S104 - executors elsewhere
     addresses = {"spark.driver.host": host, "spark.driver.bindAddress": everywhere} if host else {}
     memory = {"spark.driver.memory": os.environ.get("WEIR_SPARK_DRIVER_MEMORY", "2g")}
-    for name, value in {
-        **CLASSIC_OPTIONS,
-        **hadoop_users(os.environ),
-        **memory,
-        **addresses,
-        **options,
-    }.items():
+    classic = {**CLASSIC_OPTIONS, **hadoop_users(os.environ), **memory, **addresses, **options}
+    for name, value in classic.items():
         builder = builder.config(name, value)
     # Workers run this interpreter, not whatever `python3` is on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -224,7 +203,7 @@ def _classic(master: str, app_name: str, options: Mapping[str, str]) -> SparkSes
 
 
 def _remember_classes(session: SparkSession) -> None:
-    """Cache classes: otherwise each use of a function makes the JVM search all jars for its class."""
+    """Else each use of a function makes the JVM search all jars for its class."""
     jvm: Any = session._jvm
     for name in LOOKED_UP_OFTEN:
         setattr(jvm, name, getattr(jvm, name))

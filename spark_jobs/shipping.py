@@ -1,6 +1,4 @@
-"""Sends Weir's code with the session to executors that lack this version. If a server says that its
-workers have it, nothing is sent.
-"""
+"""Sends Weir's code with the session to executors that lack this version."""
 
 import atexit
 import os
@@ -15,9 +13,7 @@ from spark_jobs.own_code import ON_WORKERS, archive, digest
 
 
 def ship_code(session: SparkSession) -> None:
-    """Give the session's Python workers the packages, unless they have them or are local workers of
-    this process.
-    """
+    """Not to local workers of this process, nor if the server says that its workers have it."""
     remote = os.environ.get("SPARK_REMOTE")
     if not remote and (os.environ.get("SPARK_MASTER") or "local").startswith("local"):
         return

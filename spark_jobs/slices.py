@@ -1,6 +1,4 @@
-"""Splits a backlog of new rows in the lake into slices, in the order of commits, each small enough
-for one run.
-"""
+"""Splits a backlog of new rows in the lake into slices, in the order of commits."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -18,7 +16,7 @@ def oldest(
     lake: LakeReader, from_seq: Mapping[str, int], to_seq: Mapping[str, int], most_rows: int
 ) -> dict[str, int]:
     """The oldest slice: table → its last commit, ``to_seq`` if all rows are at most ``most_rows``.
-    A slice has at least one commit, of any size.
+    It has at least one commit, of any size.
     """
     waiting = []
     for table, last in to_seq.items():
@@ -73,8 +71,5 @@ def counts(rows: ds.Dataset, column: str, condition: pc.Expression) -> Counter[A
 
 
 def data_path(lake: LakeReader, table: str, file: DataFile) -> str:
-    """Of a file of a lake on this machine.
-
-    The Delta library percent-encodes the root; below it only ``date=`` folders lie.
-    """
+    """The Delta library percent-encodes the root; below it only ``date=`` folders lie."""
     return f"{absolute_root(lake.root)}/{table}/date={file.uri.rsplit('/date=', 1)[1]}"

@@ -12,9 +12,7 @@ Span = tuple[datetime, datetime]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LINES_AFTER_TRIGGER = timedelta(days=1)
-"""Lines about a checkpoint are searched this long after its trigger; late messages arrive within
-hours.
-"""
+"""Lines about a checkpoint are searched this long after its trigger."""
 OTHER_SIDE_WITHIN = timedelta(days=1)
 """The snapshot that a checkpoint is compared with was read this long before it, at most."""
 WINDOW = timedelta(milliseconds=WINDOW_MS)
@@ -23,9 +21,8 @@ CLOSE_TOGETHER = timedelta(minutes=10)
 
 class JobLookup(NamedTuple):
     """What a job needs from the lake: rows of checkpoints from the first to the last trigger (epoch
-    ms; none if the last is earlier). ``keys``: of needed snapshots, see
-    :mod:`spark_jobs.fold.wanted_snapshots`. ``minutes``: starts (epoch ms) of minutes of needed
-    metric samples.
+    ms; none if the last is earlier), snapshots by ``keys``
+    (:mod:`spark_jobs.fold.wanted_snapshots`), and metric samples of ``minutes`` (starts, epoch ms).
     """
 
     cluster: str
@@ -47,7 +44,7 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 
 def instant(epoch_s: float) -> datetime:
-    """A UTC instant, limited to the years 1970 to 2200."""
+    """Limited to the years 1970 to 2200."""
     return datetime.fromtimestamp(min(max(epoch_s, 0), LAST_EPOCH_MS // 1000), UTC)
 
 
@@ -58,9 +55,7 @@ def floor(at: datetime, length: timedelta) -> datetime:
 def windows_between(
     times: Sequence[tuple[datetime | None, datetime | None]], length: timedelta
 ) -> list[Span] | None:
-    """The windows of ``length`` between the first and last instants of a few files; None if the
-    spans are too long.
-    """
+    """Between the first and last instants of a few files; None if the spans are too long."""
     known = [(first, last) for first, last in times if first is not None and last is not None]
     if len(known) < len(times) or any(last - first > CLOSE_TOGETHER for first, last in known):
         return None

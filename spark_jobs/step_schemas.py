@@ -4,7 +4,7 @@ import pyarrow as pa
 
 from ingest.flink_logs.events import LogEvent
 from ingest.lake.tables import TABLES, columns_of
-from spark_jobs.arrow_schemas import INSTANT, arrow_schema, in_microseconds
+from spark_jobs.arrow_schemas import INSTANT, arrow_schema, fields_of, in_microseconds, schema
 from spark_jobs.fold.taskmanagers import COLUMNS as OF_TASKMANAGER
 from spark_jobs.nested_tables import JOB
 from spark_jobs.serving import TASKMANAGER_LIFE
@@ -20,21 +20,20 @@ EVENT = pa.schema(
 )
 """A typed log event, as read."""
 SERVED_EVENT = pa.schema([*EVENT, ("fields", pa.string()), ("served_reason", pa.string())])
-"""An event with what ``log_event`` has beside its columns: ``fields``, and the reason or the change
-of state.
-"""
+"""``served_reason``: the reason or the change of state."""
 
-EXECUTION = pa.schema(
-    [
-        *(
-            (name, pa.string())
-            for name in ("cluster", "job_id", "execution_id", "vertex_id", "task")
-        ),
-        *((name, pa.int64()) for name in ("subtask", "attempt")),
-        *((name, pa.string()) for name in ("container", "host")),
-        ("deployed_at", INSTANT),
-        ("log", pa.string()),
-    ]
+EXECUTION = schema(
+    cluster="text",
+    job_id="text",
+    execution_id="text",
+    vertex_id="text",
+    task="text",
+    subtask="int",
+    attempt="int",
+    container="text",
+    host="text",
+    deployed_at="instant",
+    log="text",
 )
 """Where an attempt of a subtask ran; ``log``: the process in whose log its TaskManager logged that
 it received it.
@@ -50,9 +49,9 @@ LIFE = pa.schema(
         ("informed_jobs", pa.list_(pa.string())),
     ]
 )
-"""The remembered life of a TaskManager (:mod:`spark_jobs.fold.taskmanager_lives`)."""
+"""The remembered life of a TaskManager."""
 LEARNT_LIFE = pa.schema([*LIFE, ("changed", pa.bool_()), ("to_inform", pa.list_(pa.string()))])
-"""``changed``: its served columns changed; ``to_inform``: jobs that need to know of its end."""
+"""``changed``: its served columns; ``to_inform``: jobs that need to know of its end."""
 TASKMANAGER_LOSS = pa.schema(
     [
         *JOB_KEY,
@@ -68,10 +67,7 @@ TASKMANAGER_LOSS = pa.schema(
 TASKMANAGER = pa.schema(
     [
         *JOB_KEY,
-        *(
-            (name, in_microseconds(TABLES["taskmanagers"].schema.field(name).type))
-            for name in OF_TASKMANAGER
-        ),
+        *fields_of(TABLES["taskmanagers"].schema, OF_TASKMANAGER),
     ]
 )
 """A sample of a TaskManager, for a job that has slots on it."""
@@ -90,22 +86,12 @@ SNAPSHOT = pa.schema(
     [
         *JOB_KEY,
         ("owner_id", pa.string()),
-        *(
-            (name, in_microseconds(TABLES["snapshots"].schema.field(name).type))
-            for name in _OF_SNAPSHOT
-        ),
+        *fields_of(TABLES["snapshots"].schema, _OF_SNAPSHOT),
     ]
 )
 """The sums of a ``_metadata``, for a job that needs it; ``owner_id``: the job of its directory."""
 
-COMPARISON = pa.schema(
-    [
-        ("checkpoint_id", pa.int64()),
-        ("trigger_time", pa.int64()),
-        ("directory", pa.string()),
-        ("compared_with", pa.string()),
-    ]
-)
+COMPARISON = schema(checkpoint_id="int", trigger_time="int", directory="text", compared_with="text")
 """The snapshot that the upload of a checkpoint is compared with; ``trigger_time`` in epoch ms."""
 ASKED = pa.schema(
     [
@@ -117,17 +103,10 @@ ASKED = pa.schema(
 """What a job needs of ``_metadata``; ``wanted_keys``: of snapshots whose full size or type is
 needed (:mod:`spark_jobs.fold.wanted_snapshots`).
 """
-LOOKUP = pa.schema(
-    [
-        ("from_ms", pa.int64()),
-        ("to_ms", pa.int64()),
-        ("keys", pa.list_(pa.string())),
-        ("minutes", pa.list_(pa.int64())),
-    ]
+LOOKUP = schema(
+    from_ms="int", to_ms="int", keys=pa.list_(pa.string()), minutes=pa.list_(pa.int64())
 )
-"""First and last trigger of checkpoints whose rows a job needs, keys of the snapshots that it
-needs, and starts (epoch ms) of the minutes whose metric samples it needs.
-"""
+""":class:`spark_jobs.spans.JobLookup` without its job."""
 FOUND = pa.schema([*JOB_KEY, *(LOOKUP.field(name) for name in ("from_ms", "to_ms", "minutes"))])
 """Rows looked up for a job."""
 STATE = pa.schema([*JOB_KEY, ("state", pa.binary())])

@@ -1,10 +1,6 @@
-"""The words of the storage audit: verdicts, the reason of each, and why a file is referred to by
-nothing.
+"""The words of the storage audit: Spark writes the codes, pages and commands print the sentences."""
 
-Plain Python: Spark writes the codes, pages and commands print the sentences.
-"""
-
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ingest.messages import message
 
@@ -24,9 +20,7 @@ VERDICTS = {
     RECENT: message("Nothing refers to it, but it is too early to say that nothing will."),
     KEPT: message("It may be needed, or Weir cannot know, so it is kept."),
 }
-"""Every file has exactly one.
-
-Only ``retained_waste`` and ``orphan`` can get into a clean-up plan.
+"""Every file has exactly one. Only ``retained_waste`` and ``orphan`` can get into a clean-up plan.
 """
 
 REASONS: dict[str, dict[str, str]] = {
@@ -186,7 +180,7 @@ REACHES = {
     PREFIX: message("The files below these directories."),
     ALL_ROOTS: message("Any file of all audited roots: nobody can know what it refers to."),
 }
-"""How far a doubt reaches: files that it may be the only one to refer to. In ascending order."""
+"""Files that a doubt may be the only one to refer to. In ascending order."""
 
 DEAD_JOB, EXCLUDED, FOREIGN_FILE = "dead_job", "excluded", "foreign_file"
 STATEMENTS = {
@@ -230,45 +224,33 @@ ACTIONS = {
 """What ends a doubt."""
 
 
-@dataclass(frozen=True)
-class Doubt:
-    """``reaches``: from the nearest to the farthest; which of them holds is found for each single
-    doubt (``spark_jobs.storage.reach``).
-    """
-
+class Doubt(NamedTuple):
     meaning: str
-    reaches: tuple[str, ...]
     actions: tuple[str, ...]
 
 
-_OF_JOB = (JOB_DIRECTORY, JOBS, ALL_ROOTS)
 DOUBTS = {
     "empty_metadata": Doubt(
         message("A _metadata is empty: it is being written, or its writer died."),
-        (JOB_DIRECTORY,),
         ("wait", "acknowledge", "attest_dead"),
     ),
     "incomplete_metadata": Doubt(
         message("A _metadata ends too early: it is still being written, or its writer died."),
-        _OF_JOB,
         ("wait", "acknowledge", "attest_dead"),
     ),
     "no_magic_number": Doubt(
         message("A _metadata does not begin as Flink begins one, and is neither Parquet nor JSON."),
-        _OF_JOB,
         ("acknowledge", "attest_dead"),
     ),
     "damaged_metadata": Doubt(
-        message("A _metadata contradicts the format."), _OF_JOB, ("update", "attest_dead")
+        message("A _metadata contradicts the format."), ("update", "attest_dead")
     ),
     "unsupported_metadata": Doubt(
         message("A _metadata has a format version or a kind of handle that Weir does not know."),
-        _OF_JOB,
         ("update", "attest_dead"),
     ),
     "unreadable_file": Doubt(
         message("A _metadata could not be opened or read."),
-        _OF_JOB,
         ("make_readable", "attest_dead"),
     ),
     "vanished_metadata": Doubt(
@@ -276,32 +258,26 @@ DOUBTS = {
             "A _metadata was listed, but was no longer there when it was read, and no newer one "
             "followed."
         ),
-        _OF_JOB,
         ("wait", "attest_dead"),
     ),
     "unlisted": Doubt(
-        message("A directory could not be listed."), _OF_JOB, ("make_readable", "attest_dead")
+        message("A directory could not be listed."), ("make_readable", "attest_dead")
     ),
     "link": Doubt(
         message(
             "A link gives files a second name, or hides a checkpoint; Weir does not follow it."
         ),
-        (PREFIX, JOBS, ALL_ROOTS),
         ("remove_link",),
     ),
     "bad_name": Doubt(
         message("A file has a name that cannot be compared with references."),
-        (PREFIX, ALL_ROOTS),
         ("rename",),
     ),
-    "bad_path": Doubt(
-        message("A path cannot be normalised."), (JOBS, ALL_ROOTS), ("update", "attest_dead")
-    ),
+    "bad_path": Doubt(message("A path cannot be normalised."), ("update", "attest_dead")),
     "unknown_authority": Doubt(
         message(
             "A reference names a file system that no audited root is on; declare an alias for it."
         ),
-        (NAMED_FILES, JOBS),
         ("declare_alias",),
     ),
     "other_spelling": Doubt(
@@ -309,7 +285,6 @@ DOUBTS = {
             "A reference of which no file was found ends like a listed file: it may be that file "
             "under another name."
         ),
-        (JOBS,),
         ("declare_alias",),
     ),
     TWO_NAMES: Doubt(
@@ -317,7 +292,6 @@ DOUBTS = {
             "A directory is, or seems to be, registered under two names: a file that is needed "
             "under one name looks unneeded under the other."
         ),
-        (NAMED_FILES, JOBS, PREFIX, ALL_ROOTS),
         ("declare_alias", "exclude"),
     ),
     "restored_from_gone": Doubt(
@@ -325,7 +299,6 @@ DOUBTS = {
             "A running job was restored from a snapshot that is gone. No newer checkpoint of the "
             "job was found, or it still reads files there (ForSt)."
         ),
-        (JOBS, ALL_ROOTS),
         ("wait", "attest_dead"),
     ),
     "restored_from_elsewhere": Doubt(
@@ -333,7 +306,6 @@ DOUBTS = {
             "A running job was restored from a snapshot outside these roots. No newer checkpoint "
             "of the job was found, or it still reads files there (ForSt)."
         ),
-        (JOBS, ALL_ROOTS),
         ("wait", "add_root", "attest_dead"),
     ),
     "restored_from_unknown": Doubt(
@@ -341,7 +313,6 @@ DOUBTS = {
             "A running job was restored from a snapshot with an unknown path, and has no snapshot "
             "of its own."
         ),
-        (ALL_ROOTS,),
         ("wait", "attest_dead"),
     ),
     "writes_elsewhere": Doubt(
@@ -349,12 +320,10 @@ DOUBTS = {
             "A job that stems from an audited root writes to a directory that is not audited, and "
             "may refer back."
         ),
-        (JOBS, ALL_ROOTS),
         ("add_root", "attest_dead"),
     ),
     "no_checkpoint_found": Doubt(
         message("A job runs and has completed checkpoints, but the newest of them was not found."),
-        (JOBS, ALL_ROOTS),
         ("wait", "attest_dead"),
     ),
     VOID_ATTESTATION: Doubt(
@@ -362,13 +331,12 @@ DOUBTS = {
             "A job that was attested to be dead is running, or something was written to its "
             "directory since."
         ),
-        (JOB_DIRECTORY,),
         ("attest_again",),
     ),
 }
-"""What may hide the only referrer of a file → what it means, how far it can reach, what ends it.
-
-Within its reach nothing is deleted; a root that no doubt reaches as a whole can be cleaned.
+"""What may hide the only referrer of a file → what it means, what ends it. Within its reach
+(``spark_jobs.storage.reach``) nothing is deleted; a root that no doubt reaches as a whole can be
+cleaned.
 """
 
 NOT_CLEANABLE = {
@@ -383,7 +351,5 @@ NOT_CLEANABLE = {
 }
 """Why no plan can be made for a root."""
 
-CHAIN_KINDS = {
-    "refers": message("Checkpoints of the first job refer to files in directories of the other."),
-    "restored_from": message("The first job was restored from a snapshot of the other."),
-}
+CHAIN_KINDS = ("refers", "restored_from")
+"""A job's checkpoints refer to files of another, or it was restored from a snapshot of that."""

@@ -15,20 +15,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
+from spark_jobs.arrow_schemas import schema
 from spark_jobs.manifest import Output
 from spark_jobs.schemas import spark_schema
 
 ROW_GROUP_BYTES = 32 * 1024 * 1024
-_FILE = pa.schema([("name", pa.string()), ("rows", pa.int64())])
+_FILE = schema(name="text", rows="int")
 
 Make = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 @dataclass(frozen=True)
 class WorkerRows:
-    """``make``: batches of ``given`` → batches of ``schema``; called once for each of Spark's
-    tasks.
-    """
+    """``make``: batches of ``given`` → batches of ``schema``; called once for each task."""
 
     given: DataFrame
     make: Make
@@ -38,11 +37,10 @@ class WorkerRows:
         return self.given.mapInArrow(self.make, spark_schema(self.schema))
 
     def written(self, folder: str, unrepeated: Sequence[str] = ()) -> Output:
-        """Write them below a folder, absolute or with a scheme that workers have credentials for: a
-        file for each task that made any.
-
-        Files are named without the folder; failed tasks may leave others there. ``unrepeated``:
-        columns of unique values, for which Parquet needs no dictionary.
+        """A file for each task that made any, below a folder that is absolute or has a scheme that
+        workers have credentials for. Files are named without the folder; failed tasks may leave
+        others there. ``unrepeated``: columns of unique values, for which Parquet needs no
+        dictionary.
         """
         filesystem, path = fsspec.core.url_to_fs(folder)
         filesystem.makedirs(path, exist_ok=True)

@@ -8,7 +8,7 @@ Counts = npt.NDArray[np.int64]
 
 
 def coded(values: Sequence[str | None], counts: Counts) -> pa.Array:
-    """A dictionary array: ``values[i]`` for ``counts[i]`` rows, ``None`` as null."""
+    """A dictionary array: ``values[i]`` for ``counts[i]`` rows."""
     distinct = [value for value in dict.fromkeys(values) if value is not None]
     code_of: dict[str | None, int] = {value: code for code, value in enumerate(distinct)}
     code_of[None] = -1
@@ -33,7 +33,7 @@ def numbers(rows: npt.NDArray[np.int64], known: npt.NDArray[np.bool_] | None = N
 
 
 def text(pieces: Sequence[bytes], lengths: npt.NDArray[np.int64]) -> pa.Array:
-    """Strings of ``lengths`` bytes each (-1: null), their UTF-8 bytes in row order in ``pieces``."""
+    """Strings of ``lengths`` bytes each (-1: null); ``pieces`` are their UTF-8 bytes in row order."""
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(np.maximum(lengths, 0), out=offsets[1:])
     # Batches end long before 2 GiB of text.
@@ -46,7 +46,7 @@ def text(pieces: Sequence[bytes], lengths: npt.NDArray[np.int64]) -> pa.Array:
 
 
 def sparse_text(values: Sequence[tuple[int, str | None]], rows: int) -> pa.Array:
-    """Strings of some rows (row, value), ascending by row; the others are null."""
+    """Strings of some rows, ascending by row; the others are null."""
     present = [(row, value.encode()) for row, value in values if value is not None]
     lengths = np.full(rows, -1, np.int64)
     lengths[[row for row, _ in present]] = [len(value) for _, value in present]
@@ -54,7 +54,6 @@ def sparse_text(values: Sequence[tuple[int, str | None]], rows: int) -> pa.Array
 
 
 def sparse_numbers(values: Sequence[tuple[int, int | None]], rows: int) -> pa.Array:
-    """Numbers of some rows (row, value); the others are null."""
     present = [(row, value) for row, value in values if value is not None]
     where = [row for row, _ in present]
     filled = np.zeros(rows, np.int64)

@@ -1,6 +1,6 @@
-"""Handles as Arrow record batches, streamed: one row for each handle, in the order of the file."""
+"""Handles as Arrow record batches, streamed, in the order of the file."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -34,10 +34,7 @@ SCHEMA = pa.schema(
         ("local_name", pa.string()),  # of a file of incremental state
         ("backend_id", _CODED),
         ("handle_id", _CODED),
-        (
-            "checkpointed_bytes",
-            pa.int64(),
-        ),  # uploaded by this checkpoint, of the keyed state as a whole
+        ("checkpointed_bytes", pa.int64()),  # uploaded now, of the keyed state as a whole
         ("task_owned_directory", pa.string()),  # kept alive by the handle (merged files)
         ("shared_directory", pa.string()),
         ("states", pa.list_(_STATE)),  # named operator states; offsets is a count
@@ -49,14 +46,13 @@ def batches(pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
     """Raises the errors of ``pieces``: batches before an error are not the whole file."""
     batch = _Batch(0)
     for piece in pieces:
+        parts: Sequence[Handle | FileRun] = ()
         if isinstance(piece, KeyedState):
-            for part in piece.parts:
-                batch.add(part)
-                if batch.full:
-                    yield batch.close()
-                    batch = _Batch(batch.first + batch.rows)
+            parts = piece.parts
         elif isinstance(piece, Handle):
-            batch.add(piece)
+            parts = (piece,)
+        for part in parts:
+            batch.add(part)
             if batch.full:
                 yield batch.close()
                 batch = _Batch(batch.first + batch.rows)
@@ -64,7 +60,7 @@ def batches(pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
         yield batch.close()
 
 
-_NOT_KEYED = Keyed("", 0, 0)
+_NOT_KEYED = Keyed("")
 
 
 class _Owner(NamedTuple):
@@ -202,7 +198,7 @@ class _Batch:
         rows = self.rows
         streams = [(row, handle.stream) for row, handle in self.singles if handle.stream]
         directories = [
-            (row, handle.managed_directories)
+            (row, *handle.managed_directories)
             for row, handle in self.singles
             if handle.managed_directories
         ]
@@ -215,10 +211,10 @@ class _Batch:
             ),
             "name": arrays.sparse_text([(row, stream.name) for row, stream in streams], rows),
             "task_owned_directory": arrays.sparse_text(
-                [(row, task_owned) for row, (task_owned, _) in directories], rows
+                [(row, task_owned) for row, task_owned, _ in directories], rows
             ),
             "shared_directory": arrays.sparse_text(
-                [(row, shared) for row, (_, shared) in directories], rows
+                [(row, shared) for row, _, shared in directories], rows
             ),
             "states": self._states(),
         }

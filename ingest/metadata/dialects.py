@@ -11,12 +11,12 @@ version  written by                    what is new
 7        development after 2.3         each subtask may name the checkpoint its state is from
 =======  ============================  ===========================================================
 
-Three releases wrote version 3 in different ways. The header does not distinguish them: they are
+Three releases wrote version 3 in different ways, which the header does not distinguish: they are
 tried in turn, and the one that ends exactly at the end of the file is right.
 
 A new handle is one function and its tag in the registry of its place (``streams``, ``keyed``,
-``operator_states``, ``channels``). Raise ``READER_VERSION`` if known bytes are read differently.
-Test it with bytes written by hand and with what Flink's own loader sees.
+``walk``). Raise ``READER_VERSION`` if known bytes are read differently. Test it with bytes written
+by hand and with what Flink's own loader sees.
 """
 
 from dataclasses import dataclass
@@ -27,9 +27,7 @@ from ingest.messages import message
 
 
 class MetadataError(Skipped):
-    """``position`` is in bytes from the start of the file, ``expected`` a phrase that names the
-    field.
-    """
+    """``position`` in bytes from the start of the file; ``expected`` names the field."""
 
     def __init__(self, position: int, expected: str, reason: str) -> None:
         self.position = position
@@ -54,7 +52,7 @@ class DamagedMetadata(MetadataError):
 
 
 class UnsupportedMetadata(MetadataError):
-    """A format version or a kind of handle that this reader does not know."""
+    """A format version or a kind of handle that is unknown here."""
 
 
 MAGIC = 0x4960672D
@@ -68,7 +66,7 @@ class ChannelLayout(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One variant of the format; ``name`` is for people."""
+    """``name`` is for people. ``old_changelog``: handles carry no size, id and materialization."""
 
     version: int
     name: str
@@ -80,7 +78,6 @@ class Dialect:
     properties: bool = True
     origins: bool = False
     old_changelog: bool = False
-    """Changelog handles carry no size, id and materialization, as 1.14 wrote them."""
 
 
 _V3_1_15 = Dialect(3, message("1.12 to 1.15"), properties=False)
@@ -113,4 +110,4 @@ DIALECTS: dict[int, tuple[Dialect, ...]] = {
         ),
     ),
 }
-"""Dialects of each readable version, likeliest first."""
+"""Likeliest first."""

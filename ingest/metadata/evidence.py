@@ -1,6 +1,4 @@
-"""Reads selected ``_metadata`` into rows of the lake, within bounds of number, size and time.
-Optional: no error stops a cycle.
-"""
+"""Reads selected ``_metadata`` into rows of the lake, within bounds of number, size and time."""
 
 import os
 import time
@@ -49,14 +47,13 @@ class EvidenceBudget:
 
 
 def read_wanted(run: ClusterRun) -> SourceRead:
-    budget = run.shard.shared(_budget)
     observed, cursor = read_evidence(
         run.cluster.metadata,
         run.cluster.name,
         run.part(SOURCE),
         run.observed,
         run.shard.at(),
-        budget,
+        run.shard.shared(_budget),
     )
     return SourceRead(tuple(observed), cursor)
 
@@ -73,7 +70,7 @@ def read_evidence(
     at: datetime,
     budget: EvidenceBudget | None = None,
 ) -> tuple[list[Observed], dict[str, Any]]:
-    """Reads the ``_metadata`` that new records of a cluster refer to: readings, and the cursor for
+    """Reads the ``_metadata`` that new records of a cluster refer to; also returns the cursor for
     the next cycle. No single file makes it raise.
     """
     selection = SnapshotSelection(cursor.get("jobs"))
@@ -115,8 +112,8 @@ def rows_of(file: MetadataFile, most_bytes: int) -> list[Reference | Snapshot]:
 
 
 class _Reader:
-    """``unreachable``: directory → when it last was, in epoch s. A slash at its end means that it
-    was refused.
+    """``unreachable``: directory → when it last was, in epoch s; with a slash at its end if it was
+    refused.
     """
 
     def __init__(
@@ -145,22 +142,15 @@ class _Reader:
         except ValueError as error:
             # Other files beside it may be readable.
             return self._skip_unreachable(base, directory, error, f"{base}/")
-        if (
-            base in self.budget.unanswered
-            or self._unreachable.get(base, 0) > self._at - TRY_AGAIN_AFTER_S
-        ):
+        last_tried = self._unreachable.get(base, 0)
+        if base in self.budget.unanswered or last_tried > self._at - TRY_AGAIN_AFTER_S:
             return []
         started = time.monotonic()
         try:
             rows = self._within_time(directory, *place)
         except Skipped as error:
-            return [
-                Skip(
-                    f"{directory}/{NAME}",
-                    "too_large" if isinstance(error, TooLarge) else "bad_metadata",
-                    str(error),
-                )
-            ]
+            reason = "too_large" if isinstance(error, TooLarge) else "bad_metadata"
+            return [Skip(f"{directory}/{NAME}", reason, str(error))]
         except Exception as error:  # storage clients raise errors of any type
             return self._skip_unreachable(base, directory, error)
         finally:
@@ -221,28 +211,25 @@ class _Reader:
 
     def _rows(self, directory: str, read_at: str, within: str) -> list[Reference | Snapshot]:
         path = f"{read_at}/{NAME}"
+        # A file that is gone was subsumed, but a missing parent directory means another storage.
         if "://" not in path:
             try:
                 local = tree.stat(path, within)
             except tree.Gone:
-                # Subsumed meanwhile, unless the parent directory is missing too.
                 with beneath.folder(within, beneath.steps(within, read_at)[:-1]):
                     return []
-            return rows_of(
-                MetadataFile(f"{directory}/{NAME}", local.bytes, local.modified, path, within),
-                self._source.file_bytes,
-            )
-        filesystem, inside = of_listed(path)
-        try:
-            info = filesystem.info(inside)
-        except FileNotFoundError:
-            # Subsumed meanwhile: no skip. But a missing parent directory means another storage.
-            if filesystem.exists(filesystem._parent(filesystem._parent(inside))):
-                return []
-            raise
-        if info.get("type") != "file":
-            raise ValueError(f"it is a {info.get('type')}")
-        size, modified = info.get("size"), modified_at(info)
+            size, modified = local.bytes, local.modified
+        else:
+            filesystem, inside = of_listed(path)
+            try:
+                info = filesystem.info(inside)
+            except FileNotFoundError:
+                if filesystem.exists(filesystem._parent(filesystem._parent(inside))):
+                    return []
+                raise
+            if info.get("type") != "file":
+                raise ValueError(f"it is a {info.get('type')}")
+            size, modified = info.get("size"), modified_at(info)
         file = MetadataFile(f"{directory}/{NAME}", size, modified, path, within)
         return rows_of(file, self._source.file_bytes)
 

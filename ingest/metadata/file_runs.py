@@ -1,14 +1,10 @@
-"""The fast path for runs of plain files in incremental state whose names and paths have equal
-lengths.
-
-Nearly all bytes of a large ``_metadata`` are such entries::
+"""The fast path for runs of plain files in incremental state, which nearly all bytes of a large
+``_metadata`` are. Entries whose names and paths have equal lengths::
 
     u16 L | L bytes local name | u8 2 (a file) | i64 size | u16 P | P bytes path
 
-All files of one checkpoint directory have paths of one length and SST files names of one length, so
-the next entries are compared with the first one by columns, and stay bytes until a consumer needs
-columns. Anything else (longer names, non-ASCII, other handles) ends the run and goes to the reader
-of single handles.
+are compared with the first one by columns, and stay bytes until a consumer needs columns. Anything
+else (longer names, non-ASCII, other handles) ends the run and goes to the reader of single handles.
 """
 
 from array import array
@@ -24,9 +20,7 @@ from ingest.metadata.window import Window
 
 _FILE = int(StreamTag.FILE)
 _PROBE = 8
-"""Entries compared first, so that with alternating lengths the window is not compared for each
-entry.
-"""
+"""Entries compared first: with alternating lengths the whole window would be compared for each."""
 
 
 class RawRun(tuple[int, int, int, bytes]):
@@ -44,9 +38,7 @@ class RawRun(tuple[int, int, int, bytes]):
 
 
 def take_run(window: Window, limit: int) -> RawRun | None:
-    """The longest run at the window's position, at most ``limit`` entries; ``None`` if there is
-    none.
-    """
+    """The longest run at the window's position, at most ``limit`` entries."""
     if window.available(2) < 2:
         return None
     data, at = window.data, window.at
@@ -116,7 +108,7 @@ def sizes(run: FileRun) -> "array[int]":
 
 
 def fields(run: FileRun) -> tuple[bytes, bytes, bytes]:
-    """Names, sizes (big-endian) and paths of all files, each concatenated in the order of the run."""
+    """Names, sizes (big-endian) and paths of all files, each concatenated."""
     block, name_end = run.block, 2 + run.name_length
     if run.files == 1:
         return block[2:name_end], block[name_end + 1 : name_end + 9], block[name_end + 11 :]
@@ -134,13 +126,5 @@ def handles(run: FileRun) -> Iterator[Handle]:
     for name, size, path_bytes in entry.iter_unpack(run.block):
         path = path_bytes.decode("ascii")
         stream = Stream("FileStateHandle", size, path, path)
-        yield Handle(
-            run.operator,
-            run.subtask,
-            run.kind,
-            state_class,
-            stream,
-            size,
-            name.decode("ascii"),
-            run.keyed,
-        )
+        of_state = (run.operator, run.subtask, run.kind, state_class)
+        yield Handle(*of_state, stream, size, name.decode("ascii"), run.keyed)

@@ -30,7 +30,7 @@ class DescribedState(NamedTuple):
 
 
 def described_states(content: bytes) -> list[DescribedState]:
-    """States in the order of the description, without timers; empty if there is no description."""
+    """In the order of the description, without timers."""
     matches = [
         (name[1], name[0], match)
         for match in _KIND.finditer(content)

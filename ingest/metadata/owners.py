@@ -7,11 +7,11 @@ _CHECKPOINT_DIRECTORY = re.compile(r"/chk-\d+$")
 
 
 def owner_directory(directory: str) -> str:
-    """The job's directory of a checkpoint ``…/<job>/chk-N``; a savepoint owns itself."""
+    """The job's directory of ``…/<job>/chk-N``; a savepoint owns itself."""
     return directory.rpartition("/")[0] if _CHECKPOINT_DIRECTORY.search(directory) else directory
 
 
 def job_id_of(directory: str) -> str | None:
-    """The 32 hex digits that name a job's directory, else ``None``."""
+    """The 32 hex digits that name a job's directory."""
     name = directory.rpartition("/")[2]
     return name if _JOB_ID.fullmatch(name) else None

@@ -1,7 +1,6 @@
-"""The pieces of a ``_metadata`` file, in the order in which the walk yields them.
-
-    Header, then per operator: Operator, [coordinator Handle], per subtask: Subtask, Handle and
-    KeyedState …, [Origin], then End
+"""The pieces of a ``_metadata`` file, in the order of the file: a Header; per operator an Operator,
+the Handle of its coordinator if it has one, and per subtask a Subtask with its Handles and
+KeyedStates; then the End.
 
 ``kind`` says which part of a subtask's state a handle holds: ``coordinator``, ``managed-op``,
 ``raw-op``, ``keygroups``, ``shared``, ``private``, ``meta`` (of incremental state), ``stream`` and
@@ -11,28 +10,17 @@
 Flink 1.20, also for files of older releases.
 """
 
-from array import array
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from ingest.metadata.dialects import Dialect
 
 
-class MasterState(NamedTuple):
-    """State of a hook of the JobManager; ``bytes`` of its content, which starts at ``position`` of
-    the file.
-    """
-
-    name: str
-    version: int
-    bytes: int
-    position: int
-
-
 class Header(NamedTuple):
     checkpoint_id: int
     dialect: Dialect
-    master_states: tuple[MasterState, ...]
+    master_states: tuple[str, ...]
+    """Names of hooks of the JobManager that keep state."""
     operators: int
 
 
@@ -54,76 +42,40 @@ class Subtask(NamedTuple):
     finished: bool
 
 
-class Origin(NamedTuple):
-    operator: Operator
-    subtask: int
-    checkpoint_id: int
-
-
 class Stream(NamedTuple):
     """Where bytes lie: in a file (``path``), or in the ``_metadata`` itself (``inline_at``)."""
 
     handle_class: str
     bytes: int
-    """Of the whole file for a file, of the segment for a segment."""
+    """Of the file, segment or inline state."""
     path: str | None = None
     """Absolute; relative paths are resolved against the directory of the ``_metadata``."""
     written_path: str | None = None
     """As in the file."""
     offset: int | None = None
-    """Where a segment begins in its physical file, else ``None``."""
+    """Of a segment in its physical file."""
     inline_at: int | None = None
-    """Position of ``bytes`` bytes of state within the ``_metadata``; they are in no file."""
+    """Position of inline state in the ``_metadata``."""
     name: str | None = None
-    """Name of inline bytes (like a path, but no such file exists), or the logical id of a segment.
-    """
-    scope: str | None = None
-    """EXCLUSIVE or SHARED, for segments."""
+    """Of inline state (like a path, but there is no such file), or the logical id of a segment."""
 
 
 class Keyed(NamedTuple):
     """What all files of one keyed state have in common; ``None`` if the format does not say."""
 
     state_class: str
-    first_key_group: int
-    key_groups: int
     backend_id: str | None = None
-    checkpoint_id: int | None = None
     handle_id: str | None = None
     checkpointed_bytes: int | None = None
-    """Uploaded by this checkpoint; ``None`` if the format does not say."""
-    total_bytes: int | None = None
-    """As written in handles that carry their own total (increments of a changelog), else
-    ``None``.
-    """
-    sequence: tuple[int, int] | None = None
-    """First and last sequence number of an increment that is kept in the ``_metadata``."""
-    materialization_id: int | None = None
-    storage: str | None = None
-    """Of an increment: ``filesystem`` or ``memory``."""
+    """Uploaded by this checkpoint."""
 
 
 class ListState(NamedTuple):
-    """One named operator state: ``mode`` is SPLIT_DISTRIBUTE, UNION or BROADCAST; ``offsets`` is a
-    count.
-    """
+    """A named operator state. ``mode``: SPLIT_DISTRIBUTE, UNION or BROADCAST; ``offsets``: how many."""
 
     name: str
     mode: str
     offsets: int
-
-
-class Channel(NamedTuple):
-    """``gate`` or result partition and ``channel`` or subpartition; both ``None`` for merged
-    states.
-    """
-
-    subtask_index: int | None
-    gate: int | None
-    channel: int | None
-    bytes: int
-    offsets: "array[int] | None"
-    serialized_offsets_bytes: int | None = None
 
 
 class Handle(NamedTuple):
@@ -140,15 +92,11 @@ class Handle(NamedTuple):
     states: tuple[ListState, ...] | None = None
     managed_directories: tuple[str, str] | None = None
     """Task-owned and shared directory that this handle keeps alive (merged files)."""
-    channel: Channel | None = None
-    stream_offset: int | None = None
 
 
 class FileRun(NamedTuple):
-    """Many files of one incremental state whose entries have the same lengths, still as bytes.
-
-    ``block`` holds an entry for each of the ``files``, checked to be ASCII with sizes of 0 or more.
-    See :mod:`ingest.metadata.file_runs`.
+    """Many files of one incremental state, still as bytes: ``block`` holds their entries, which have
+    the same lengths, ASCII texts and sizes of 0 or more (:mod:`ingest.metadata.file_runs`).
     """
 
     operator: Operator
@@ -170,23 +118,11 @@ class KeyedState(NamedTuple):
 
 
 class Properties(NamedTuple):
-    """The end of the file, since 1.16. The booleans say when Flink itself deletes the checkpoint."""
+    """The end of the file, since 1.16."""
 
-    type_class: str
-    """``CheckpointType`` or ``SavepointType``."""
     name: str
     """Checkpoint, Full Checkpoint, Savepoint, Terminate Savepoint or Suspend Savepoint."""
-    flags: dict[str, bool]
-    """``discardSubsumed``, ``-Finished``, ``-Cancelled``, ``-Failed`` and ``-Suspended``;
-    ``forced`` and ``unclaimed``.
-    """
-    sharing: str | None = None
     savepoint_format: str | None = None
-    post_action: str | None = None
-
-    @property
-    def is_savepoint(self) -> bool:
-        return self.type_class == "SavepointType"
 
 
 class End(NamedTuple):
@@ -196,4 +132,4 @@ class End(NamedTuple):
     bytes: int
 
 
-Piece = Header | Operator | Subtask | Origin | Handle | KeyedState | End
+Piece = Header | Operator | Subtask | Handle | KeyedState | End

@@ -1,7 +1,7 @@
-"""The end of a ``_metadata`` since 1.16: a Java object with the kind of checkpoint and when Flink
-deletes it.
-"""
+"""The end of a ``_metadata`` since 1.16: a serialised Java object with the kind of checkpoint."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from struct import Struct
 from typing import Any, TypeVar
@@ -46,9 +46,7 @@ _T = TypeVar("_T")
 
 
 class JavaStream:
-    """Reads the content of one stream; ``expected`` phrases in errors name the checkpoint's
-    properties.
-    """
+    """Reads the content of one stream."""
 
     def __init__(self, window: Window) -> None:
         self._window = window
@@ -59,8 +57,8 @@ class JavaStream:
         at = self._window.take(4, message("the start of the checkpoint's properties"))
         start = self._window.data[at : at + 4]
         if start != b"\xac\xed\x00\x05":
-            raise DamagedMetadata(
-                self._window.position - 4,
+            raise self._window.damaged(
+                4,
                 message("the checkpoint's properties (AC ED 00 05)"),
                 start.hex(" "),
             )
@@ -84,6 +82,11 @@ class JavaStream:
             )
         if tag not in (_OBJECT, _ENUM):
             raise self._unsupported(message("a value in the checkpoint's properties"), tag)
+        with self._nested():
+            return self._object() if tag == _OBJECT else self._enum()
+
+    @contextmanager
+    def _nested(self) -> Iterator[None]:
         self._depth += 1
         if self._depth > _MOST_NESTED:
             raise DamagedMetadata(
@@ -94,9 +97,8 @@ class JavaStream:
                 ),
                 message("more"),
             )
-        value = self._object() if tag == _OBJECT else self._enum()
+        yield
         self._depth -= 1
-        return value
 
     def _object(self) -> JavaObject:
         class_ = self._class(message("an object's class"))
@@ -122,8 +124,8 @@ class JavaStream:
             return self._value()
         at = self._window.take(primitive.size, message("a field of the checkpoint's properties"))
         if code == "Z" and self._window.data[at] > 1:
-            raise DamagedMetadata(
-                self._window.position - 1,
+            raise self._window.damaged(
+                1,
                 message("a boolean of the checkpoint's properties"),
                 str(self._window.data[at]),
             )
@@ -156,18 +158,8 @@ class JavaStream:
         count = int.from_bytes(window.data[at : at + 2], "big")
         class_.fields = [self._read_declared_type() for _ in range(count)]
         self._end_of_block()
-        self._depth += 1
-        if self._depth > _MOST_NESTED:
-            raise DamagedMetadata(
-                window.position,
-                message(
-                    "at most {most_nested:number} objects and classes in each other",
-                    most_nested=_MOST_NESTED,
-                ),
-                message("more"),
-            )
-        parent = self._class_or_none()
-        self._depth -= 1
+        with self._nested():
+            parent = self._class_or_none()
         if any(level is class_ for level in _lineage(parent)):
             raise DamagedMetadata(
                 window.position, message("a class above another"), message("the class itself")
@@ -192,8 +184,8 @@ class JavaStream:
     def _read_reference(self) -> Any:
         number = self._window.int32(message("a reference")) - _FIRST_HANDLE
         if not 0 <= number < len(self._handles):
-            raise DamagedMetadata(
-                self._window.position - 4,
+            raise self._window.damaged(
+                4,
                 message("a reference to something before it"),
                 str(number),
             )
@@ -207,7 +199,7 @@ class JavaStream:
         return self._window.byte(message("the checkpoint's properties"))
 
     def _unsupported(self, expected: str, version: int) -> UnsupportedMetadata:
-        return UnsupportedMetadata(self._window.position - 1, expected, f"0x{version:02x}")
+        return self._window.unsupported(1, expected, f"0x{version:02x}")
 
 
 def _lineage(class_: _Class | None) -> list[_Class]:
@@ -233,24 +225,10 @@ def read_properties(window: Window) -> Properties:
             written.class_name[:100],
         )
     type_class = type_.class_name.removeprefix(_PACKAGE)
-    name = type_.fields.get("name")
+    name, format_ = type_.fields.get("name"), type_.fields.get("formatType")
     if type_class not in _TYPES or not isinstance(name, str):
         raise DamagedMetadata(
             position, f"a type of checkpoint ({' or '.join(_TYPES)})", type_class[:100]
         )
-    return Properties(
-        type_class=type_class,
-        name=name,
-        flags={
-            key: value for key, value in sorted(written.fields.items()) if isinstance(value, bool)
-        },
-        sharing=_constant(type_, "sharingFilesStrategy"),
-        savepoint_format=_constant(type_, "formatType"),
-        post_action=_constant(type_, "postCheckpointAction"),
-    )
-
-
-def _constant(type_: JavaObject, name: str) -> str | None:
-    value = type_.fields.get(name)
-    constant = value.fields.get("constant") if isinstance(value, JavaObject) else None
-    return constant if isinstance(constant, str) else None
+    constant = format_.fields.get("constant") if isinstance(format_, JavaObject) else None
+    return Properties(name, constant if isinstance(constant, str) else None)

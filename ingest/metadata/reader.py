@@ -20,18 +20,16 @@ from ingest.metadata.walk import walk
 from ingest.metadata.window import Window
 
 READER_VERSION = 2
-"""Part of the key of cached results. Raise it when the same bytes give other or more rows (2:
-``snapshots``).
-"""
+"""Part of the key of cached results. Raise it when the same bytes give other or more rows."""
 
 Open = Callable[[], BinaryIO]
 
 
 def read_pieces(open_: Open, directory: str, places: "array[int] | None" = None) -> Iterator[Piece]:
     """Pieces of the file that ``open_`` opens (again for each attempt); ``directory`` resolves
-    relative paths. The pieces are complete only if the last one is :class:`End`. The positions of
-    all absolute paths are added to ``places``; each is that of the path's length field. Raises
-    ``MetadataError`` and whatever the stream raises.
+    relative paths. They are complete only if the last one is :class:`End`. ``places`` gets the
+    positions of the length fields of all absolute paths. Raises ``MetadataError`` and whatever the
+    stream raises.
     """
     with open_() as stream:
         window = Window(stream)

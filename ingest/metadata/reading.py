@@ -1,5 +1,3 @@
-"""The state of a handle reader: the bytes, their dialect, and the nesting depth."""
-
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,30 +8,26 @@ from ingest.metadata.dialects import DamagedMetadata, Dialect
 from ingest.metadata.window import Window
 
 MOST_NESTED = 16
-"""Flink nests two or three deep (a changelog around incremental state); a forged file must not
-exhaust the stack.
-"""
+"""Flink nests two or three deep; a forged file must not exhaust the stack."""
 
 MOST_SINGLE_PARTS = 500_000
-"""Handles of one keyed state that are kept as objects; ordinary files
-(:mod:`ingest.metadata.file_runs`) do not count.
-"""
+"""Handles of one keyed state that are kept as objects; :mod:`file_runs` do not count."""
 
 
 @dataclass(slots=True)
 class Reading:
-    """``directory``: that of the ``_metadata``, without a slash at its end."""
+    """``directory``: that of the ``_metadata``, without a slash at its end. ``in_doubt``: another
+    dialect of the same version would have read some bytes differently. ``places``: positions of
+    absolute paths, ascending; filled if given.
+    """
 
     window: Window
     dialect: Dialect
     directory: str
     depth: int = 0
     in_doubt: bool = False
-    """Another dialect of the same version would have read some bytes differently."""
-
     parts: int = 0
     places: "array[int] | None" = None
-    """Positions of absolute paths, ascending; filled if given."""
 
     def path(self, expected: str) -> str:
         if self.places is not None:

@@ -1,14 +1,12 @@
 """Parsed ``_metadata`` as rows of the lake table ``references``, which is also the cache of parsed
-files.
-
-A file's rows are kept under its path, size, modification time and the version of this reader. The
-row with ordinal 0 stands for the file and is written last: without it, the file was not read to its
-end.
+files. A file's rows are kept under its path, size, modification time and the version of this
+reader. The row with ordinal 0 stands for the file and is written last: without it, the file was not
+read to its end.
 """
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from datetime import UTC
+from typing import Any
 
 import pyarrow as pa
 
@@ -19,34 +17,25 @@ from ingest.metadata.owners import job_id_of, owner_directory
 from ingest.metadata.pieces import End, Header, Piece
 from ingest.metadata.reader import READER_VERSION
 from ingest.records import NamedListState, Reference
+from ingest.storage.instants import cut
 
 SCHEMA = pa.schema([(column.name, column.type) for column in REFERENCES.columns])
 
 _SHARED = [name for name in SCHEMA.names if name in columns.SCHEMA.names and name != "ordinal"]
 
 
-class FileKey(NamedTuple):
-    path: str
-    size: int | None
-    modified: datetime | None
-    reader_version: int = READER_VERSION
-
-
-def key_of(file: MetadataFile) -> FileKey:
+def key_of(file: MetadataFile) -> dict[str, Any]:
     """Modification is cut to milliseconds, as the lake keeps it."""
-    modified = file.modified and file.modified.astimezone(UTC)
-    return FileKey(
-        file.path,
-        file.size,
-        modified and modified.replace(microsecond=modified.microsecond // 1000 * 1000),
-    )
+    return {
+        "metadata_path": file.path,
+        "metadata_bytes": file.size,
+        "metadata_modified": cut(file.modified and file.modified.astimezone(UTC)),
+        "reader_version": READER_VERSION,
+    }
 
 
 def reference_batches(file: MetadataFile) -> Iterator[pa.RecordBatch]:
-    """Batches of ``SCHEMA``; the last one is the single row with ordinal 0.
-
-    Raises the errors of reading.
-    """
+    """The last one is the single row with ordinal 0. Raises the errors of reading."""
     rows = _FileRows(file)
     for batch in columns.batches(rows.watch(file.pieces())):
         rows.handles += batch.num_rows
@@ -87,32 +76,25 @@ class _FileRows:
         filled["ordinal"] = pa.array(range(self.handles - rows + 1, self.handles + 1), pa.int64())
         for name, value in self._common().items():
             filled[name] = pa.repeat(pa.scalar(value, SCHEMA.field(name).type), rows)
-        missing = {
-            field.name: pa.nulls(rows, field.type) for field in SCHEMA if field.name not in filled
-        }
-        filled |= missing
-        return pa.record_batch(
-            [filled[field.name].cast(field.type) for field in SCHEMA], schema=SCHEMA
-        )
+        columns_of_batch = [
+            filled[field.name].cast(field.type)
+            if field.name in filled
+            else pa.nulls(rows, field.type)
+            for field in SCHEMA
+        ]
+        return pa.record_batch(columns_of_batch, schema=SCHEMA)
 
     def file_row(self) -> pa.RecordBatch:
         properties = self.end.properties if self.end else None
-        row = dict.fromkeys(SCHEMA.names) | self._common()
-        row |= {"ordinal": 0, "kind": "file", "handles": self.handles}
+        row = self._common() | {"ordinal": 0, "kind": "file", "handles": self.handles}
         if properties:
-            row |= {
-                "checkpoint_type": properties.name,
-                "savepoint_format": properties.savepoint_format,
-            }
+            row["checkpoint_type"] = properties.name
+            row["savepoint_format"] = properties.savepoint_format
         return pa.RecordBatch.from_pylist([row], schema=SCHEMA)
 
     def _common(self) -> dict[str, Any]:
-        key = key_of(self.file)
         return {
-            "metadata_path": key.path,
-            "metadata_bytes": key.size,
-            "metadata_modified": key.modified,
-            "reader_version": key.reader_version,
+            **key_of(self.file),
             "job_id": job_id_of(owner_directory(self.file.directory)),
             "checkpoint_id": self.header.checkpoint_id if self.header else None,
             "format_version": self.header.dialect.version if self.header else None,

@@ -9,13 +9,13 @@ from ingest.metadata.reader import Open, read_pieces
 from ingest.metadata.window import WINDOW_BYTES, Window, decode
 
 LONGEST_PATH_BYTES = 0xFFFF
-"""The limit of Java's ``writeUTF``."""
+"""Of Java's ``writeUTF``."""
 
 
 def rewrite(open_: Open, out: BinaryIO, moved: Callable[[str], str]) -> int:
-    """Write the file that ``open_`` opens to ``out``, with absolute paths changed by ``moved``.
-    Returns the number of paths. Everything is read once before anything is written. Raises
-    ``MetadataError`` and ``Refused`` for a path that the format cannot hold.
+    """Write the file that ``open_`` opens to ``out``, with absolute paths changed by ``moved``;
+    returns the number of paths. Everything is read once before anything is written. Raises
+    ``MetadataError``, and ``Refused`` for a path that the format cannot hold.
     """
     places = array("q")
     for _ in read_pieces(open_, "", places):
@@ -32,7 +32,7 @@ def rewrite(open_: Open, out: BinaryIO, moved: Callable[[str], str]) -> int:
 
 
 def encoded(path: str) -> bytes:
-    """The text as Java's ``writeUTF`` writes it. Raises ``Refused`` if it is too long."""
+    """As Java's ``writeUTF`` writes it. Raises ``Refused`` if it is too long."""
     units = path.encode("utf-16-be", "surrogatepass")
     halves = (
         "".join(chr(units[at] << 8 | units[at + 1]) for at in range(0, len(units), 2))

@@ -12,12 +12,12 @@ from ingest.records import Checkpoint, Job, Observed
 
 FORGOTTEN_AFTER_S = 86_400
 OLD_RESTORE_MS = 3_600_000
-"""If a restore is older when first seen, the first checkpoint after it is most likely gone."""
+"""The first checkpoint after an older restore is most likely gone."""
 
 
 @dataclass(slots=True)
 class _JobHistory:
-    """The remembered history of a job; instants in epoch ms, 0 for none."""
+    """Instants in epoch ms, 0 for none."""
 
     last_path: str = ""
     last_ms: int = 0
@@ -28,8 +28,6 @@ class _JobHistory:
 
 
 class SnapshotSelection:
-    """Takes the observations of each cycle or poll, all of one at once."""
-
     def __init__(self, remembered: Mapping[str, Any] | None = None) -> None:
         names = {field.name for field in fields(_JobHistory)}
         self._jobs = {
@@ -39,27 +37,17 @@ class SnapshotSelection:
         }
 
     def wanted(self, observed: Iterable[Observed]) -> list[str]:
-        """Paths of snapshots to read now, as Flink spelled them."""
-        jobs: list[tuple[datetime, Job]] = []
-        checkpoints: list[tuple[datetime, Checkpoint]] = []
-        for reading in observed:
-            jobs += (
-                (reading.observed_at, record)
-                for record in reading.records
-                if isinstance(record, Job)
-            )
-            checkpoints += (
-                (reading.observed_at, record)
-                for record in reading.records
-                if isinstance(record, Checkpoint)
-            )
+        """Paths of snapshots to read now, as Flink spelled them. ``observed``: all of one cycle."""
         paths: list[str] = []
-        for at, job in jobs:
-            paths += self._select_for_job(job, at)
-        for at, checkpoint in sorted(
-            checkpoints,
-            key=lambda pair: (pair[1].trigger_time, pair[1].checkpoint_id),
-        ):
+        checkpoints: list[tuple[Checkpoint, datetime]] = []
+        for reading in observed:
+            for record in reading.records:
+                if isinstance(record, Job):
+                    paths += self._select_for_job(record, reading.observed_at)
+                elif isinstance(record, Checkpoint):
+                    checkpoints.append((record, reading.observed_at))
+        checkpoints.sort(key=lambda pair: (pair[0].trigger_time, pair[0].checkpoint_id))
+        for checkpoint, at in checkpoints:
             paths += self._select_for_checkpoint(checkpoint, at)
         return list(dict.fromkeys(paths))
 

@@ -25,14 +25,14 @@ READ = (
 
 
 def snapshot(rows: Sequence[Reference]) -> Snapshot:
-    """The snapshot of all rows of one file; the last row is that of the file itself."""
+    """``rows``: all of one file; the last one is that of the file itself."""
     return _snapshot_of_file(rows[-1], sum(row.state_bytes or 0 for row in rows))
 
 
 def snapshots(batches: Iterable[pa.RecordBatch], apart: Sequence[str] = ()) -> Iterator[Snapshot]:
-    """Takes batches with the columns ``READ``: rows in any order, each once. A file without the row
-    with ordinal 0 gives none. ``apart``: more columns, whose values distinguish several readings of
-    one file.
+    """``batches`` have the columns ``READ``: rows in any order, each once. A file without the row
+    with ordinal 0 gives none. ``apart``: more columns that distinguish several readings of one
+    file.
     """
     key = (*_FILE, *apart)
     state_bytes: dict[tuple[Any, ...], int] = {}

@@ -1,17 +1,12 @@
-"""Stream handles: the places of a state's bytes. One reader for each tag, in ``_READERS``.
-
-An entry of tag 0 means "no stream" and reads as ``None``.
-"""
+"""Stream handles: the places of a state's bytes. Tag 0 is no stream."""
 
 from collections.abc import Callable
 from enum import IntEnum
 
 from ingest.messages import message
-from ingest.metadata.dialects import DamagedMetadata, UnsupportedMetadata
+from ingest.metadata.dialects import DamagedMetadata
 from ingest.metadata.pieces import Stream
 from ingest.metadata.reading import Reading
-
-SCOPES = ("EXCLUSIVE", "SHARED")
 
 
 class StreamTag(IntEnum):
@@ -35,8 +30,8 @@ def read_stream(reading: Reading) -> Stream | None:
     reader = _READERS.get(tag)
     if reader is None:
         known = ", ".join(map(str, sorted([0, *_READERS])))
-        raise UnsupportedMetadata(
-            window.position - 1,
+        raise window.unsupported(
+            1,
             message("the tag of a stream handle ({known:name})", known=known),
             str(tag),
         )
@@ -93,12 +88,10 @@ def _segment(reading: Reading) -> Stream:
     size = window.size(message("the size of a segment"))
     scope = window.int32(message("the scope of a segment"))
     if scope not in (0, 1):
-        raise DamagedMetadata(
-            window.position - 4, message("the scope of a segment (0 or 1)"), str(scope)
-        )
+        raise window.damaged(4, message("the scope of a segment (0 or 1)"), str(scope))
     path = reading.path(message("the path of a segment's file"))
     name = window.text(message("the id of a segment"))
-    return Stream("SegmentFileStateHandle", size, path, path, start, name=name, scope=SCOPES[scope])
+    return Stream("SegmentFileStateHandle", size, path, path, start, name=name)
 
 
 _READERS: dict[int, Callable[[Reading], Stream | None]] = {

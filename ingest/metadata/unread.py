@@ -21,8 +21,8 @@ _JOB = re.compile(rb"/([0-9a-f]{32})(?=/)")
 @dataclass(frozen=True)
 class Content:
     """``named_jobs``: ids of jobs whose directories occur in it, None if it is too long to search
-    or a part is missing. ``is_foreign``: it is a complete Parquet or JSON file. ``has_magic``: it
-    begins with Flink's magic number.
+    or a part is missing. ``is_foreign``: a complete Parquet or JSON file. ``has_magic``: begins
+    with Flink's magic number.
     """
 
     bytes: int

@@ -1,20 +1,17 @@
-"""The body of a ``_metadata`` file from its first to its last byte, as a stream of pieces."""
+"""The body of a ``_metadata`` file as a stream of pieces."""
 
 from collections.abc import Iterator
 from struct import Struct
 
 from ingest.messages import message, plural
-from ingest.metadata.dialects import ChannelLayout, DamagedMetadata, UnsupportedMetadata
+from ingest.metadata.dialects import ChannelLayout, DamagedMetadata
 from ingest.metadata.keyed import read_keyed_state
 from ingest.metadata.pieces import (
-    Channel,
     End,
     Handle,
     Header,
     ListState,
-    MasterState,
     Operator,
-    Origin,
     Piece,
     Subtask,
 )
@@ -36,8 +33,8 @@ def read_operator_state(
     if tag == 0:
         return None
     if tag not in (PARTITIONABLE, SEGMENT_PARTITIONABLE):
-        raise UnsupportedMetadata(
-            window.position - 1,
+        raise window.unsupported(
+            1,
             message("the tag of an operator state handle (0, 4 or 17)"),
             str(tag),
         )
@@ -76,8 +73,8 @@ def _state(reading: Reading) -> ListState:
     name = window.text(message("the name of an operator state"))
     mode = window.byte(message("the mode of an operator state"))
     if mode >= len(MODES):
-        raise DamagedMetadata(
-            window.position - 1,
+        raise window.damaged(
+            1,
             message("the mode of an operator state (0 split, 1 union or 2 broadcast)"),
             str(mode),
         )
@@ -90,50 +87,37 @@ _CLASSES = {
     "channel-input": "InputChannelStateHandle",
     "channel-output": "ResultSubpartitionStateHandle",
 }
-_MERGED_CLASSES = {
-    "channel-input": "MergedInputChannelStateHandle",
-    "channel-output": "MergedResultSubpartitionStateHandle",
-}
 _TYPES = {"channel-input": {1: False, 3: True}, "channel-output": {2: False, 4: True}}
 """Type byte → whether all channels of the subtask are merged into one handle."""
 
 
 def read_channel_state(reading: Reading, operator: Operator, subtask: int, kind: str) -> Handle:
     reading.in_doubt = True
-    layout = reading.dialect.channels
-    if layout is ChannelLayout.TYPED and _is_merged(reading, kind):
-        return _merge(reading, operator, subtask, kind)
-    window = reading.window
-    subtask_index = (
-        None
-        if layout is ChannelLayout.WITHOUT_SUBTASK
-        else window.count(message("the subtask of a channel state"))
-    )
-    gate = window.count(message("the gate or partition of a channel state"))
-    channel = window.count(message("the channel or subpartition of a channel state"))
-    offsets = window.longs(
-        window.count(message("the number of offsets of a channel state")),
-        message("offsets of a channel state"),
-    )
+    window, layout = reading.window, reading.dialect.channels
+    is_merged = layout is ChannelLayout.TYPED and _is_merged(reading, kind)
+    if layout is not ChannelLayout.WITHOUT_SUBTASK:
+        window.count(message("the subtask of a channel state"))
+    if not is_merged:
+        window.count(message("the gate or partition of a channel state"))
+        window.count(message("the channel or subpartition of a channel state"))
+        offsets = window.count(message("the number of offsets of a channel state"))
+        window.skip(8 * offsets, message("offsets of a channel state"))
     size = window.size(message("the size of a channel state"))
     stream = require_stream(reading, message("a channel state"))
-    return Handle(
-        operator,
-        subtask,
-        kind,
-        _CLASSES[kind],
-        stream,
-        size,
-        channel=Channel(subtask_index, gate, channel, size, offsets),
-    )
+    state_class = _CLASSES[kind]
+    if is_merged:
+        state_class = f"Merged{state_class}"
+        length = window.count(message("the length of a merged channel state's offsets"))
+        window.skip(length, message("offsets of a merged channel state"))
+    return Handle(operator, subtask, kind, state_class, stream, size)
 
 
 def _is_merged(reading: Reading, kind: str) -> bool:
     window = reading.window
     type_ = window.byte(message("the type of a channel state"))
     if type_ not in _TYPES[kind]:
-        raise UnsupportedMetadata(
-            window.position - 1,
+        raise window.unsupported(
+            1,
             message(
                 "the type of a {kind:name} state ({join:name})",
                 kind=kind,
@@ -144,17 +128,6 @@ def _is_merged(reading: Reading, kind: str) -> bool:
     return _TYPES[kind][type_]
 
 
-def _merge(reading: Reading, operator: Operator, subtask: int, kind: str) -> Handle:
-    window = reading.window
-    subtask_index = window.count(message("the subtask of a channel state"))
-    size = window.size(message("the size of a channel state"))
-    stream = require_stream(reading, message("a channel state"))
-    serialized = window.count(message("the length of a merged channel state's offsets"))
-    window.skip(serialized, message("offsets of a merged channel state"))
-    channel = Channel(subtask_index, None, None, size, None, serialized)
-    return Handle(operator, subtask, kind, _MERGED_CLASSES[kind], stream, size, channel=channel)
-
-
 MASTER_STATE_MAGIC = 0xC96B1696
 MOST_MASTER_STATES = 10_000
 MOST_OPERATORS = 100_000
@@ -162,9 +135,8 @@ _OPERATOR = Struct(">16sii")
 
 
 def walk(reading: Reading) -> Iterator[Piece]:
-    """Pieces after magic and version.
-
-    Raises ``MetadataError``; a file is complete only if its last piece is ``End``.
+    """After magic and version. Raises ``MetadataError``; a file is complete only if its last piece
+    is ``End``.
     """
     window, dialect = reading.window, reading.dialect
     checkpoint_id = window.size(message("the id of the checkpoint"))
@@ -181,12 +153,12 @@ def walk(reading: Reading) -> Iterator[Piece]:
     yield End(properties, window.position)
 
 
-def _master_state(reading: Reading) -> MasterState:
+def _master_state(reading: Reading) -> str:
     window = reading.window
     magic = window.int32(message("the start of a master state")) & 0xFFFFFFFF
     if magic != MASTER_STATE_MAGIC:
-        raise DamagedMetadata(
-            window.position - 4,
+        raise window.damaged(
+            4,
             message(
                 "the start of a master state (0x{master_state_magic:name})",
                 master_state_magic=f"{MASTER_STATE_MAGIC:x}",
@@ -195,21 +167,21 @@ def _master_state(reading: Reading) -> MasterState:
         )
     length = window.count(message("the length of a master state"))
     start = window.position
-    version = window.int32(message("the version of a master state"))
+    window.int32(message("the version of a master state"))
     name = window.text(message("the name of a master state"))
     size = window.count(message("the length of a master state's bytes"))
-    position = window.position
-    if position + size - start != length:
+    written = window.position + size - start
+    if written != length:
         raise DamagedMetadata(
             start,
             message(
                 "a master state of {length:message}",
                 length=plural(length, "{count:count} byte", "{count:count} bytes"),
             ),
-            plural(position + size - start, "{count:count} byte", "{count:count} bytes"),
+            plural(written, "{count:count} byte", "{count:count} bytes"),
         )
     window.skip(size, message("a master state"))
-    return MasterState(name, version, size, position)
+    return name
 
 
 def _operator(reading: Reading) -> Iterator[Piece]:
@@ -219,15 +191,13 @@ def _operator(reading: Reading) -> Iterator[Piece]:
     at = window.take(_OPERATOR.size, message("an operator's id and parallelism"))
     operator_id, parallelism, max_parallelism = _OPERATOR.unpack_from(window.data, at)
     if parallelism < 0:
-        raise DamagedMetadata(
-            window.position - 8, message("a parallelism of 0 or more"), str(parallelism)
-        )
+        raise window.damaged(8, message("a parallelism of 0 or more"), str(parallelism))
     if dialect.paddings:
         window.skip(4, message("the length of a chain"))
     coordinator = read_stream(reading) if dialect.coordinators else None
     subtasks = window.int32(message("the number of subtasks"))
     if subtasks < (-1 if dialect.finished_tasks else 0):
-        raise DamagedMetadata(window.position - 4, message("a number of subtasks"), str(subtasks))
+        raise window.damaged(4, message("a number of subtasks"), str(subtasks))
     operator = Operator(
         operator_id.hex(),
         name or None,
@@ -251,9 +221,7 @@ def _subtask(reading: Reading, operator: Operator) -> Iterator[Piece]:
     index = window.int32(message("the index of a subtask"))
     if index < 0:
         if not dialect.finished_tasks:
-            raise DamagedMetadata(
-                window.position - 4, message("the index of a subtask"), str(index)
-            )
+            raise window.damaged(4, message("the index of a subtask"), str(index))
         yield Subtask(operator, -index - 1, finished=True)
         return
     yield Subtask(operator, index, finished=False)
@@ -261,14 +229,14 @@ def _subtask(reading: Reading, operator: Operator) -> Iterator[Piece]:
         window.skip(8, message("the duration of a subtask"))
         legacy = window.int32(message("the number of legacy states"))
         if legacy:
-            raise UnsupportedMetadata(
-                window.position - 4, message("no legacy state of Flink 1.2 or older"), str(legacy)
+            raise window.unsupported(
+                4, message("no legacy state of Flink 1.2 or older"), str(legacy)
             )
     for kind in ("managed-op", "raw-op"):
         present = window.int32(message("whether there is {kind:name} state", kind=kind))
         if present not in (0, 1):
-            raise DamagedMetadata(
-                window.position - 4,
+            raise window.damaged(
+                4,
                 message("whether there is {kind:name} state (0 or 1)", kind=kind),
                 str(present),
             )
@@ -287,4 +255,4 @@ def _subtask(reading: Reading, operator: Operator) -> Iterator[Piece]:
     if dialect.origins and window.flag(
         message("whether a subtask kept the state of another checkpoint")
     ):
-        yield Origin(operator, index, window.size(message("the checkpoint of a kept state")))
+        window.size(message("the checkpoint of a kept state"))

@@ -1,14 +1,10 @@
-"""A forward-only view of a stream: big-endian fields with their positions, never more than a window
-in memory.
-"""
+"""A forward-only view of a stream: big-endian fields with their positions, a window in memory."""
 
-from array import array
 from struct import Struct
-from sys import byteorder
 from typing import BinaryIO
 
 from ingest.messages import message, plural
-from ingest.metadata.dialects import DamagedMetadata, IncompleteMetadata
+from ingest.metadata.dialects import DamagedMetadata, IncompleteMetadata, UnsupportedMetadata
 
 WINDOW_BYTES = 1 << 20
 
@@ -18,7 +14,7 @@ _LENGTH = Struct(">H").unpack_from
 
 
 class Window:
-    """Reads ``stream`` from its current place on, which counts as position 0."""
+    """``stream`` is read from its current place on, which is position 0."""
 
     __slots__ = ("_base", "_stream", "at", "data", "end")
 
@@ -40,9 +36,7 @@ class Window:
         return self.end - self.at
 
     def take(self, size: int, expected: str) -> int:
-        """Skip ``size`` bytes (at most a window), which stay in ``data``; returns their offset in
-        it.
-        """
+        """Skip ``size`` bytes (at most a window); returns their offset in ``data``."""
         at = self.at
         end = at + size
         if end > self.end:
@@ -69,8 +63,8 @@ class Window:
     def count(self, expected: str) -> int:
         number = self.int32(expected)
         if number < 0:
-            raise DamagedMetadata(
-                self.position - 4,
+            raise self.damaged(
+                4,
                 message("{expected:text} of 0 or more", expected=expected),
                 str(number),
             )
@@ -80,8 +74,8 @@ class Window:
         """A count of entries that become objects, bounded against forged numbers."""
         number = self.count(message("the number of {things:text}", things=things))
         if number > most:
-            raise DamagedMetadata(
-                self.position - 4,
+            raise self.damaged(
+                4,
                 message("at most {most:count} {things:text}", most=most, things=things),
                 f"{number:,}",
             )
@@ -90,8 +84,8 @@ class Window:
     def size(self, expected: str) -> int:
         number = self.int64(expected)
         if number < 0:
-            raise DamagedMetadata(
-                self.position - 8,
+            raise self.damaged(
+                8,
                 message("{expected:text} of 0 or more", expected=expected),
                 str(number),
             )
@@ -100,8 +94,8 @@ class Window:
     def flag(self, expected: str) -> bool:
         value = self.byte(expected)
         if value > 1:
-            raise DamagedMetadata(
-                self.position - 1,
+            raise self.damaged(
+                1,
                 message("{expected:text} (0 or 1)", expected=expected),
                 str(value),
             )
@@ -123,17 +117,12 @@ class Window:
                 error.reason,
             ) from error
 
-    def longs(self, count: int, expected: str) -> "array[int]":
-        """``count`` 64-bit numbers; grows with the bytes that are there, not with ``count``."""
-        numbers = array("q")
-        while count:
-            some = min(count, WINDOW_BYTES // 8)
-            at = self.take(8 * some, expected)
-            numbers.frombytes(self.data[at : at + 8 * some])
-            count -= some
-        if byteorder == "little":
-            numbers.byteswap()
-        return numbers
+    def damaged(self, back: int, expected: str, found: str) -> DamagedMetadata:
+        """The error of a field that began ``back`` bytes before."""
+        return DamagedMetadata(self.position - back, expected, found)
+
+    def unsupported(self, back: int, expected: str, found: str) -> UnsupportedMetadata:
+        return UnsupportedMetadata(self.position - back, expected, found)
 
     def skip(self, size: int, expected: str) -> None:
         while size > 0:
@@ -175,10 +164,8 @@ class Window:
 
 def decode(written: bytes) -> str:
     """Java's modified UTF-8: NUL is ``C0 80``, characters beyond the BMP are two surrogates of
-    three bytes each.
-
-    Raises ``UnicodeDecodeError`` for what ``DataInput.readUTF`` refuses, and for a surrogate
-    without its pair.
+    three bytes each. Raises ``UnicodeDecodeError`` for what ``DataInput.readUTF`` refuses, and for
+    half a surrogate pair.
     """
     for position, byte in enumerate(written):
         if byte >= 0xF0:

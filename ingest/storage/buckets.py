@@ -1,6 +1,4 @@
-"""Many keys of one bucket of an S3-compatible store: listed by page, deleted in batches, tagged
-concurrently.
-"""
+"""Many keys of one bucket of an S3-compatible store: listed by page, deleted in batches."""
 
 import time
 from bisect import bisect_right
@@ -17,15 +15,15 @@ from ingest.storage.tree import Stat
 
 MOST_KEYS = 1_000
 KEYS_A_DELETION = 250
-"""Of one DeleteObjects: a store deletes them one after the other, so four requests side by side
-are done sooner than one of 1,000.
+"""Of one DeleteObjects: a store deletes them one after the other, so four requests side by side are
+done sooner than one of 1,000.
 """
 AT_ONCE = 16
 BUSY = ("SlowDown", "InternalError", "ServiceUnavailable")
 WAITS_S = (1, 2, 4)
 _PAGES_IN_A_ROW = 4
-"""Where the wanted keys lie close together, so many pages hold all of a request; else the rest is
-looked at side by side.
+"""So many pages hold all keys of a request that lie close together; the rest is looked at side by
+side.
 """
 
 Wanted = TypeVar("Wanted", bound=Hashable)
@@ -35,7 +33,7 @@ Query = Mapping[str, str]
 
 
 class Version(NamedTuple):
-    """One version of a key; ``stat`` is ``None`` for a delete marker."""
+    """``stat`` is ``None`` for a delete marker."""
 
     id: str
     is_latest: bool
@@ -61,7 +59,7 @@ class Bucket:
 
     @classmethod
     def of(cls, uri: str) -> "Bucket | None":
-        """The bucket of a path; ``None`` if it is in no S3-compatible store."""
+        """``None`` if the path is in no S3-compatible store."""
         if not uri.startswith(("s3://", "s3a://")):
             return None
         with as_os_error():
@@ -77,19 +75,17 @@ class Bucket:
         return {key: stat for key, stat in self._look(keys, self._stats_page) if key in wanted}
 
     def versions(self, keys: Sequence[str]) -> dict[str, list[Version]]:
-        """Key → its versions, unordered; keys without any are missing. Listings have versions and
-        delete markers separately, with times in seconds.
-        """
+        """Key → its versions, unordered; keys without any are missing."""
         wanted = set(keys)
-        found: dict[str, dict[str, Version]] = {}
+        found: dict[str, dict[str, Version]] = {key: {} for key in wanted}
         for key, version in self._look(keys, self._versions_page):
             if key in wanted:
-                found.setdefault(key, {})[version.id] = version
+                found[key][version.id] = version
         # A page that began within a key lacks its latest version: list that key alone.
         unclear = [
             key
-            for key in wanted
-            if not any(version.is_latest for version in found.get(key, {}).values())
+            for key, versions in found.items()
+            if not any(version.is_latest for version in versions.values())
         ]
         alone = self.side_by_side(unclear, lambda key: self._versions_page(key, {}))
         for key, page in alone.items():
@@ -99,14 +95,10 @@ class Bucket:
         return {key: list(versions.values()) for key, versions in found.items() if versions}
 
     def delete(self, objects: Sequence[Object]) -> dict[Object, OSError]:
-        """Errors by object. Where the bucket keeps versions, a key without one is hidden behind a
-        delete marker.
+        """Errors by object. Where the bucket keeps versions, a key without one gets a delete
+        marker.
         """
-        batches = [
-            tuple(objects[first : first + KEYS_A_DELETION])
-            for first in range(0, len(objects), KEYS_A_DELETION)
-        ]
-        done = self.side_by_side(batches, self._delete)
+        done = self.side_by_side(_in_pieces(tuple(objects), KEYS_A_DELETION), self._delete)
         errors: dict[Object, OSError] = {}
         for batch, answer in done.items():
             if isinstance(answer, OSError):
@@ -126,7 +118,7 @@ class Bucket:
         self._call("put_object_tagging", Key=key, Tagging={"TagSet": tag_set})
 
     def has_tags(self, key: str) -> bool:
-        """Whether the store supports tags, by its answer for a missing key."""
+        """By the answer for a missing key."""
         try:
             self.tags(key)
         except FileNotFoundError:
@@ -140,9 +132,7 @@ class Bucket:
         return str(self._call("get_bucket_versioning").get("Status", ""))
 
     def keeps_versions(self, span: timedelta) -> bool:
-        """Whether deleted objects stay as versions for at least ``span``, and can then be deleted
-        permanently.
-        """
+        """Whether deleted objects stay as versions for ``span``, and can then be deleted for good."""
         status = self._call("get_bucket_versioning")
         if status.get("Status") != "Enabled" or status.get("MFADelete") == "Enabled":
             return False
@@ -204,9 +194,7 @@ class Bucket:
         }
 
     def _delete_singly(self, batch: Sequence[Object], error: OSError) -> dict[Object, OSError]:
-        """For stores without DeleteObjects. If the first single delete is refused too, the others
-        are not tried.
-        """
+        """For stores without DeleteObjects."""
         try:
             self._delete_one(batch[0])
         except OSError:
@@ -254,12 +242,15 @@ class Bucket:
         found, at = _walk(ordered, prefix, page, _PAGES_IN_A_ROW)
         left = ordered[at:]
         if left:
-            size = -(-len(left) // AT_ONCE)
-            slices = [left[first : first + size] for first in range(0, len(left), size)]
+            slices = _in_pieces(left, -(-len(left) // AT_ONCE))
             with ThreadPoolExecutor(len(slices)) as pool:
                 for more, _ in pool.map(lambda part: _walk(part, prefix, page), slices):
                     found += more
         return found
+
+
+def _in_pieces(items: Any, size: int) -> list[Any]:
+    return [items[first : first + size] for first in range(0, len(items), size)]
 
 
 def _walk(

@@ -1,4 +1,7 @@
-"""Verified copies: written under another name, read back, compared, and only then put in place."""
+"""Verified copies: written under another name, read back, compared, and only then put in place.
+
+File systems are fsspec's, or :class:`LocalFiles`. ``size``: only the first bytes of a file.
+"""
 
 import hashlib
 import os
@@ -12,29 +15,50 @@ from ingest.storage.local_files import LocalFiles
 _CHUNK_BYTES = 1 << 20
 
 
-def same(here: Any, name: str, there: Any, other: str) -> bool:
-    """Whether two files have the same bytes. File systems are fsspec's, or :class:`LocalFiles`."""
-    return _digest(here, name) == _digest(there, other)
-
-
-def to_local(here: Any, name: str, there: LocalFiles, target: str) -> None:
-    """Raises ``FileExistsError`` if ``target`` is there, ``OSError`` if the copy differs.
-
-    Times and modes are kept if known.
+def to_local(here: Any, name: str, there: LocalFiles, target: str, size: int | None = None) -> str:
+    """Returns the SHA-256. A whole file keeps its times and mode if known; first bytes are dated
+    now, with the permissions of the directory. Raises ``FileExistsError`` if ``target`` is there,
+    ``OSError`` if the file is shorter or the copy differs.
     """
     part = _part_of(target)
     try:
         with there.create(part) as out:
-            digest = _digest(here, name, out)
+            digest = digest_of(here, name, size, out)
             out.flush()
             os.fsync(out.fileno())
-        _compare(digest, _digest(there, part), name)
-        if isinstance(here, LocalFiles):
+        _compare(digest, digest_of(there, part), name)
+        if size is not None:
+            with there.at(target) as (within, _):
+                around = os.fstat(within)
+            there.dress(part, around, 0o666)
+        elif isinstance(here, LocalFiles):
             there.dress(part, here.stat(name), times=True)
         _put_in_place(there, part, target)
     finally:
         with suppress(OSError):
             there.unlink(part)
+    return digest
+
+
+def to_remote(
+    here: Any, name: str, there: Any, target: str, size: int | None = None, *, renames: bool
+) -> str:
+    """Like :func:`to_local`. ``renames``: a move is one step at the target."""
+    if there.exists(target):
+        raise FileExistsError(target)
+    part = _part_of(target) if renames else target
+    try:
+        with there.open(part, "wb") as out:
+            digest = digest_of(here, name, size, out)
+        there.invalidate_cache(there._parent(part))
+        _compare(digest, digest_of(there, part), name)
+        if renames:
+            there.mv(part, target)
+    except BaseException:
+        with suppress(OSError):
+            there.rm_file(part)
+        raise
+    return digest
 
 
 def within(filesystem: Any, name: str, target: str) -> None:
@@ -45,67 +69,6 @@ def within(filesystem: Any, name: str, target: str) -> None:
         with suppress(OSError):
             filesystem.rm_file(target)
         raise OSError(f"the copy has {made} bytes instead of {wanted}")
-
-
-def across(here: Any, name: str, there: Any, target: str) -> None:
-    with there.open(target, "wb") as out:
-        digest = _digest(here, name, out)
-    there.invalidate_cache(there._parent(target))
-    try:
-        _compare(digest, _digest(there, target), name)
-    except OSError:
-        with suppress(OSError):
-            there.rm_file(target)
-        raise
-
-
-def first_bytes(here: Any, name: str, there: Any, target: str, size: int, *, renames: bool) -> str:
-    """The first ``size`` bytes of a file, as a whole or not at all; their SHA-256. ``renames``: a
-    move is one step at the target.
-
-    With the permissions of the directory, dated now. Raises ``FileExistsError`` if ``target`` is
-    there, ``OSError`` if the file is shorter or the copy differs.
-    """
-    if isinstance(there, LocalFiles):
-        return _first_to_local(here, name, there, target, size)
-    part = _part_of(target) if renames else target
-    if there.exists(target):
-        raise FileExistsError(target)
-    try:
-        with there.open(part, "wb") as out:
-            digest = _digest(here, name, out, size)
-        there.invalidate_cache(there._parent(part))
-        _compare(digest, _digest(there, part), name)
-        if renames:
-            there.mv(part, target)
-    except BaseException:
-        with suppress(OSError):
-            there.rm_file(part)
-        raise
-    return digest
-
-
-def _first_to_local(here: Any, name: str, there: LocalFiles, target: str, size: int) -> str:
-    part = _part_of(target)
-    try:
-        with there.create(part) as out:
-            digest = _digest(here, name, out, size)
-            out.flush()
-            os.fsync(out.fileno())
-        _compare(digest, _digest(there, part), name)
-        with there.at(target) as (within, _):
-            around = os.fstat(within)
-        there.dress(part, around, 0o666)
-        _put_in_place(there, part, target)
-    finally:
-        with suppress(OSError):
-            there.unlink(part)
-    return digest
-
-
-def first_digest(here: Any, name: str, size: int) -> str:
-    """SHA-256 of the first ``size`` bytes. Raises ``OSError`` if there are fewer."""
-    return _digest(here, name, size=size)
 
 
 def _part_of(target: str) -> str:
@@ -126,10 +89,10 @@ def _put_in_place(there: LocalFiles, part: str, target: str) -> None:
         there.rename(part, target)
 
 
-def _digest(
-    filesystem: Any, name: str, copy: BinaryIO | None = None, size: int | None = None
+def digest_of(
+    filesystem: Any, name: str, size: int | None = None, copy: BinaryIO | None = None
 ) -> str:
-    """SHA-256 of the content, or of its first ``size`` bytes, which are also written to ``copy``."""
+    """SHA-256, also written to ``copy``. Raises ``OSError`` if the file is shorter than ``size``."""
     digest, left = hashlib.sha256(), size
     with filesystem.open(name, "rb") as source:
         while chunk := source.read(_CHUNK_BYTES if left is None else min(left, _CHUNK_BYTES)):

@@ -1,10 +1,8 @@
-"""The entries of one directory, streamed: local, by page in object stores, elsewhere as fsspec
-lists it.
-"""
+"""The entries of one directory, streamed; by page in object stores."""
 
 import os
 from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
@@ -20,21 +18,17 @@ from ingest.uris import canonical
 MOST_COPIES = 512
 """``dfs.replication.max`` of HDFS."""
 KEYS_A_PAGE = 1000
-"""As many as S3 gives."""
 
 
 class Kind(Enum):
     FILE = "file"
     DIRECTORY = "directory"
     LINK = "link"
-    """A second name for something; what it leads to is ``target``."""
+    """A second name for something."""
 
 
 class Entry(NamedTuple):
-    """``name`` is a single name as the file system spells it.
-
-    ``replication``: copies of each block, None if unknown.
-    """
+    """``name`` as the file system spells it. ``target``: of a link. ``replication``: of each block."""
 
     name: str
     kind: Kind
@@ -46,22 +40,15 @@ class Entry(NamedTuple):
 
 class Directories(Protocol):
     def entries(self, below: str) -> Iterator[Entry]:
-        """Of the directory ``below`` the root: "" or with a leading slash, as found before.
-
-        Raises ``OSError``.
-        """
+        """``below`` the root: "" or with a leading slash, as found before. Raises ``OSError``."""
 
     def identity(self, below: str) -> Hashable:
-        """The same for two names of one directory, if that can be determined.
-
-        Raises ``OSError``.
-        """
+        """The same for two names of one directory, if that can be determined. Raises ``OSError``."""
 
 
 def directories(reading: str) -> Directories:
-    """The directories of a tree at a local path or an fsspec URI.
-
-    Raises ``OSError``, ``ValueError`` or ``ImportError`` if it is out of reach.
+    """Of a tree at a local path or an fsspec URI. Raises ``OSError``, ``ValueError`` or
+    ``ImportError`` if it is out of reach.
     """
     if refused := refusal_of_tree(reading):
         raise NotAllowed(refused)
@@ -101,70 +88,26 @@ class Local:
                     )
 
     def identity(self, below: str) -> Hashable:
-        with beneath.folder(self._path or "/", self._names(below)) as here:
+        with self._passing(below) as here:
             status = os.fstat(here)
         return status.st_dev, status.st_ino
 
     @contextmanager
     def _open(self, below: str) -> Iterator[int]:
-        with beneath.folder(self._path or "/", self._names(below)) as passing:
+        with self._passing(below) as passing:
             here = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=passing)
         try:
             yield here
         finally:
             os.close(here)
 
-    def _names(self, below: str) -> tuple[str, ...]:
-        return beneath.steps("/", below or "/")
-
-
-class S3:
-    """A thousand keys at a time: fsspec's own listing holds a whole directory, which may be
-    millions.
-    """
-
-    def __init__(self, filesystem: Any, path: str, place: str) -> None:
-        self._filesystem, self._place = filesystem, place
-        self._bucket, _, self._prefix = path.partition("/")
-
-    def entries(self, below: str) -> Iterator[Entry]:
-        # Keys are compared as text, so an empty name between two slashes is an ordinary directory.
-        prefix = f"{self._prefix}{below}/" if self._prefix else f"{below}/".removeprefix("/")
-        query: dict[str, Any] = {
-            "Bucket": self._bucket,
-            "Prefix": prefix,
-            "Delimiter": "/",
-            "MaxKeys": KEYS_A_PAGE,
-        }
-        is_there = False
-        while True:
-            with as_os_error():
-                page = self._filesystem.call_s3("list_objects_v2", **query)
-            for common in page.get("CommonPrefixes", ()):
-                is_there = True
-                yield Entry(common["Prefix"][len(prefix) : -1], Kind.DIRECTORY)
-            for key in page.get("Contents", ()):
-                is_there = True
-                if key["Key"] != prefix:
-                    yield Entry(
-                        key["Key"][len(prefix) :],
-                        Kind.FILE,
-                        int(key["Size"]),
-                        cut(modified_at(key)),
-                    )
-            if not page.get("IsTruncated"):
-                break
-            query["ContinuationToken"] = page["NextContinuationToken"]
-        if not is_there and not below:
-            raise FileNotFoundError("no object has this prefix")
-
-    def identity(self, below: str) -> Hashable:
-        return self._place + below
+    def _passing(self, below: str) -> AbstractContextManager[int]:
+        return beneath.folder(self._path or "/", beneath.steps("/", below or "/"))
 
 
 class Listable:
-    """HDFS and others: a directory at a time (HDFS itself allows a million entries in one); WebHDFS
-    page by page.
+    """HDFS and others: a directory at a time (HDFS allows a million entries in one); WebHDFS by
+    page.
     """
 
     def __init__(self, filesystem: Any, path: str, place: str) -> None:
@@ -187,13 +130,42 @@ class Listable:
             elif info.get("type") == "file":
                 copies = info.get("replication")  # of WebHDFS
                 known = copies if type(copies) is int and 0 < copies <= MOST_COPIES else None
-                yield Entry(
-                    name,
-                    Kind.FILE,
-                    int(info.get("size") or 0),
-                    cut(modified_at(info)),
-                    replication=known,
-                )
+                size, modified = int(info.get("size") or 0), cut(modified_at(info))
+                yield Entry(name, Kind.FILE, size, modified, replication=known)
 
     def identity(self, below: str) -> Hashable:
         return self._place + below
+
+
+class S3(Listable):
+    """A thousand keys at a time: fsspec's own listing holds a whole directory, which may be
+    millions.
+    """
+
+    def entries(self, below: str) -> Iterator[Entry]:
+        # Keys are compared as text, so an empty name between two slashes is an ordinary directory.
+        bucket, _, top = self._path.partition("/")
+        prefix = f"{top}{below}/" if top else f"{below}/".removeprefix("/")
+        query: dict[str, Any] = {
+            "Bucket": bucket,
+            "Prefix": prefix,
+            "Delimiter": "/",
+            "MaxKeys": KEYS_A_PAGE,
+        }
+        is_there = False
+        while True:
+            with as_os_error():
+                page = self._filesystem.call_s3("list_objects_v2", **query)
+            for common in page.get("CommonPrefixes", ()):
+                is_there = True
+                yield Entry(common["Prefix"][len(prefix) : -1], Kind.DIRECTORY)
+            for key in page.get("Contents", ()):
+                is_there = True
+                if key["Key"] != prefix:
+                    name, size = key["Key"][len(prefix) :], int(key["Size"])
+                    yield Entry(name, Kind.FILE, size, cut(modified_at(key)))
+            if not page.get("IsTruncated"):
+                break
+            query["ContinuationToken"] = page["NextContinuationToken"]
+        if not is_there and not below:
+            raise FileNotFoundError("no object has this prefix")

@@ -1,6 +1,4 @@
-"""Creates folders in users' storage with the permissions of their parents, regardless of this
-process's umask.
-"""
+"""Creates folders in users' storage with the permissions of their parents."""
 
 import os
 from pathlib import Path
@@ -9,8 +7,8 @@ from ingest import beneath
 
 
 def make(folder: Path) -> None:
-    """Create a folder and its parents. Each new one has its parent's mode, without writing for
-    everybody, and its owner if permitted.
+    """With missing parents. Each gets its parent's mode, without writing for everybody, and its
+    owner if permitted.
     """
     if folder.is_dir():
         return

@@ -28,7 +28,7 @@ class DirectoryName(NamedTuple):
 
 @dataclass
 class VisitedDirectories:
-    """The directories that the listings of one audit visited. Thread-safe."""
+    """Of the listings of one audit. Thread-safe."""
 
     _known: dict[Hashable, tuple[DirectoryName, Directories]] = field(default_factory=dict)
     _twice: dict[DirectoryName, DirectoryName] = field(default_factory=dict)
@@ -43,17 +43,19 @@ class VisitedDirectories:
                 self._known[identity] = name, listable
                 return None
             self._twice[name] = known[0]
-            parent = DirectoryName(name.root, name.directory.rpartition("/")[0])
-            return None if name.directory and parent in self._twice else known[0]
+            return None if self._is_in_reported(name) else known[0]
 
     def skips_of(self, root: str) -> list[Unlisted]:
-        """Reports on directories of this root that a later listing visited again."""
-        skips = []
-        for name, other in self._twice.items():
-            parent = DirectoryName(name.root, name.directory.rpartition("/")[0])
-            if other.root == root != name.root and not (name.directory and parent in self._twice):
-                skips.append(second_name(other, name))
-        return skips
+        """Of directories of this root that a later listing visited again."""
+        return [
+            second_name(other, name)
+            for name, other in self._twice.items()
+            if other.root == root != name.root and not self._is_in_reported(name)
+        ]
+
+    def _is_in_reported(self, name: DirectoryName) -> bool:
+        parent = DirectoryName(name.root, name.directory.rpartition("/")[0])
+        return bool(name.directory) and parent in self._twice
 
 
 def second_name(name: DirectoryName, other: DirectoryName) -> Unlisted:
@@ -86,11 +88,10 @@ def same_directory(uri: str, other: str) -> bool:
 
 def overlap(place: str, other: str) -> bool:
     if "://" in place or "://" in other:
-        own_uri, two = canonical(place), canonical(other)
-        return are_nested(own_uri, two)
-    own_uri, two = canonical(str(Path(place).resolve())), canonical(str(Path(other).resolve()))
+        return are_nested(canonical(place), canonical(other))
+    resolved = (canonical(str(Path(path).resolve())) for path in (place, other))
     above = next(folder for folder in (Path(place), *Path(place).parents) if folder.exists())
-    if are_nested(own_uri, two) or (above == Path(place) and same_directory(place, other)):
+    if are_nested(*resolved) or (above == Path(place) and same_directory(place, other)):
         return True
     try:
         return _holds(other, str(above))
@@ -98,13 +99,11 @@ def overlap(place: str, other: str) -> bool:
         return False
 
 
-def overlapping(other_root: Root, other: Root, spellings: Spellings) -> bool:
-    """Whether one may be inside the other, by Flink's or Weir's names or by the directories
-    themselves.
-    """
-    names, others = ({root.uri, canonical(root.reading, spellings)} for root in (other_root, other))
+def overlapping(root: Root, other: Root, spellings: Spellings) -> bool:
+    """Whether one may be inside the other, by name or by the directories themselves."""
+    names, others = ({side.uri, canonical(side.reading, spellings)} for side in (root, other))
     named = any(are_nested(name, place) for name in names for place in others)
-    return named or overlap(other_root.reading, other.reading)
+    return named or overlap(root.reading, other.reading)
 
 
 def _holds(outer: str, inner: str) -> bool:

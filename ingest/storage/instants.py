@@ -7,10 +7,7 @@ from typing import Any
 from ingest.errors import Refused
 
 CLOCK_SKEW = timedelta(minutes=5)
-"""How far another machine's clock may be ahead.
-
-A listing begun later than that has a wrong time.
-"""
+"""How far another machine's clock may be ahead."""
 
 _NAMES = ("mtime", "LastModified", "last_modified", "modified", "modification_time")
 
@@ -19,8 +16,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def from_nanoseconds(nanoseconds: int) -> datetime | None:
-    """Since 1970, cut to milliseconds as listings are; ``None`` outside the years 1 to 9999, as a
-    forged time may be.
+    """Since 1970, cut to milliseconds; ``None`` outside the years 1 to 9999, as a forged time may
+    be.
     """
     try:
         return _EPOCH + timedelta(milliseconds=nanoseconds // 1_000_000)
@@ -34,10 +31,7 @@ def cut(instant: datetime | None) -> datetime | None:
 
 
 def refuse_future(instant: datetime, now: datetime, what: str) -> datetime:
-    """Files would look older than they are, and the audit newer than all that follow.
-
-    Raises ``Refused``.
-    """
+    """Files would look older than they are. Raises ``Refused``."""
     if instant > now + CLOCK_SKEW:
         raise Refused(
             f"{what} is {instant.isoformat()}, but now it is {now.isoformat(timespec='seconds')}: "
@@ -48,8 +42,8 @@ def refuse_future(instant: datetime, now: datetime, what: str) -> datetime:
 
 
 def modified_at(info: Mapping[str, Any]) -> datetime | None:
-    """Of what fsspec's ``info`` or ``ls`` returns: UTC, ``None`` if the storage does not say or no
-    calendar has it.
+    """Of fsspec's ``info`` or ``ls``, in UTC; ``None`` if the storage does not say or no calendar
+    has it.
     """
     for name in _NAMES:
         value = info.get(name)

@@ -7,14 +7,13 @@ stops the import: a shorter listing would show files as missing.
 import re
 import uuid
 import zlib
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from urllib.parse import unquote_plus
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ingest.errors import Refused
+from ingest.errors import Refused, words_of
 from ingest.messages import Message, message
 from ingest.network.unopened import as_os_error
 from ingest.redaction.texts import redact
@@ -24,7 +23,6 @@ from ingest.storage.inventory_files import (
     Inventory,
     find_inventory,
     verify,
-    words_of,
 )
 from ingest.storage.inventory_rows import InventoryRows, as_text, read_rows, unreadable
 from ingest.storage.roots import Root
@@ -47,18 +45,16 @@ def import_inventory(
     root: Root,
     out_dir: str,
     as_of: datetime | None = None,
-    columns: Sequence[str] | None = None,
     *,
     spellings: Spellings = PLAIN,
     at: datetime | None = None,
 ) -> Listed:
     """Import the files below ``root`` from ``file`` (a file, a folder, a glob or a manifest) into
     ``out_dir``, in the form of :func:`ingest.storage.listing.list_root`. ``as_of`` is when the
-    inventory was begun, else its manifest, name or file time says so, and none of its rows may be
-    newer. ``columns``: names, where it has no header. Relative paths are below the root, ``/a`` is
-    of the root's file system. Times are ISO 8601 (UTC where they do not say) or seconds or
-    milliseconds since 1970. Of several versions the latest counts. Raises ``Refused`` if a row or a
-    file cannot be read.
+    inventory was begun, else its manifest, name or file time says so; none of its rows may be
+    newer. Relative paths are below the root, ``/a`` is of the root's file system. Times are ISO
+    8601 (UTC where they do not say) or seconds or milliseconds since 1970. Of several versions the
+    latest counts. Raises ``Refused``.
     """
     inventory = find_inventory(file)
     inventory.refuse_other_root(root.uri)
@@ -71,7 +67,7 @@ def import_inventory(
             )
         )
     if as_of is None:
-        refuse_future(begun, at or datetime.now(UTC), f"The time of the inventory {file}")
+        begun = refuse_future(begun, at or datetime.now(UTC), f"The time of the inventory {file}")
         begun = begun.replace(microsecond=begun.microsecond // 1000 * 1000)
     snapshot = Snapshot(out_dir)
     snapshot.begin({"root": root.uri, "inventory": redact(str(file)), "as_of": begun.isoformat()})
@@ -84,10 +80,9 @@ def import_inventory(
                 verify(inventory_file, inventory.name)
                 read = read_rows(
                     inventory_file.name,
-                    columns or inventory.columns,
+                    inventory.columns,
                     delimiter=inventory.delimiter,
                     bucket=rows.bucket,
-                    has_no_header=inventory.columns is not None,
                 )
                 with Part(snapshot, f"part-{uuid.uuid4().hex}.parquet") as part:
                     rows.add(inventory_file.name, read, part)
@@ -105,9 +100,8 @@ def import_inventory(
 
 
 class _Rows:
-    """Turns rows of an inventory into rows of a listing.
-
-    ``seen``: a sample of hashes of paths, if none may come twice.
+    """Turns rows of an inventory into rows of a listing. ``seen``: a sample of hashes of paths, if
+    none may come twice.
     """
 
     def __init__(
@@ -145,9 +139,7 @@ class _Rows:
         self.parts.append(part.progress)
 
     def refuse_repeated(self, written: pa.Array) -> None:
-        """Raises ``Refused`` if files of several inventories were gathered: such as all that S3
-        keeps below ``data/``.
-        """
+        """Of several files without a manifest, such as all that S3 keeps below ``data/``."""
         if self.seen is None:
             return
         for name in written.to_pylist():
@@ -168,7 +160,7 @@ class _Rows:
                 self.seen = {other for other in self.seen if not other % self.one_in}
 
     def refuse_if_short(self, inventory: Inventory) -> None:
-        """Raises ``Refused`` if rows are missing, or all files are elsewhere."""
+        """If rows are missing, or all files are elsewhere."""
         if inventory.rows not in (None, self.rows):
             raise Refused(
                 message(
@@ -241,22 +233,19 @@ class _Batch:
 
     def _text(self, meaning: str) -> pa.Array | None:
         column = self._column(meaning)
-        if column is None:
-            return None
-        return pc.fill_null(as_text(column, self._where), "")
+        return None if column is None else pc.fill_null(as_text(column, self._where), "")
 
     def _flag(self, meaning: str) -> pa.Array | None:
         column = self._column(meaning)
         if column is None or pa.types.is_boolean(column.type):
             return column
         words = pc.ascii_lower(self._text(meaning))
-        known = pa.array(["true", "false", ""])
-        self._refuse_unless(pc.is_in(words, known), words, message("true or false"))
+        self._refuse_unless(_is_in(words, "true", "false", ""), words, message("true or false"))
         return pc.if_else(pc.equal(words, ""), None, pc.equal(words, "true"))
 
     def _is_current(self) -> pa.Array:
         latest, version = self._flag("is_latest"), self._text("version")
-        is_version = None if version is None else pc.invert(_is_in(version, ["", "null"]))
+        is_version = None if version is None else pc.invert(_is_in(version, "", "null"))
         current = pa.repeat(pa.scalar(True), len(self.batch))
         if latest is not None:
             # Azure leaves it empty for older versions, and where a blob has no versions.
@@ -276,12 +265,10 @@ class _Batch:
         return current
 
     def _is_directory(self) -> pa.Array:
-        """Whether a row is a directory: HDFS and Azure's Data Lake list them, and object stores
-        have placeholders.
-        """
+        """HDFS and Azure's Data Lake list directories, and object stores have placeholders."""
         path = self._text(self._path_column())
         size = self._text("bytes")
-        found = pc.and_(pc.ends_with(path, "/"), _is_in(size, ["", "0"]))
+        found = pc.and_(pc.ends_with(path, "/"), _is_in(size, "", "0"))
         if (flag := self._flag("is_directory")) is not None:
             found = pc.or_(found, pc.fill_null(flag, False))
         if (permission := self._text("permission")) is not None:
@@ -320,10 +307,8 @@ class _Batch:
         return pc.if_else(pc.fill_null(pc.greater(copies, 0), False), copies, None)
 
     def _refuse_newer(self, modified: pa.Array) -> None:
-        if self.rows.latest is None or not len(modified):
-            return
         newest = pc.max(modified).as_py()
-        if newest is not None and newest > self.rows.latest:
+        if self.rows.latest and newest is not None and newest > self.rows.latest:
             file, place = self._where(pc.index(modified, pa.scalar(newest, modified.type)).as_py())
             raise Refused(
                 message(
@@ -414,9 +399,7 @@ class _Batch:
 
 
 def instants(written: pa.Array) -> pa.Array:
-    """UTC milliseconds of ISO 8601 and of seconds or milliseconds since 1970; null for what is
-    neither.
-    """
+    """UTC milliseconds of ISO 8601 and of seconds or milliseconds since 1970; else null."""
     of = SCHEMA.field("modified").type
     try:
         return written.cast(of)
@@ -455,7 +438,7 @@ def _whole_numbers(written: pa.Array) -> pa.Array:
     return pc.if_else(plain, written, None).cast(pa.int64())
 
 
-def _is_in(texts: pa.Array, values: Sequence[str]) -> pa.Array:
+def _is_in(texts: pa.Array, *values: str) -> pa.Array:
     return pc.is_in(texts, value_set=pa.array(values, pa.string()))
 
 

@@ -16,8 +16,8 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from ingest import json_bounds
-from ingest.errors import Refused
-from ingest.messages import Message, message, plural
+from ingest.errors import Refused, words_of
+from ingest.messages import message
 from ingest.network.unopened import as_os_error
 from ingest.network.uris import spelled_as
 from ingest.regular_files import open_regular
@@ -27,7 +27,7 @@ from ingest.uris import is_below
 
 LONGEST_RUN = timedelta(hours=24)
 """From the beginning of an inventory to its last row, if nothing says it, as of S3. Google takes a
-snapshot, and Azure says when the inventory was completed.
+snapshot, and Azure says when it was completed.
 """
 _MOST_MANIFEST_BYTES = 64 << 20
 _MOST_KEY_CHARS = 1024
@@ -39,14 +39,14 @@ _GLOB = re.compile(r"[*?[]")
 _BEGUN_IN_NAME = re.compile(
     r"(?<!\d)(\d{4})[-/](\d\d)[-/](\d\d)[T/](\d\d)[:-](\d\d)(?:[:-](\d\d))?Z?(?=[_/])"
 )
-"""``2026-10-01T04:00_0.csv`` of Google, ``2026/10/01/04-00-00/`` of Azure, ``2026-10-01T04-00Z/`` of
-S3; UTC.
+"""In UTC: ``2026-10-01T04:00_0.csv`` of Google, ``2026/10/01/04-00-00/`` of Azure,
+``2026-10-01T04-00Z/`` of S3.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class InventoryFile:
-    """``bytes`` and ``md5`` as the manifest has them."""
+    """As the manifest has them."""
 
     name: str
     bytes: int | None = None
@@ -55,14 +55,11 @@ class InventoryFile:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """``begun``: later files may be missing; ``None`` if unknown. ``latest``: none of its rows can
-    be newer.
-
+    """``begun``: later files may be missing. ``latest``: none of its rows can be newer.
     ``is_gathered``: several files without a manifest, which may be of several inventories.
-    ``columns`` and ``delimiter`` are those of files without a header, ``rows`` of all files
-    together, as a manifest has them. ``prefixes`` and ``left_out``: containers and prefixes that
-    its rule takes and leaves out; all if there are none. ``is_dated``: its name or the times of
-    its files say when it was begun, if nothing else does.
+    ``columns`` and ``delimiter``: of files without a header; ``rows``: of all files together.
+    ``prefixes`` and ``left_out``: containers and prefixes that its rule takes and leaves out.
+    ``is_dated``: its name or the times of its files say when it was begun, if nothing else does.
     """
 
     name: str
@@ -78,9 +75,7 @@ class Inventory:
     is_dated: bool = True
 
     def refuse_other_root(self, uri: str) -> None:
-        """Raises ``Refused`` if the rule of the inventory leaves out files below ``uri``
-        (canonical, of Azure).
-        """
+        """If its rule leaves out files below ``uri`` (canonical, of Azure)."""
         scheme, _, rest = uri.partition("://")
         authority, _, path = rest.partition("/")
         here = f"{authority.partition('@')[0]}/{path}" if scheme in ("abfs", "wasb") else rest
@@ -100,9 +95,8 @@ class Inventory:
 
 
 def find_inventory(name: str) -> Inventory:
-    """``name`` is a path or an fsspec URI of a file, a manifest or a folder, or a glob.
-
-    Raises ``Refused`` if there is none, if it is not complete, and where there are several.
+    """``name``: a path or an fsspec URI of a file, a manifest or a folder, or a glob. Raises
+    ``Refused`` if there is none, or several, or if it is not complete.
     """
     try:
         with as_os_error():
@@ -136,10 +130,6 @@ def find_inventory(name: str) -> Inventory:
         ) from error
 
 
-def words_of(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
-
-
 def verify(file: InventoryFile, manifest: str) -> None:
     """Raises ``Refused`` if the file is not the one that its manifest means."""
     if file.bytes is None and file.md5 is None:
@@ -150,27 +140,22 @@ def verify(file: InventoryFile, manifest: str) -> None:
             size += len(block)
             if file.md5 is not None:
                 digest.update(block)
-    for found, expected in (
-        (size, file.bytes),
-        (digest.hexdigest(), file.md5 and file.md5.lower()),
+    for measure, found, expected in (
+        (message("size"), size, file.bytes),
+        ("MD5", digest.hexdigest(), file.md5 and file.md5.lower()),
     ):
         if expected is not None and found != expected:
             raise Refused(
                 message(
-                    "{file:name} has {found:message}, not {expected:message} as {manifest:name} "
-                    "says; fetch it again.",
+                    "{file:name} has the {measure:text} {found:name}, not {expected:name} as "
+                    "{manifest:name} says; fetch it again.",
                     file=file.name,
-                    found=_measure(found),
-                    expected=_measure(expected),
+                    measure=measure,
+                    found=str(found),
+                    expected=str(expected),
                     manifest=manifest,
                 )
             )
-
-
-def _measure(value: int | str) -> Message:
-    if isinstance(value, int):
-        return plural(value, "{count:count} byte", "{count:count} bytes")
-    return message("the MD5 {digest:name}", digest=value)
 
 
 def _find_files(filesystem: Any, path: str) -> list[str]:
@@ -242,7 +227,7 @@ def _from_manifest(asked: str, filesystem: Any, path: str) -> Inventory:
         document, _ = json_bounds.decoded(content)
         if not isinstance(document, dict):
             raise TypeError
-        says = {letters(key): value for key, value in document.items()}
+        says = _by_letters(document)
         for vendor in (_from_google, _from_azure, _from_s3):
             if (made := vendor(name, says)) is not None:
                 break
@@ -284,10 +269,7 @@ def _from_s3(name: str, says: Mapping[str, Any]) -> Inventory:
     begun = says.get("creationtimestamp")
     at = None if begun is None else datetime.fromtimestamp(_seconds(int(begun)), UTC)
     columns = says["fileschema"] if says.get("fileformat", "CSV").upper() == "CSV" else None
-    files = [
-        ({letters(key): value for key, value in file.items()}, str(file["key"]))
-        for file in says["files"]
-    ]
+    files = [(_by_letters(file), str(file["key"])) for file in says["files"]]
     counts = [_count(of.get("inventoriedrecord")) for of, _ in files]
     rows = _count(says.get("filterobjectcount"))
     if rows is None and None not in counts:
@@ -308,7 +290,7 @@ def _from_s3(name: str, says: Mapping[str, Any]) -> Inventory:
 
 
 def _seconds(since_1970: int) -> float:
-    """Of milliseconds, or seconds: a number that is 1973 in milliseconds is the year 5138."""
+    """Of milliseconds, or seconds: 1973 in milliseconds is the year 5138 in seconds."""
     return since_1970 / 1000 if since_1970 >= 100_000_000_000 else since_1970
 
 
@@ -348,10 +330,9 @@ def _from_google(name: str, says: Mapping[str, Any]) -> Inventory | None:
         raise ValueError
     begun = says.get("snapshottime")
     at = None if begun is None else _instant(begun)
-    config = {letters(key): value for key, value in says.get("reportconfig", {}).items()}
-    options = {letters(key): value for key, value in (config.get("csvoptions") or {}).items()}
-    report = config.get("objectmetadatareportoptions") or {}
-    fields = {letters(key): value for key, value in report.items()}.get("metadatafields")
+    config = _by_letters(says.get("reportconfig", {}))
+    options = _by_letters(config.get("csvoptions") or {})
+    fields = _by_letters(config.get("objectmetadatareportoptions") or {}).get("metadatafields")
     return Inventory(
         name,
         tuple(InventoryFile(str(shard)) for shard in shards),
@@ -364,7 +345,7 @@ def _from_google(name: str, says: Mapping[str, Any]) -> Inventory | None:
 
 
 def _locate(filesystem: Any, path: str, manifest: str, key: str, made: Inventory) -> str:
-    """The place of a file: manifests name files from the top of a bucket or container."""
+    """Manifests name files from the top of a bucket or container."""
     parts = PurePosixPath(key.lstrip("/")).parts
     beside = PurePosixPath(path).parent
     # Those of COS lie in a folder of the day beside the data.
@@ -392,9 +373,7 @@ def _locate(filesystem: Any, path: str, manifest: str, key: str, made: Inventory
 
 
 def _refuse_others(filesystem: Any, files: Sequence[str], within: str | None) -> None:
-    """Raises ``OSError`` if a local file is a link that leads out of ``within``, or no regular
-    file.
-    """
+    """Raises ``OSError`` if a local file leads out of ``within``, or is no regular file."""
     if isinstance(filesystem, LocalFileSystem):
         for file in files:
             open_regular(file, within=within).close()
@@ -409,15 +388,17 @@ def letters(name: str) -> str:
     return "".join(character for character in name.lower() if character.isalpha())
 
 
+def _by_letters(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {letters(name): value for name, value in document.items()}
+
+
 def _count(value: Any) -> int | None:
     """Google writes 64 bits as text."""
     return None if value is None else int(value)
 
 
 def _texts(values: Any) -> tuple[str, ...]:
-    """Raises ``TypeError`` unless it is a list of texts: a single text would be read letter by
-    letter.
-    """
+    """Raises ``TypeError`` unless it is a list of texts: a text would be read letter by letter."""
     if not isinstance(values, list | None) or not all(
         isinstance(text, str) for text in values or ()
     ):

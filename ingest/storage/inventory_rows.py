@@ -1,5 +1,5 @@
-"""The rows of an inventory's files, in batches: CSV with any separator, Parquet, ORC, and what
-tools print.
+"""The rows of an inventory's files, in batches: CSV with any separator, Parquet, ORC, printed
+lines.
 """
 
 import csv as python_csv
@@ -45,9 +45,9 @@ MEANINGS = {
     "snapshot": ("snapshot",),
     "is_directory": ("hdiisfolder", "isdirectory", "isdir"),
 }
-"""What a column is for, by its name in lower case and letters alone; the first name wins. Sources:
-S3 Inventory, those of OSS, COS and OBS, Storage Insights and Azure's blob inventory (their lists of
-fields), ``hdfs oiv``.
+"""What a column is for, by its name (:func:`letters`); the first name wins. Sources: S3 Inventory,
+those of OSS, COS and OBS, Storage Insights and Azure's blob inventory (their lists of fields),
+``hdfs oiv``.
 """
 _OF_CHANGES = {"recordtype", "recordtimestamp", "sequencenumber"}
 """Columns of OSS's incremental inventory and S3 Metadata's journal."""
@@ -74,9 +74,7 @@ _LONGEST_BYTES = 32_000
 
 @dataclass(frozen=True, slots=True)
 class _Printed:
-    """Lines of a tool: ``row`` names their fields, ``between`` matches lines between rows,
-    ``total`` gives the number of rows.
-    """
+    """Lines of a tool: ``between`` matches lines between rows, ``total`` gives the number of rows."""
 
     by: str
     row: str
@@ -113,8 +111,8 @@ _Batch = tuple[pa.Array, pa.RecordBatch]
 
 @dataclass(frozen=True, slots=True)
 class InventoryRows:
-    """``place`` says where a row is. ``url_encoded``: its keys are, as those of S3 Inventory's CSV.
-    ``kind`` is the same for all files of an inventory.
+    """``place`` says where a row is. ``url_encoded``: as keys of S3 Inventory's CSV are. ``kind``
+    is the same for all files of an inventory.
     """
 
     kind: str
@@ -124,7 +122,6 @@ class InventoryRows:
 
 
 def unreadable(file: str, place: Message, expected: Message, found: object) -> Refused:
-    """The error for an unreadable row: a row left out would look like a missing file."""
     return Refused(
         message(
             "{file:name}, {place:message}: {expected:message} is expected, not {found:text}. "
@@ -155,12 +152,10 @@ def read_rows(
     *,
     delimiter: str | None = None,
     bucket: str = "",
-    has_no_header: bool = False,
 ) -> InventoryRows:
-    """``columns`` are those of a file without a header; ``has_no_header`` if that is certain.
-    ``bucket`` is that of the root, by which S3 Inventory is known.
-
-    Raises ``Refused``, also while batches are read, and errors of the storage.
+    """``columns``: of a file that certainly has no header. ``bucket`` is that of the root, by which
+    S3 Inventory is known. Raises ``Refused``, also while batches are read, and errors of the
+    storage.
     """
     with fsspec.open(local_path(file), "rb") as stream:
         magic = stream.read(4)
@@ -173,19 +168,15 @@ def read_rows(
         sample = stream.read(_SAMPLE_BYTES)
     text = sample.decode("utf-8-sig", "replace")
     first = text.partition("\n")[0].rstrip("\r")
-    if columns is None and (printed := _printed_by(text)) is not None:
-        return _lines(file, compression, printed)
-    if columns is None and _IMAGE_ROW.fullmatch(first):
-        return _separate(file, compression, _IMAGE, "\t", skip=0)
-    if columns is not None and has_no_header:
+    if columns is not None:
         return _separate(file, compression, columns, delimiter or ",", skip=0)
+    if (printed := _printed_by(text)) is not None:
+        return _lines(file, compression, printed)
+    if _IMAGE_ROW.fullmatch(first):
+        return _separate(file, compression, _IMAGE, "\t", skip=0)
     header, separator = _header(first, delimiter)
-    if header is not None or columns is not None:
-        names = columns or header or ()
-        width = len(header or _fields(first, separator)[0])
-        return _separate(
-            file, compression, names, separator, skip=int(header is not None), width=width
-        )
+    if header is not None:
+        return _separate(file, compression, header, separator, skip=1)
     whole = text if len(sample) < _SAMPLE_BYTES else text[: text.rfind("\n") + 1]
     guess = _guess(_fields(whole, separator), bucket)
     if guess is None:
@@ -292,9 +283,7 @@ def _separate(
     separator: str,
     *,
     skip: int,
-    width: int = 0,
 ) -> InventoryRows:
-    """``width``: how many columns there are where some are not named."""
     if len(separator) != 1:
         raise Refused(
             message(
@@ -309,7 +298,7 @@ def _separate(
 
     def numbered() -> Iterator[_Batch]:
         for numbers, batch in _arrow_csv(
-            file, compression, max(width, len(names)), list(places), separator, skip
+            file, compression, len(names), list(places), separator, skip
         ):
             yield numbers, batch.rename_columns([places[name] for name in batch.schema.names])
 
@@ -487,7 +476,7 @@ def _fields(text: str, separator: str) -> list[list[str]]:
 
 def _guess(sample: Sequence[Sequence[str]], bucket: str) -> tuple[str, ...] | None:
     """Path, size and time of modification; or those of S3 Inventory: bucket, key, versions where
-    they are listed, and then what was chosen, always in the same order.
+    they are listed, and then what was chosen.
     """
     width = len(sample[0])
     if any(len(fields) != width for fields in sample) or width < 2:

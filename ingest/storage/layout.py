@@ -1,20 +1,16 @@
 """Flink's directory layout as regular expressions that mean the same to Python's ``re`` and, with
-another ``END``, to RE2 (Arrow's).
-
-They are searched in canonical paths. Only names that Flink gives make a place: a file that others
-put beside them, and anything below ``shared/`` that is not laid out like this, stays ``UNKNOWN``.
-
-A new place is an entry of ``PLACES``, in order. Spellings of paths are a matter of
-:mod:`ingest.uris` alone: two spellings that might mean one file have to become one.
+another ``END``, to RE2 (Arrow's). They are searched in canonical paths. Only names that Flink gives
+make a place: a file that others put beside them stays ``UNKNOWN``. A new place is an entry of
+``PLACES``, in order. Spellings of paths are a matter of :mod:`ingest.uris` alone.
 """
 
 from dataclasses import dataclass
 
 METADATA_NAME = "_metadata"
-"""Every file of this name is read, wherever it lies: a moved or copied checkpoint still refers."""
+"""Every file of this name is read: a moved or copied checkpoint still refers."""
 UNFINISHED_METADATA = f"/.{METADATA_NAME}.inprogress."
-"""How the name begins under which Flink writes a ``_metadata`` where storage can rename: it is
-renamed once it is whole. Source: Flink's ``LocalRecoverableWriter`` and ``HadoopRecoverableWriter``.
+"""How the name begins under which Flink writes a ``_metadata`` where storage can rename. Source:
+Flink's ``LocalRecoverableWriter`` and ``HadoopRecoverableWriter``.
 """
 
 QUARANTINE_SUFFIX = ".weir-quarantine"
@@ -23,13 +19,13 @@ QUARANTINE_SUFFIX = ".weir-quarantine"
 UNKNOWN = "unknown"
 """High availability, blobs, jars, what is not Flink's: never touched."""
 DATABASE = "database"
-"""ForSt's. It lies in ``shared/`` of checkpoint storage, or below ``state.backend.forst.primary-dir``,
-and checkpoints refer to its files where they are, unless they hold copies. Files that are no tables
+"""ForSt's, in ``shared/`` of checkpoint storage or below ``state.backend.forst.primary-dir``.
+Checkpoints refer to its files where they are, unless they hold copies. Files that are no tables
 (``.sst``) are local. Source: Flink's ``ForStStateBackend``, ``ForStPathContainer``,
 ``FileMappingManager`` and ``DataTransferStrategyBuilder``; seen of 2.0.1 and 2.3.0.
 """
 UNOWNED = "unowned"
-"""``chk-N`` without the directory of a job above it: nothing says whose it is."""
+"""``chk-N`` without the directory of a job above it."""
 
 END = r"(?![\s\S])"
 """Not "$", which also matches before a line end."""
@@ -41,10 +37,9 @@ _JOB = "/([0-9a-f]{32})"
 @dataclass(frozen=True, slots=True)
 class Place:
     """``pattern`` has the job id as group 1 (empty or missing if there is none); where
-    ``numbered``, the checkpoint id as group 2.
-
-    Whatever it matches contains ``literal``, which is found many times as fast: it is searched
-    first.
+    ``numbered``, the checkpoint id as group 2. Whatever it matches contains ``literal``, which is
+    found many times as fast. ``candidate``: files that may turn out to be orphans; others are
+    always kept.
     """
 
     name: str
@@ -53,9 +48,6 @@ class Place:
     meaning: str
     numbered: bool = False
     candidate: bool = True
-    """Files of Flink's own layout, which may turn out to be orphans; others are kept whatever
-    refers to them.
-    """
 
 
 PLACES = (
@@ -122,10 +114,10 @@ PLACES = (
         candidate=False,
     ),
 )
-"""In this order: the first that matches decides."""
+"""The first that matches decides."""
 
 TASK_OWNED = ("taskowned", "merged_taskowned", "merged_shared", "changelog")
-"""Places of files to which operators and backends may hold handles that no ``_metadata`` names."""
+"""To whose files operators and backends may hold handles that no ``_metadata`` names."""
 CANDIDATES = frozenset(place.name for place in PLACES if place.candidate)
 JOB_DIRECTORY = rf"^([\s\S]*{_JOB})(?:/[\s\S]*)?{END}"
-"""Group 1 is the path up to the last directory named like a job id, group 2 that id."""
+"""Group 1: the path up to the last directory named like a job id; group 2: that id."""

@@ -1,19 +1,18 @@
-"""All files below a root, as a snapshot on disk: parallel by directory, resumable, in memory that
-does not grow with files.
+"""All files below a root, as a snapshot on disk: parallel by directory, resumable, in bounded
+memory.
 """
 
 import queue
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ingest.errors import Refused
+from ingest.errors import Refused, words_of
 from ingest.messages import message
 from ingest.storage.directories import Directories, Entry, Kind, directories
 from ingest.storage.identities import DirectoryName, VisitedDirectories, second_name
@@ -34,11 +33,9 @@ from ingest.uris import PLAIN, BadUri, Spellings, canonical, canonical_column
 ROWS_A_BATCH = 8_192
 ROWS_A_PART = 1_000_000
 SECONDS_A_PART = 20.0
-"""What a listing that is cut off has to do again: the last seconds of each thread, or the directory
-it was in.
-"""
+"""What each thread of a listing that is cut off has to do again, or its directory."""
 RESUME_WITHIN = timedelta(hours=6)
-"""An older beginning is given up: the two ends of one listing should not be a day apart."""
+"""The two ends of one listing should not be a day apart."""
 
 
 def list_root(
@@ -48,14 +45,12 @@ def list_root(
     threads: int = 8,
     spellings: Spellings = PLAIN,
     at: datetime | None = None,
-    progress: Callable[[int, int], None] | None = None,
     visited: VisitedDirectories | None = None,
 ) -> Listed:
     """Lists ``root`` into ``out_dir``; an interrupted listing there is continued, a finished one is
-    returned. Directories that cannot be listed, links, names that are no path, a root that is not
-    there and a directory listed a second time under another name (here or by a listing that shares
-    ``visited``) are reported in ``unlisted``. ``progress`` is called with files and directories now
-    and then, from any thread. Raises ``Refused`` if ``out_dir`` is something else.
+    returned. ``unlisted``: directories that cannot be listed, links, names that are no path, a root
+    that is not there, and a directory listed a second time under another name, here or by a listing
+    that shares ``visited``. Raises ``Refused`` if ``out_dir`` is something else.
     """
     snapshot = Snapshot(out_dir)
     listed = snapshot.listed()
@@ -72,7 +67,7 @@ def list_root(
     now = at or datetime.now(UTC)
     at = now.replace(microsecond=now.microsecond // 1000 * 1000)
     as_of, done = _resume(snapshot, root, spellings, at)
-    walk = _Walk(root, snapshot, spellings, done, progress, visited or VisitedDirectories())
+    walk = _Walk(root, snapshot, spellings, done, visited or VisitedDirectories())
     parts = walk.run(threads)
     return snapshot.finish(root.uri, root.read_at, as_of, parts)
 
@@ -101,17 +96,15 @@ class _Walk:
         snapshot: Snapshot,
         spellings: Spellings,
         done: list[Progress],
-        progress: Callable[[int, int], None] | None,
         visited: VisitedDirectories,
     ) -> None:
         self.root, self.snapshot, self.spellings, self.parts = root, snapshot, spellings, done
-        self.progress, self.visited = progress, visited
+        self.visited = visited
         finished = {directory for part in done for directory in part.directories}
         listed_directories = {directory for part in done for directory in part.found}
         self.waiting: queue.LifoQueue[str | None] = queue.LifoQueue()
         for directory in ({""} | listed_directories) - finished:
             self.waiting.put(directory)
-        self.counted = [sum(part.files for part in done), len(finished)]
         self.lock = threading.Lock()
         self.failure: BaseException | None = None
 
@@ -200,7 +193,7 @@ class _Walk:
             self.waiting.put(name)
 
     def _link(self, name: str, entry: Entry) -> Unlisted | None:
-        """A link that is declared as an alias of its target is no second name."""
+        """None for a link that is declared as an alias of its target."""
         try:
             here = canonical(self.root.uri.rstrip("/") + name, self.spellings)
             if entry.target is not None and here == canonical(entry.target, self.spellings):
@@ -217,30 +210,25 @@ class _Walk:
             "or remove it.",
             leads=leads,
         )
-        return Unlisted(_printable(here), LINK, _printable(about), self._target(entry))
-
-    def _target(self, entry: Entry) -> str:
         try:
-            return _printable(canonical(entry.target or "", self.spellings))
+            target = canonical(entry.target or "", self.spellings)
         except BadUri:
-            return ""
+            target = ""
+        return Unlisted(_printable(here), LINK, _printable(about), _printable(target))
 
     def _skip(self, directory: str, error: BaseException) -> Unlisted:
-        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return Unlisted(
             _printable(self.root.uri.rstrip("/") + directory or self.root.uri),
             "unlistable_directory",
             message(
                 "It cannot be listed ({why:name}); check that it exists and that Weir may read it.",
-                why=str(why),
+                why=words_of(error),
             ),
         )
 
 
 def _printable(name: str) -> str:
-    """A printable form of a name: one that is not UTF-8 is not Flink's, and is shown but never
-    opened.
-    """
+    """A name that is not UTF-8 is not Flink's: it is shown but never opened."""
     return name.encode("utf-8", "replace").decode()
 
 
@@ -270,7 +258,6 @@ class _Sink:
             or time.monotonic() - self.opened >= SECONDS_A_PART
         ):
             self.end_part()
-        self._report(0, 1)
 
     def end_part(self) -> None:
         self._write()
@@ -287,10 +274,8 @@ class _Sink:
 
     def _part(self) -> Part:
         if self.part is None:
-            self.part, self.opened = (
-                Part(self.walk.snapshot, f"part-{uuid.uuid4().hex}.parquet"),
-                time.monotonic(),
-            )
+            self.part = Part(self.walk.snapshot, f"part-{uuid.uuid4().hex}.parquet")
+            self.opened = time.monotonic()
         return self.part
 
     def _write(self) -> None:
@@ -312,25 +297,10 @@ class _Sink:
             schema=SCHEMA,
         )
         if paths.null_count:
-            part.progress.unlisted += self._nameless(batch.filter(pc.is_null(paths)))
+            about = message(
+                "Its name cannot be compared with references; rename it, or move it out of the root."
+            )
+            nameless = batch.column("listed_path").filter(pc.is_null(paths)).to_pylist()
+            part.progress.unlisted += [Unlisted(name, BAD_NAME, about) for name in nameless]
             batch = batch.filter(pc.is_valid(paths))
         part.write(batch)
-        self._report(batch.num_rows, 0)
-
-    def _nameless(self, batch: pa.RecordBatch) -> Iterator[Unlisted]:
-        for name in batch.column("listed_path").to_pylist():
-            yield Unlisted(
-                name,
-                BAD_NAME,
-                message(
-                    "Its name cannot be compared with references; rename it, or move it out of the "
-                    "root."
-                ),
-            )
-
-    def _report(self, files: int, listed: int) -> None:
-        with self.walk.lock:
-            counted = self.walk.counted
-            counted[0], counted[1] = counted[0] + files, counted[1] + listed
-            if self.walk.progress is not None:
-                self.walk.progress(counted[0], counted[1])

@@ -1,6 +1,4 @@
-"""Files below a root of the local file system, by their plain paths; no link below the root is
-followed.
-"""
+"""Files of the local file system, by their plain paths; no link below a root is followed."""
 
 import os
 import shutil
@@ -15,19 +13,14 @@ from ingest.storage import folders
 
 
 class LocalFiles:
-    """``root``: ``None`` for a path that its user named; then links on the way to its directory are
-    followed.
-    """
+    """``root``: ``None`` for a path that its user named; then links on the way to it are followed."""
 
     def __init__(self, root: str | None = None) -> None:
         self._root = root
 
     @contextmanager
     def at(self, path: str, make: beneath.Make = None) -> Iterator[tuple[int, str]]:
-        """The directory of a path as a descriptor, and its name in it.
-
-        Raises ``OSError``; with ``make`` it is made.
-        """
+        """The directory of a path as a descriptor, and its name in it. Raises ``OSError``."""
         root = Path(path).parent if self._root is None else Path(self._root)
         names = beneath.steps(root, path)
         if not names:

@@ -1,16 +1,16 @@
-"""The folder of a plan: files that are written once and durably, on local disks or object storage."""
+"""The folder of a plan: files that are written once and durably."""
 
 import os
 import secrets
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import fsspec
+from fsspec.implementations.local import LocalFileSystem
 
 from ingest.storage.local_files import LocalFiles
-from ingest.storage.tree import RENAMES
+from ingest.storage.tree import renames
 
 
 class AlreadyWritten(FileExistsError):
@@ -18,29 +18,29 @@ class AlreadyWritten(FileExistsError):
 
 
 class PlanFolder:
-    """``uri`` is a path or any fsspec URI; it need not exist yet."""
+    """``uri``: a path or any fsspec URI that need not exist yet."""
 
     def __init__(self, uri: str, within: str | None = None) -> None:
         self.uri = uri.rstrip("/")
         self._filesystem, self._root = fsspec.core.url_to_fs(self.uri)
-        is_local = "file" in _protocols(self._filesystem)
+        is_local = isinstance(self._filesystem, LocalFileSystem)
         self._local = LocalFiles(within or str(Path(self._root).parent)) if is_local else None
 
     def write(self, name: str, content: bytes) -> None:
-        """On disk when this returns, as a whole or not at all; raises :class:`AlreadyWritten`."""
+        """As a whole or not at all; raises :class:`AlreadyWritten`."""
         path = f"{self._root}/{name}"
         if self._local is not None:
             _write_once(self._local, path, content)
-        else:
-            if self._filesystem.exists(path):
-                raise AlreadyWritten(name)
-            if not RENAMES.intersection(_protocols(self._filesystem)):
-                self._filesystem.pipe_file(path, content)
-                return
-            draft = f"{self._filesystem._parent(path)}/.{path.rpartition('/')[2]}.{secrets.token_hex(6)}"
-            self._filesystem.makedirs(self._filesystem._parent(path), exist_ok=True)
-            self._filesystem.pipe_file(draft, content)
-            self._filesystem.mv(draft, path)
+            return
+        if self._filesystem.exists(path):
+            raise AlreadyWritten(name)
+        if not renames(self._filesystem):
+            self._filesystem.pipe_file(path, content)
+            return
+        draft = _draft_of(path)
+        self._filesystem.makedirs(self._filesystem._parent(path), exist_ok=True)
+        self._filesystem.pipe_file(draft, content)
+        self._filesystem.mv(draft, path)
 
     def read(self, name: str) -> bytes:
         if self._local is not None:
@@ -62,7 +62,7 @@ class PlanFolder:
         return bool(self._filesystem.exists(f"{self._root}/{name}"))
 
     def names(self, below: str) -> list[str]:
-        """File names directly below a folder of it, sorted; none if the folder is not there."""
+        """File names directly below one of its folders, sorted; none without the folder."""
         place = f"{self._root}/{below}"
         self._filesystem.invalidate_cache()
         try:
@@ -78,16 +78,20 @@ class PlanFolder:
         )
 
     def remove(self) -> None:
-        """Remove the whole folder; only for unfinished and expired plans."""
+        """Only for unfinished and expired plans."""
         if self._local is not None:
             self._local.remove_tree(self._root)
         elif self._filesystem.exists(self._root):
             self._filesystem.rm(self._root, recursive=True)
 
 
-def _write_once(local: LocalFiles, path: str, content: bytes) -> None:
+def _draft_of(path: str) -> str:
     folder, _, name = path.rpartition("/")
-    draft = f"{folder}/.{name}.{secrets.token_hex(6)}"
+    return f"{folder}/.{name}.{secrets.token_hex(6)}"
+
+
+def _write_once(local: LocalFiles, path: str, content: bytes) -> None:
+    draft = _draft_of(path)
     local.make_folder_of(path, private=True)
     try:
         with local.create(draft) as out:
@@ -102,8 +106,3 @@ def _write_once(local: LocalFiles, path: str, content: bytes) -> None:
         with suppress(OSError):
             local.unlink(draft)
     local.sync_folder_of(path)
-
-
-def _protocols(filesystem: Any) -> Iterator[str]:
-    protocol = filesystem.protocol
-    yield from (protocol,) if isinstance(protocol, str) else protocol

@@ -11,8 +11,8 @@ CLIENT_OF = {"s3n": "s3", "s3p": "s3", "wasb": "abfs", "wasbs": "abfs"}
 @dataclass(frozen=True, slots=True)
 class Root:
     """``uri`` is canonical: paths in ``_metadata`` begin with it. ``read_at`` is where the same
-    tree lies for Weir (another mount, a copy, a spelling its file system needs); ``None`` if that
-    is ``uri`` itself.
+    tree lies for Weir (another mount, a copy, another spelling); ``None`` if that is ``uri``
+    itself.
     """
 
     uri: str
@@ -20,8 +20,8 @@ class Root:
 
     @classmethod
     def of(cls, written: str, read_at: str | None = None, spellings: Spellings = PLAIN) -> "Root":
-        """``written`` in any spelling; it is read by that spelling unless ``read_at`` says
-        otherwise. Raises ``BadUri``.
+        """``written`` in any spelling, by which it is read unless ``read_at`` says otherwise.
+        Raises ``BadUri``.
         """
         for name in (written, read_at or ""):
             refuse_undecodable(name)
@@ -34,24 +34,17 @@ class Root:
 
     @property
     def reading(self) -> str:
-        """The directory to open: a plain path where it is local, else any fsspec URI."""
+        """To open: a plain path where it is local, else any fsspec URI."""
         return local_path(self.uri if self.read_at is None else self.read_at)
 
     def readable(self, path: str) -> str:
-        """Where ``path`` (canonical, below the root) is read. Paths from a listing keep its
-        spelling instead.
-
-        Raises ``ValueError`` for what is not below.
-        """
+        """Where ``path`` (canonical) is read. Raises ``ValueError`` if it is not below the root."""
         if not is_below(path, self.uri):
             raise ValueError(f"{path!r} is not below the root {self.uri!r}.")
         return f"{self.reading.rstrip('/')}/{path[len(self.uri) :].lstrip('/')}".rstrip("/") or "/"
 
     def canonical(self, read_path: str) -> str:
-        """The canonical spelling of a path found while reading.
-
-        Raises ``ValueError`` for what is not below, ``BadUri``.
-        """
+        """Of a path found while reading. Raises ``ValueError`` if it is not below, ``BadUri``."""
         at, path = canonical(self.reading), canonical(read_path)
         if not is_below(path, at):
             raise ValueError(

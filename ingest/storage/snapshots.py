@@ -5,10 +5,9 @@ makes them a listing.
 import json
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from types import TracebackType
 from typing import Any, Self
 
 import fsspec
@@ -28,17 +27,13 @@ BAD_NAME = "bad_name"
 
 @dataclass(frozen=True, slots=True)
 class Unlisted(Skip):
-    """``other``: canonical target of a link, or the other name of a directory; empty if none or
-    unknown.
-    """
+    """``other``: canonical target of a link, or the other name of a directory; else empty."""
 
     other: str = ""
 
 
 def named_in(roots: Iterable[Root], other: str) -> str:
-    """The target of a link, in the naming of its root, which may be read elsewhere or by a link
-    above it.
-    """
+    """The target of a link, in the naming of its root, which may be read elsewhere."""
     for root in roots:
         places = {root.uri, canonical(root.reading)}
         if "://" not in root.reading:
@@ -62,22 +57,18 @@ SCHEMA = pa.schema(
     ]
 )
 """``path`` is canonical, ``listed_path`` opens the file; ``modified`` and ``replication`` (copies
-of each block, of HDFS) are null if the storage does not report them.
+of each block, of HDFS) are null if unknown.
 """
 
 LISTED, BEGUN = "_listed.json", "_begun.json"
 _PROGRESS = b"weir.listing"
 _PUT_AT_ONCE = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "az", "memory"})
-"""Stores where a file appears when it is closed; elsewhere it is written under a hidden name and
-renamed.
-"""
+"""Stores where a file appears when it is closed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """``as_of`` is when listing began: later files may be missing. ``unlisted``: directories that
-    could not be listed.
-    """
+    """``as_of`` is when listing began: later files may be missing."""
 
     root: str
     read_at: str | None
@@ -90,10 +81,7 @@ class Listed:
 
 @dataclass(slots=True)
 class Progress:
-    """What one part covers.
-
-    Directories are relative to the root, "" is the root, with their leading slash.
-    """
+    """What one part covers. Directories are relative to the root, with their leading slash."""
 
     directories: list[str] = field(default_factory=list)
     found: list[str] = field(default_factory=list)
@@ -113,7 +101,7 @@ class Snapshot:
 
     def begin(self, begun: dict[str, Any]) -> None:
         if self._filesystem.exists(self._path):
-            if not self._mine():
+            if not all(name.startswith(("part-", "_", ".")) for name in self._names()):
                 raise Refused(
                     f"{self.directory} holds other files than a listing; give an empty directory."
                 )
@@ -133,17 +121,9 @@ class Snapshot:
         written = self.read_json(LISTED)
         if written is None:
             return None
-        skips = tuple(Unlisted(**skip) for skip in written["unlisted"])
-        as_of = datetime.fromisoformat(written["as_of"])
-        return Listed(
-            written["root"],
-            written["read_at"],
-            self.directory,
-            written["files"],
-            written["bytes"],
-            skips,
-            as_of,
-        )
+        written["unlisted"] = tuple(Unlisted(**skip) for skip in written["unlisted"])
+        written["as_of"] = datetime.fromisoformat(written["as_of"])
+        return Listed(directory=self.directory, **written)
 
     def finish(
         self, root: str, read_at: str | None, as_of: datetime, parts: Iterable[Progress]
@@ -175,8 +155,21 @@ class Snapshot:
         with self.create(name) as stream:
             stream.write(json.dumps(content, ensure_ascii=False, indent=1).encode())
 
-    def create(self, name: str) -> "_Whole":
-        return _Whole(self._filesystem, self._path, name, at_once=self._put_at_once)
+    @contextmanager
+    def create(self, name: str) -> Iterator[Any]:
+        """The file appears as a whole or not at all."""
+        target = f"{self._path}/{name}"
+        at = target if self._put_at_once else f"{self._path}/.{name}.writing"
+        stream = self._filesystem.open(at, "wb")
+        try:
+            yield stream
+        except BaseException:
+            discard = getattr(stream, "discard", None) if self._put_at_once else None
+            (discard or stream.close)()
+            raise
+        stream.close()
+        if at != target:
+            self._filesystem.mv(at, target)
 
     def _names(self) -> list[str]:
         return sorted(
@@ -184,39 +177,9 @@ class Snapshot:
             for name in self._filesystem.ls(self._path, detail=False)
         )
 
-    def _mine(self) -> bool:
-        return all(name.startswith(("part-", "_", ".")) for name in self._names())
-
-
-class _Whole:
-    def __init__(self, filesystem: Any, directory: str, name: str, *, at_once: bool) -> None:
-        self._filesystem = filesystem
-        self._target = f"{directory}/{name}"
-        self._at = self._target if at_once else f"{directory}/.{name}.writing"
-        self._stream: Any = None
-
-    def __enter__(self) -> Any:
-        self._stream = self._filesystem.open(self._at, "wb")
-        return self._stream
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is not None:
-            discard = getattr(self._stream, "discard", None)
-            if self._at == self._target and discard is not None:
-                discard()
-                return
-        self._stream.close()
-        if kind is None and self._at != self._target:
-            self._filesystem.mv(self._at, self._target)
-
 
 class Part:
-    """Rows and coverage of one part, valid only after ``close``."""
+    """Valid only after ``close``."""
 
     def __init__(self, snapshot: Snapshot, name: str) -> None:
         self._file = snapshot.create(name)
@@ -243,12 +206,7 @@ class Part:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.close()
         else:

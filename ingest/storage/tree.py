@@ -1,7 +1,6 @@
 """Inspects, moves and deletes single files on any file system, by plain local path or fsspec URI.
-It never overwrites a file or touches a directory's other contents, and only removes files that are
-as expected. ``within`` is the root that a path lies below: no link below it is followed
-(``ingest/beneath.py``).
+It never overwrites a file, and only removes files that are as expected. ``within`` is the root that
+a path lies below: no link below it is followed (``ingest/beneath.py``).
 """
 
 import errno
@@ -13,8 +12,8 @@ from stat import S_ISREG
 from typing import Any
 
 from ingest.beneath import LeadsElsewhere
-from ingest.errors import IngestError
-from ingest.messages import message, plural
+from ingest.errors import IngestError, words_of
+from ingest.messages import message
 from ingest.network.schemes import of_listed
 from ingest.storage import copying
 from ingest.storage.instants import cut, from_nanoseconds, modified_at
@@ -22,15 +21,11 @@ from ingest.storage.local_files import LocalFiles
 from ingest.storage.roots import local_path
 
 RENAMES = frozenset({"hdfs", "viewfs", "webhdfs"})
-"""File systems whose move is one atomic step at their server; on others it is a copy, then a
-deletion.
-"""
+"""Whose move is one atomic step at their server; on others it is a copy, then a deletion."""
 
 
 class TreeError(IngestError):
-    """A file could not be inspected, moved or deleted, and is where it was. The message says why
-    and what to do.
-    """
+    """A file could not be inspected, moved or deleted, and is where it was."""
 
 
 class Gone(TreeError):
@@ -55,9 +50,7 @@ class Changed(TreeError):
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """``modified`` in UTC, cut to milliseconds as listings are; ``None`` if the storage does not
-    say.
-    """
+    """``modified`` in UTC, cut to milliseconds as listings are; ``None`` if unknown."""
 
     bytes: int
     modified: datetime | None
@@ -69,17 +62,20 @@ def stat(path: str, within: str | None = None) -> Stat:
     try:
         if isinstance(filesystem, LocalFiles):
             status = filesystem.stat(name)
-            _only_files(path, status.st_mode)
-            return Stat(status.st_size, from_nanoseconds(status.st_mtime_ns))
-        filesystem.invalidate_cache(filesystem._parent(name))
-        info = filesystem.info(name)
+            is_file = S_ISREG(status.st_mode)
+            known = Stat(status.st_size, from_nanoseconds(status.st_mtime_ns))
+        else:
+            filesystem.invalidate_cache(filesystem._parent(name))
+            info = filesystem.info(name)
+            is_file = info.get("type") == "file"
+            known = Stat(int(info.get("size") or 0), cut(modified_at(info)))
     except (OSError, ValueError) as error:
         raise _error(message("looked at"), path, error) from error
-    if info.get("type") != "file":
+    if not is_file:
         raise NotAFile(
             message("{path:name} is not a file; only files are moved and deleted.", path=path)
         )
-    return Stat(int(info.get("size") or 0), cut(modified_at(info)))
+    return known
 
 
 def exists(path: str, within: str | None = None) -> bool:
@@ -98,11 +94,10 @@ Within = tuple[str | None, str | None]
 def move(
     path: str, target: str, expected: Stat | None = None, within: Within = (None, None)
 ) -> None:
-    """Afterwards the file is at ``target`` and not at ``path``; after an error, (also) at ``path``.
-    Atomic if the file system supports it. Across file systems and on object stores the copy is made
-    under another name, compared, put in place, and only then the original deleted. An interrupted
-    move is finished by repeating it. Directories on the way to ``target`` are made. Raises
-    ``Occupied``, ``Gone``, ``Changed``, ``TreeError``.
+    """After an error the file is (also) at ``path``. Atomic if the file system supports it. Across
+    file systems and on object stores the copy is made under another name, compared, put in place,
+    and only then the original deleted. An interrupted move is finished by repeating it. Directories
+    on the way to ``target`` are made. Raises ``Occupied``, ``Gone``, ``Changed``, ``TreeError``.
     """
     _check(path, expected, within[0])
     here, name = _at(path, within[0])
@@ -110,8 +105,11 @@ def move(
     try:
         if isinstance(here, LocalFiles) and isinstance(there, LocalFiles):
             _move_locally((here, name), (there, goal), expected, within)
-        elif here is there and _protocol(here) in RENAMES:
-            _refuse_occupied(target)
+        elif here is there and renames(here):
+            if exists(target):
+                raise Occupied(
+                    message("{target:name} exists; move it away, then try again.", target=target)
+                )
             here.makedirs(here._parent(goal), exist_ok=True)
             here.mv(name, goal)
         else:
@@ -124,42 +122,9 @@ def move(
 def copy(
     path: str, target: str, expected: Stat | None = None, within: Within = (None, None)
 ) -> None:
-    """Make a verified copy; an existing one with the same content is kept.
-
-    Raises as ``move`` does.
-    """
+    """Make a verified copy; an existing one with the same content is kept. Raises as ``move``."""
     before = _check(path, expected, within[0])
-    here, name = _at(path, within[0])
-    there, goal = _at(target, within[1])
-    try:
-        if exists(target, within[1]):
-            if copying.same(here, name, there, goal):
-                return
-            raise Occupied(
-                message(
-                    "{target:name} exists and differs from {path:name}; move it away, then try "
-                    "again.",
-                    target=target,
-                    path=path,
-                )
-            )
-        if isinstance(there, LocalFiles):
-            there.make_folder_of(goal)
-            copying.to_local(here, name, there, goal)
-        elif here is there:
-            there.makedirs(there._parent(goal), exist_ok=True)
-            copying.within(there, name, goal)
-        else:
-            there.makedirs(there._parent(goal), exist_ok=True)
-            copying.across(here, name, there, goal)
-    except FileExistsError as error:
-        raise Occupied(
-            message(
-                "{target:name} was created in between; look at it, then try again.", target=target
-            )
-        ) from error
-    except (OSError, ValueError) as error:
-        raise _error(message("copied"), path, error) from error
+    _copy(path, target, within)
     if stat(path, within[0]) != before:
         raise Changed(
             message(
@@ -173,43 +138,51 @@ def copy(
 
 def copy_first(path: str, target: str, size: int, within: Within = (None, None)) -> str:
     """The first ``size`` bytes of a file that only grows, verified; their SHA-256."""
-    here, name = _at(path, within[0])
-    there, goal = _at(target, within[1])
     if stat(path, within[0]).bytes < size:
         raise Changed(
-            message(
-                "{path:name} has fewer than {size:message}.",
-                path=path,
-                size=plural(size, "{count:count} byte", "{count:count} bytes"),
-            )
+            message("{path:name} has fewer bytes than {size:count}.", path=path, size=size)
         )
+    return _copy(path, target, within, size)
+
+
+def _copy(path: str, target: str, within: Within, size: int | None = None) -> str:
+    here, name = _at(path, within[0])
+    there, goal = _at(target, within[1])
     try:
         if exists(target, within[1]):
-            digest = copying.first_digest(here, name, size)
-            if (
-                stat(target, within[1]).bytes == size
-                and copying.first_digest(there, goal, size) == digest
-            ):
+            digest = copying.digest_of(here, name, size)
+            is_whole = size in (None, stat(target, within[1]).bytes)
+            if is_whole and copying.digest_of(there, goal) == digest:
                 return digest
             raise Occupied(
                 message(
-                    "{target:name} exists and differs from {path:name}.", target=target, path=path
+                    "{target:name} exists and differs from {path:name}; move it away, then try "
+                    "again.",
+                    target=target,
+                    path=path,
                 )
             )
         if isinstance(there, LocalFiles):
             there.make_folder_of(goal)
-        else:
-            there.makedirs(there._parent(goal), exist_ok=True)
-        renames = not isinstance(there, LocalFiles) and _protocol(there) in RENAMES
-        return copying.first_bytes(here, name, there, goal, size, renames=renames)
+            return copying.to_local(here, name, there, goal, size)
+        there.makedirs(there._parent(goal), exist_ok=True)
+        if here is there and size is None:
+            copying.within(there, name, goal)
+            return ""
+        # A whole file goes into quarantine, where nobody reads half of one.
+        in_one_step = size is not None and renames(there)
+        return copying.to_remote(here, name, there, goal, size, renames=in_one_step)
     except FileExistsError as error:
-        raise Occupied(message("{target:name} was created in between.", target=target)) from error
+        raise Occupied(
+            message(
+                "{target:name} was created in between; look at it, then try again.", target=target
+            )
+        ) from error
     except (OSError, ValueError) as error:
         raise _error(message("copied"), path, error) from error
 
 
 def delete(path: str, expected: Stat | None = None, within: str | None = None) -> None:
-    """Delete one file permanently."""
     _check(path, expected, within)
     filesystem, name = _at(path, within)
     try:
@@ -222,14 +195,12 @@ def delete(path: str, expected: Stat | None = None, within: str | None = None) -
 
 
 def remove_empty(path: str, within: str | None = None) -> None:
-    """Remove a directory without files, and its subdirectories; one with files, or that cannot be
-    read, stays.
-    """
+    """A directory without files, and its subdirectories; else it stays."""
     filesystem, name = _at(path, within)
     with suppress(OSError, ValueError):
         if isinstance(filesystem, LocalFiles):
             filesystem.remove_empty(name)
-        elif _protocol(filesystem) in RENAMES:
+        elif renames(filesystem):
             filesystem.rmdir(name)
 
 
@@ -238,10 +209,10 @@ def _check(path: str, expected: Stat | None, within: str | None) -> Stat:
     if expected is not None and status != expected:
         raise Changed(
             message(
-                "{path:name} has {bytes:message} of {modified:name}, not {bytes2:number} of "
+                "{path:name} has {bytes:count} B of {modified:name}, not {bytes2:count} B of "
                 "{modified2:name}; it was left alone.",
                 path=path,
-                bytes=plural(status.bytes, "{count:count} byte", "{count:count} bytes"),
+                bytes=status.bytes,
                 modified=str(status.modified),
                 bytes2=expected.bytes,
                 modified2=str(expected.modified),
@@ -279,13 +250,6 @@ def _move_locally(
     delete(path, expected, within[0])
 
 
-def _refuse_occupied(target: str) -> None:
-    if exists(target):
-        raise Occupied(
-            message("{target:name} exists; move it away, then try again.", target=target)
-        )
-
-
 def _at(path: str, within: str | None) -> tuple[Any, str]:
     if "://" not in path or path.startswith("file:"):
         return LocalFiles(within and local_path(within)), local_path(path)
@@ -297,16 +261,9 @@ def _at(path: str, within: str | None) -> tuple[Any, str]:
     return filesystem, name
 
 
-def _protocol(filesystem: Any) -> str:
+def renames(filesystem: Any) -> bool:
     protocol = filesystem.protocol
-    return str(protocol if isinstance(protocol, str) else protocol[0])
-
-
-def _only_files(path: str, mode: int) -> None:
-    if not S_ISREG(mode):
-        raise NotAFile(
-            message("{path:name} is not a file; only files are moved and deleted.", path=path)
-        )
+    return not RENAMES.isdisjoint((protocol,) if isinstance(protocol, str) else protocol)
 
 
 def _error(done: str, path: str, error: Exception) -> TreeError:
@@ -323,13 +280,12 @@ def _error(done: str, path: str, error: Exception) -> TreeError:
         )
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return Gone(message("There is no file {path:name}.", path=path))
-    why = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return TreeError(
         message(
             "{path:name} could not be {done:text} ({why:name}); check that Weir may do so there, "
             "then try again.",
             path=path,
             done=done,
-            why=str(why),
+            why=words_of(error),
         )
     )

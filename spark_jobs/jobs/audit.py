@@ -2,8 +2,8 @@
 
 Reads listings and what Weir knows of the jobs (--request), parses the _metadata that were listed,
 and writes a verdict on every file, what each checkpoint and job consists of, what is missing, and
-what is in doubt. The manifest is written last. Nothing is deleted here. Few files on this machine
-are audited in this process, others with Spark.
+what is in doubt. Nothing is deleted. Few files on this machine are audited in this process, others
+with Spark.
 """
 
 import argparse
@@ -22,12 +22,12 @@ from spark_jobs import manifest as manifests
 from spark_jobs.arrow_schemas import arrow_schema
 from spark_jobs.audit_here import Here
 from spark_jobs.audit_request import Audit
-from spark_jobs.audit_tables import NEEDED, RESTORES, STORAGE_FILE
-from spark_jobs.job_arguments import add_attempt, add_lake, interrupt_attempts, lake_at
+from spark_jobs.audit_tables import STORAGE_FILE
+from spark_jobs.job_arguments import add_run, interrupt_attempts, lake_at
 from spark_jobs.manifest import Manifest
 from spark_jobs.parsed_metadata import ParsedMetadata
 from spark_jobs.paths import absolute_root
-from spark_jobs.progress import say
+from spark_jobs.progress import say, say_rows
 from spark_jobs.run_files import RunFiles
 from spark_jobs.storage import reading
 from spark_jobs.storage.audit import Inputs, Judged, judge
@@ -39,8 +39,7 @@ _LISTED = LISTING.remove(0)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_lake(parser)
-    add_attempt(parser)
+    add_run(parser)
     parser.add_argument(
         "--request", required=True, metavar="FILE", help="JSON: the roots, their listings, the jobs"
     )
@@ -92,7 +91,7 @@ def _with_spark(attempt: str, run_dir: RunFiles) -> AbstractContextManager[Any]:
 
 @dataclass
 class AuditRun:
-    """Rows in, files of a run directory out. ``engine``: :class:`Here` or one on Spark."""
+    """``engine``: :class:`Here` or one on Spark."""
 
     engine: Any
     lake: LakeReader
@@ -104,19 +103,14 @@ class AuditRun:
 
     def run(self) -> None:
         engine = self.engine
-        listing = engine.all(
-            [
-                engine.read(
-                    audit_inputs.listing_files(root.listing),
-                    _LISTED,
-                    root.uri,
-                    audit_id=audit.audit_id,
-                )
-                for audit in self.audits
-                for root in audit.roots
-            ],
-            LISTING,
-        )
+        listings = [
+            engine.read(
+                audit_inputs.listing_files(root.listing), _LISTED, root.uri, audit_id=audit.audit_id
+            )
+            for audit in self.audits
+            for root in audit.roots
+        ]
+        listing = engine.all(listings, LISTING)
         self._say("listing", engine.count(listing))
         wanted = reading.wanted(engine.metadata_of(listing))
         parsed = ParsedMetadata(engine, self.lake, fresh=self.fresh).read(wanted)
@@ -130,13 +124,9 @@ class AuditRun:
             parsed=parsed,
             known_files=before["known"],
             earlier=before["earlier"],
-            listed=audit_inputs.listed(self.previous, self.audits),
             spellings_of=audit_inputs.spellings_of(self.audits),
-            lost=audit_inputs.job_directories("storage_lost", self.previous, self.audits),
-            shared=audit_inputs.job_directories("storage_shared", self.previous, self.audits),
-            remembered=audit_inputs.remembered(self.previous, self.audits),
-            restores=audit_inputs.restores(self.previous, self.audits),
             statements=audit_inputs.statement_rows(self.audits),
+            state=audit_inputs.state_rows(self.previous, self.audits),
         )
         self._write(judge(inputs, engine))
 
@@ -166,21 +156,13 @@ class AuditRun:
         )
         for name, rows in (("storage_live", judged.live), ("storage_reference", judged.references)):
             self._say(name, engine.write_table(run_dir, name, rows))
-        # The next audit starts from the same files; only data that no table holds are written
-        # separately.
+        # The next audit starts from the same files; only what no table holds is written separately.
         for name in ("storage_file", "storage_live", "storage_reference"):
             run_dir.state[name] = run_dir.outputs[name].files
         for name, parts in (("storage_absent", judged.absent), ("storage_pending", judged.pending)):
             engine.write_state(run_dir, name, parts)
-        for name, rows in (
-            ("storage_listed", judged.listed),
-            ("storage_lost", judged.lost),
-            ("storage_shared", judged.shared),
-            ("storage_remembered", judged.remembered),
-            (RESTORES, judged.restores),
-            (NEEDED, judged.needed),
-        ):
+        for name, rows in judged.state.items():
             run_dir.take_state(name, run_dir.write_rows(f"state/{name}", rows))
 
     def _say(self, name: str, rows: int) -> None:
-        say(f"{name}: {rows} rows, {time.monotonic() - self._clock:.1f} s")
+        say_rows(name, rows, self._clock)

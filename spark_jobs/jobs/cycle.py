@@ -9,10 +9,9 @@ facts in the lake, of which ``rollups`` makes hours and days.
 By hand, rules judge by their defaults. A request (--request) sets thresholds, for all, one cluster
 or one job of it, and says which newest retained checkpoints an audit found not to be whole:
 
-  {"thresholds": [{"key": "checkpoint.expired.look_back_s", "value": 3600, "cluster": "", "job_id":
-  ""}],
+  {"thresholds": [{"key": "checkpoint.expired.look_back_s", "value": 3600, "cluster": "c"}],
    "recovery_points": [{"cluster": "c", "job_id": "…", "checkpoint_id": 7, "audited_at_ms": 1,
-   "missing_files": 2}]}
+                        "missing_files": 2}]}
 """
 
 import argparse
@@ -29,9 +28,8 @@ from spark_jobs import cycle_request, previous_run, slices
 from spark_jobs import manifest as manifests
 from spark_jobs.cycle_request import CycleRequest
 from spark_jobs.job_arguments import (
-    add_attempt,
-    add_lake,
     add_most_rows,
+    add_run,
     interrupt_attempts,
     lake_at,
 )
@@ -39,12 +37,13 @@ from spark_jobs.kept_facts import keep
 from spark_jobs.manifest import Manifest, Output
 from spark_jobs.paths import absolute_root
 from spark_jobs.previous_run import PreviousLost
-from spark_jobs.progress import say
+from spark_jobs.progress import say, say_rows
 from spark_jobs.run_files import JOB_STATE, RunFiles
 from spark_jobs.serving import SERVING_TABLES
 from spark_jobs.small.cycle import SmallCycle, fits
 from spark_jobs.small.parts import parts
 from spark_jobs.small.rows import SmallLake, TooLarge, is_local
+from spark_jobs.steps.cycle import Cycle
 
 JOB = "cycle"
 SPARK_SLICE_ROWS = 2_000_000
@@ -52,8 +51,7 @@ SPARK_SLICE_ROWS = 2_000_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_lake(parser)
-    add_attempt(parser)
+    add_run(parser)
     parser.add_argument(
         "--previous",
         metavar="MANIFEST",
@@ -155,14 +153,22 @@ def _recompute(cycle: _Cycle, args: argparse.Namespace) -> RunFiles:
 
 
 def _in_this_process(cycle: _Cycle, most_rows: int) -> RunFiles:
-    clock = time.monotonic()
     run_dir = RunFiles(cycle.run_dir)
-    lake = SmallLake(cycle.lake, cycle.to_seq, most_rows)
-    for name, rows in SmallCycle(
-        lake, cycle.previous, run_dir, cycle.request.thresholds, cycle.request.recovery_points
-    ).steps():
-        say(f"{name}: {rows} rows, {time.monotonic() - clock:.1f} s")
+    _run_small(cycle, SmallLake(cycle.lake, cycle.to_seq, most_rows), run_dir)
     return run_dir
+
+
+def _run_small(cycle: _Cycle, lake: SmallLake, run_dir: RunFiles) -> None:
+    request = cycle.request
+    _say_steps(
+        SmallCycle(lake, cycle.previous, run_dir, request.thresholds, request.recovery_points)
+    )
+
+
+def _say_steps(cycle: Cycle) -> None:
+    clock = time.monotonic()
+    for name, rows in cycle.steps():
+        say_rows(name, rows, clock)
 
 
 def _oldest(
@@ -186,16 +192,10 @@ def _is_local_place(args: argparse.Namespace) -> bool:
 
 
 def _part_by_part(cycle: _Cycle, most_rows: int) -> RunFiles:
-    clock = time.monotonic()
     run_dir = RunFiles(cycle.run_dir)
-    for clusters in parts(
-        SmallLake(cycle.lake, cycle.to_seq, None), cycle.from_seq, cycle.previous, most_rows
-    ):
-        lake = SmallLake(cycle.lake, cycle.to_seq, None, clusters)
-        for name, rows in SmallCycle(
-            lake, cycle.previous, run_dir, cycle.request.thresholds, cycle.request.recovery_points
-        ).steps():
-            say(f"{name}: {rows} rows, {time.monotonic() - clock:.1f} s")
+    whole = SmallLake(cycle.lake, cycle.to_seq, None)
+    for clusters in parts(whole, cycle.from_seq, cycle.previous, most_rows):
+        _run_small(cycle, SmallLake(cycle.lake, cycle.to_seq, None, clusters), run_dir)
     return run_dir
 
 
@@ -215,10 +215,10 @@ def _with_spark(cycle: _Cycle, attempt: str) -> RunFiles:
         if pinned.is_small(cycle.from_seq):
             configure(session, SMALL_INPUT_OPTIONS)
         ship_code(session)
-        for name, rows in Recompute(
-            pinned, cycle.previous, run_dir, cycle.request.thresholds, cycle.request.recovery_points
-        ).steps():
-            say(f"{name}: {rows} rows, {time.monotonic() - clock:.1f} s")
+        request = cycle.request
+        _say_steps(
+            Recompute(pinned, cycle.previous, run_dir, request.thresholds, request.recovery_points)
+        )
     return run_dir
 
 

@@ -29,6 +29,9 @@ from spark_jobs.progress import say
 from spark_jobs.session import open_session
 from spark_jobs.shipping import ship_code
 
+BATCH_BYTES = 4 << 30
+"""Unpacked text per commit."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_lake(parser, required=False)
@@ -60,13 +63,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="events",
         help="'all' keeps every record (default: %(default)s)",
     )
-    parser.add_argument(
-        "--batch-gib",
-        type=float,
-        default=4,
-        metavar="N",
-        help="unpacked text per commit (default: %(default)s)",
-    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -83,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
         ship_code(session)
         archives = LogArchives(session, lake, args.cluster, layout, args.time_zone, args.keep, at)
         try:
-            for batch in batches(files, int(args.batch_gib * 2**30)):
+            for batch in batches(files, BATCH_BYTES):
                 rows += archives.load(batch)
                 done += len(batch)
                 say(

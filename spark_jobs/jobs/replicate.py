@@ -1,15 +1,15 @@
 """Bring the copy of a job's newest checkpoint at another place up to date: what it lacks is copied,
 verified, its paths rewritten.
 
-Reads what is asked (--request) and writes what came of it (--out), both JSON. Files are copied in
-batches on executors, few of them in this process. Killed anywhere, the next run goes on. Nothing in
-the origin is ever changed.
+Reads what is asked (--request) and writes what came of it (--out), both JSON. Many files are copied
+on executors, few in this process. Killed anywhere, the next run goes on. Nothing in the origin is
+ever changed.
 """
 
 import argparse
 from collections.abc import Iterator, Sequence
 
-from spark_jobs.job_arguments import interrupt_attempts
+from spark_jobs.job_arguments import add_attempt, interrupt_attempts
 from spark_jobs.paths import absolute_root
 from spark_jobs.progress import say
 from spark_jobs.replication.copying import Batch, Failure, in_threads
@@ -32,23 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", required=True, metavar="FILE", help="where to write the JSON, path or URI"
     )
-    parser.add_argument(
-        "--attempt", required=True, metavar="TAG", help="name of this attempt, used once"
-    )
-    parser.add_argument(
-        "--interrupt",
-        action="append",
-        default=[],
-        metavar="TAG",
-        help="an attempt that may still run on the server",
-    )
-    parser.add_argument(
-        "--most-bytes-without-spark",
-        type=int,
-        default=MOST_BYTES,
-        metavar="N",
-        help=f"(default: {MOST_BYTES:,}; 0: none)",
-    )
+    add_attempt(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,11 +41,8 @@ def run(args: argparse.Namespace) -> int:
     def copy_all(
         request: Request, round_: int, batches: Sequence[Batch]
     ) -> Iterator[Sequence[Failure]]:
-        if (
-            sum(map(len, batches)) <= MOST_FILES
-            and sum(entry.bytes for batch in batches for entry in batch)
-            <= args.most_bytes_without_spark
-        ):
+        sizes = [entry.bytes for batch in batches for entry in batch]
+        if len(sizes) <= MOST_FILES and sum(sizes) <= MOST_BYTES:
             yield from in_threads(request, round_, batches)
             return
         # Importing Spark takes longer than a small round.

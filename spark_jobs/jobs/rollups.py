@@ -2,8 +2,8 @@
 news.
 
 Reads the rows that commits after --from brought to the lake's table of kept facts, then all rows of
-the jobs and days that they touch: in this process where they are few, else with Spark. Nothing is
-carried from run to run. Writes the hours and days that changed and, last, the manifest.
+the jobs and days that they touch: in this process where they are few, else with Spark. Writes the
+hours and days that changed and, last, the manifest.
 """
 
 import argparse
@@ -16,15 +16,14 @@ from ingest.lake.derived import CHECKPOINT_FACTS
 from ingest.lake.reader import LakeReader
 from spark_jobs import manifest as manifests
 from spark_jobs.job_arguments import (
-    add_attempt,
-    add_lake,
     add_most_rows,
+    add_run,
     interrupt_attempts,
     lake_at,
 )
 from spark_jobs.manifest import Manifest
 from spark_jobs.paths import absolute_root
-from spark_jobs.progress import say
+from spark_jobs.progress import say, say_rows
 from spark_jobs.run_files import RunFiles
 from spark_jobs.serving import CHECKPOINT_ROLLUP
 from spark_jobs.small.rows import SmallLake, TooLarge, is_local
@@ -38,8 +37,7 @@ DAY = timedelta(days=1)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_lake(parser)
-    add_attempt(parser)
+    add_run(parser)
     parser.add_argument(
         "--from",
         dest="from_seq",
@@ -73,10 +71,7 @@ def run(args: argparse.Namespace) -> int:
         interrupt_attempts(args.interrupt)
         clock = time.monotonic()
         run_dir = _roll_up(lake, args, to_seq, run_dir)
-        say(
-            f"{CHECKPOINT_ROLLUP.name}: {run_dir.outputs[CHECKPOINT_ROLLUP.name].rows} rows, "
-            f"{time.monotonic() - clock:.1f} s"
-        )
+        say_rows(CHECKPOINT_ROLLUP.name, run_dir.outputs[CHECKPOINT_ROLLUP.name].rows, clock)
     finished = Manifest(
         JOB,
         args.attempt,

@@ -1,3 +1,3 @@
-"""Keeps copies of checkpoints at another place up to date: planned by set difference, verified,
-with rewritten paths.
+"""Copies of checkpoints at another place: planned by set difference, verified, with rewritten
+paths.
 """

@@ -18,12 +18,12 @@ BYTES_A_BATCH = 1 << 30
 """The most that is copied again after a kill; larger files are a batch each."""
 THREADS = 4
 MOST_FAILURES = 20
-"""Of a batch; after so many the rest of it is not tried."""
+"""Of a batch, whose rest is not tried."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A file that was not copied. ``gone``: the origin no longer has it."""
+    """``gone``: the origin no longer has the file."""
 
     path: str
     why: str
@@ -32,7 +32,7 @@ class Failure:
 
 Batch = Sequence[Entry]
 CopyAll = Callable[[Request, int, Sequence[Batch]], Iterator[Sequence[Failure]]]
-"""Copies batches of a round anywhere, in any order; yields the failures of each as it ends."""
+"""Copies batches of a round in any order; yields the failures of each as it ends."""
 
 
 def batches(entries: Sequence[Entry]) -> Iterator[Batch]:
@@ -73,7 +73,7 @@ def copy_batch(request: Request, round_: int, batch: Batch) -> list[Failure]:
 
 
 def copy_file(origin: Origin, replica: Replica, entry: Entry) -> str:
-    """Copy one file; returns the SHA-256 of the copy. Raises ``TreeError``, ``Refused``."""
+    """Returns the SHA-256 of the copy. Raises ``TreeError``, ``Refused``."""
     root, target = origin.root_of(entry.path), replica.at(entry.name)
     path, within = root.readable(entry.path), (root.reading, replica.reading)
     stat = tree.stat(path, root.reading)
@@ -85,8 +85,7 @@ def copy_file(origin: Origin, replica: Replica, entry: Entry) -> str:
     try:
         return tree.copy_first(path, target, entry.bytes, within)
     except tree.Occupied:
-        # Only this copy writes here, and each name is of one file: so this one is incomplete or
-        # damaged.
+        # Only this copy writes here, and each name is of one file: this one is cut off or damaged.
         replica.remove(entry.name)
         return tree.copy_first(path, target, entry.bytes, within)
 

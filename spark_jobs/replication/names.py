@@ -11,13 +11,13 @@ from ingest.uris import is_below
 from spark_jobs.replication.needs import Need
 
 RECORDS = "_weir"
-"""Folder of plans and of what was done. No job has this id."""
+"""Of plans and of what was done. No job has this id."""
 OTHERS = "other"
 _JOB = re.compile(JOB_DIRECTORY)
 
 
 def directory_name(path: str) -> str:
-    """The name below the copy of a directory or file of the origin (canonical)."""
+    """Below the copy, of a directory or file of the origin (canonical)."""
     match = _JOB.match(path)
     if match:
         return path[len(match[1]) - len(match[2]) :]
@@ -30,21 +30,16 @@ def names_of(needs: dict[str, Need], directory: str, moved_to: str) -> dict[str,
     :class:`Refused` if two files get one name.
     """
     names: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for path, need in needs.items():
         if is_below(path, directory):
             name = f"{moved_to}{path[len(directory) :]}"
         else:
             name = directory_name(path) + ("" if need.whole else f"-{need.bytes}")
+        if (first := paths.setdefault(name, path)) != path:
+            raise Refused(
+                f"{first} and {path} would have one name in the copy; both are of one job id. "
+                "Nothing is copied."
+            )
         names[path] = name
-    if len(set(names.values())) < len(names):
-        seen: dict[str, str] = {}
-        first, second = next(
-            (seen[name], path)
-            for path, name in names.items()
-            if seen.setdefault(name, path) != path
-        )
-        raise Refused(
-            f"{first} and {second} would have one name in the copy; both are of one job id. "
-            "Nothing is copied."
-        )
     return names

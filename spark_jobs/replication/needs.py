@@ -22,9 +22,8 @@ class Need:
 
 
 def needed_files(pieces: Iterable[Piece], directory: str, spellings: Spellings) -> dict[str, Need]:
-    """Needed files by canonical path. ``directory``: that of the ``_metadata``, canonical, as used
-    for reading ``pieces``. Raises ``MetadataError``, ``BadUri``, and ``Refused`` if handles
-    contradict each other.
+    """By canonical path. ``directory``: that of the ``_metadata``, canonical. Raises
+    ``MetadataError``, ``BadUri``, and ``Refused`` if handles contradict each other.
     """
     needs: dict[str, Need] = {}
     for handle in handles(pieces):

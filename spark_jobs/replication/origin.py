@@ -16,10 +16,7 @@ _CHECKPOINT = re.compile(r"chk-(\d{1,18})")
 
 @dataclass(frozen=True)
 class FoundCheckpoint:
-    """A checkpoint with a ``_metadata``.
-
-    ``directory`` is canonical; ``within`` is the root that ``read_at`` lies below.
-    """
+    """``directory`` is canonical; ``within`` is the root that ``read_at`` lies below."""
 
     checkpoint_id: int
     directory: str
@@ -42,8 +39,8 @@ class Origin:
     withheld: frozenset[str] = frozenset()
 
     def root_of(self, path: str) -> Root:
-        """The readable root around a canonical path. Raises :class:`Refused` if there is none,
-        without revealing other roots.
+        """The readable root around a canonical path. Raises :class:`Refused`, without revealing
+        other roots.
         """
         root = max(
             (root for root in self.roots if is_below(path, root.uri)),
@@ -59,7 +56,7 @@ class Origin:
         return root
 
     def checkpoints(self, source: str) -> Iterator[FoundCheckpoint]:
-        """Checkpoints, newest first. Raises ``OSError`` if the directory cannot be listed."""
+        """Newest first. Raises ``OSError`` if the directory cannot be listed."""
         root = self.root_of(source)
         listable = directories(root.reading)
         below = root.readable(source).removeprefix(root.reading)

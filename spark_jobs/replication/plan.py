@@ -1,6 +1,4 @@
-"""The immutable plan of one round: files to copy, files that are already there, and files to delete
-when the copy is complete.
-"""
+"""The immutable plan of one round: files to copy, files that are there, files to delete afterwards."""
 
 import hashlib
 import json
@@ -33,11 +31,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Plan:
-    """``metadata_name``: the name of its ``_metadata``. ``metadata_modified``: ISO, None if the
-    storage does not say.
-
-    ``delete``: names of files of former copies.
-    """
+    """``metadata_modified``: ISO, None if unknown. ``delete``: names of files of former copies."""
 
     round: int
     checkpoint_id: int

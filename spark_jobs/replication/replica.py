@@ -1,18 +1,18 @@
 """A copy at its place: its marker, its files, and the ledger of everything written there.
 
-    _weir/replica.json                     whose copy this is; nothing is written where another
-    one's is, or where other files lie _weir/rounds/<n>/plan.jsonl            before the first file
-    of a round is copied
-                     origin.metadata       the bytes of the original _metadata
-                     copied/<token>.jsonl  what a batch has copied: name, bytes, SHA-256
-                     complete.json         after its _metadata was put in place, which is done last
-                     deleting.json         before what the new copy does not need is deleted
-                     files.jsonl           all files of the copy, with SHA-256
-                     finished.json         after that; what could not be deleted is tried again by
-                     the next round
+    _weir/replica.json           whose copy this is
+    _weir/rounds/<n>/
+        plan.jsonl               before the first file of a round is copied
+        origin.metadata          the bytes of the original _metadata
+        copied/<token>.jsonl     what a batch has copied: name, bytes, SHA-256
+        complete.json            after its _metadata was put in place, which is done last
+        deleting.json            before what the new copy does not need is deleted
+        files.jsonl              all files of the copy, with SHA-256
+        finished.json            after that, with what could not be deleted
 
-All of these are written once. Records of rounds before the last finished one are removed, as are
-those of incomplete rounds that the next one has taken over.
+Nothing is written where the copy of another one is, or where other files lie. All records are
+written once. Those of rounds before the last finished one are removed, as are those of incomplete
+rounds that the next one has taken over.
 """
 
 import json
@@ -67,8 +67,6 @@ class Ledger:
 
 
 class Replica:
-    """The copy of ``request``. Made by :meth:`opened`."""
-
     def __init__(self, request: Request) -> None:
         self.id, self.source = request.replica, request.source
         written = request.destination.rstrip("/") or "/"
@@ -104,13 +102,12 @@ class Replica:
 
     def sizes(self, names: Iterable[str]) -> dict[str, int]:
         wanted = set(names)
-        sizes_by_path: dict[str, int] = {}
-        for folder in sorted({name.rpartition("/")[0] for name in wanted}):
-            for entry in self._entries(f"/{folder}"):
-                name = f"{folder}/{entry.name}"
-                if entry.kind is Kind.FILE and name in wanted:
-                    sizes_by_path[name] = entry.bytes
-        return sizes_by_path
+        return {
+            name: entry.bytes
+            for folder in _folders(wanted)
+            for entry in self._entries(f"/{folder}")
+            if (name := f"{folder}/{entry.name}") in wanted and entry.kind is Kind.FILE
+        }
 
     def remove(self, name: str) -> None:
         with suppress(tree.Gone):
@@ -123,7 +120,7 @@ class Replica:
 
     def remove_parts(self, names: Iterable[str]) -> None:
         wanted = set(names)
-        for folder in sorted({name.rpartition("/")[0] for name in wanted}):
+        for folder in _folders(wanted):
             for entry in list(self._entries(f"/{folder}")):
                 base, _, end = entry.name.removesuffix(".part").rpartition(".")
                 if (
@@ -190,11 +187,8 @@ class Replica:
             for name in json.loads(self.read(number, DELETING) or b"[]"):
                 ledger.have.pop(name, None)
         if COMPLETE in written:
-            ledger.current, ledger.complete, ledger.open = (
-                plan,
-                json.loads(self.read(number, COMPLETE) or b"{}"),
-                None,
-            )
+            ledger.current, ledger.open = plan, None
+            ledger.complete = json.loads(self.read(number, COMPLETE) or b"{}")
             ledger.unfinished = FINISHED not in written
         else:
             ledger.open = plan
@@ -205,6 +199,10 @@ class Replica:
             yield from directories(self.reading).entries(below)
         except FileNotFoundError:
             return
+
+
+def _folders(names: Iterable[str]) -> list[str]:
+    return sorted({name.rpartition("/")[0] for name in names})
 
 
 def _lines(files: Iterable[Copied]) -> bytes:

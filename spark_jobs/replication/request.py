@@ -18,8 +18,8 @@ COMPLETE, UP_TO_DATE, NOTHING = "complete", "up_to_date", "nothing"
 class Request:
     """``source``: the directory of a job, canonical. ``destination``: for Flink; ``read_at``: the
     same place for Weir. ``roots``: (canonical URI, where it is read) of every registered root;
-    ``withheld`` ones are not read. ``aliases``: for :class:`ingest.uris.Spellings`. ``taken``:
-    other places that must not be written to, like ``roots``.
+    ``withheld`` ones are not read. ``taken``: other places that must not be written to, like
+    ``roots``.
     """
 
     replica: str
@@ -50,10 +50,9 @@ class Request:
 
 @dataclass(frozen=True)
 class Result:
-    """``state``: COMPLETE, UP_TO_DATE or NOTHING. The complete copy has a checkpoint, ``as_of``
-    (when the original ``_metadata`` was written, ISO), ``completed_at`` (ISO), location, files and
-    bytes. ``copied_…``, ``deleted_files``: by this run. ``overtaken``: checkpoints abandoned for
-    newer ones.
+    """``state``: COMPLETE, UP_TO_DATE or NOTHING. ``as_of``: when the original ``_metadata`` was
+    written (ISO). ``copied_…``, ``deleted_files``: by this run. ``overtaken``: checkpoints
+    abandoned for newer ones.
     """
 
     state: str

@@ -1,8 +1,8 @@
 """Updates a copy to the newest checkpoint: plan → files, in batches → check of sizes →
 ``_metadata`` with new paths → complete → deletion of what only older copies needed. A killed run is
-continued by the next one. Until ``_metadata`` is in place, the previous copy stays complete. The
-origin is only read. Paths of a new kind of handle are rewritten if its reader calls
-``reading.path`` (:mod:`ingest.metadata.rewriting`).
+continued by the next one. Until ``_metadata`` is in place, the previous copy stays complete. Paths
+of a new kind of handle are rewritten if its reader calls ``reading.path``
+(:mod:`ingest.metadata.rewriting`).
 """
 
 import json
@@ -33,15 +33,13 @@ from spark_jobs.replication.request import COMPLETE, NOTHING, UP_TO_DATE, Reques
 
 LARGEST_METADATA_BYTES = 1 << 30
 MOST_OVERTAKEN = 5
-"""Newer checkpoints that one run turns to, one after the other."""
+"""Newer checkpoints that one run turns to."""
 
 Say = Callable[[str], None]
 
 
 class NotCopied(IngestError):
-    """A round ended before its copy was complete; the previous copy is unchanged. The message says
-    why.
-    """
+    """A round ended before its copy was complete; the previous copy is unchanged."""
 
 
 class Overtaken(NotCopied):
@@ -58,7 +56,7 @@ def replicate(
 
 def refuse_taken(request: Request) -> None:
     """Raises :class:`Refused` if the destination lies in a registered root or another taken place,
-    or contains one. The message does not reveal its owner.
+    or contains one, without revealing its owner.
     """
     origin = origin_of(request)
     origin.root_of(request.source)
@@ -78,13 +76,8 @@ class _Run:
     def __init__(
         self, request: Request, origin: Origin, replica: Replica, copy_all: CopyAll, say: Say
     ) -> None:
-        self.request, self.origin, self.replica, self.copy_all, self.say = (
-            request,
-            origin,
-            replica,
-            copy_all,
-            say,
-        )
+        self.request, self.origin, self.replica = request, origin, replica
+        self.copy_all, self.say = copy_all, say
         self.overtaken: list[int] = []
 
     def run(self) -> Result:
@@ -166,11 +159,10 @@ class _Run:
             # The records of overtaken checkpoints must not accumulate.
             self.replica.write_copied(number, ledger.have.values())
             self.replica.forget(ledger.incomplete)
-        counts = (
-            f"{len(plan.copied):,} of {len(plan.entries):,} files to copy, "
-            f"{len(plan.delete):,} to delete"
+        self.say(
+            f"checkpoint {plan.checkpoint_id}: {len(plan.copied):,} of {len(plan.entries):,} files "
+            f"to copy, {len(plan.delete):,} to delete"
         )
-        self.say(f"checkpoint {plan.checkpoint_id}: {counts}")
         return plan
 
     def _copy(self, plan: Plan, ledger: Ledger) -> None:
@@ -200,7 +192,7 @@ class _Run:
             )
 
     def _refuse_withheld(self, plan: Plan) -> None:
-        refused: list[Refused] = []
+        refused = []
         for entry in plan.entries:
             try:
                 self.origin.root_of(entry.path)
@@ -249,7 +241,6 @@ class _Run:
         return moved
 
     def _refuse_outside(self, plan: Plan, file: MetadataFile) -> None:
-        """Refuse a ``_metadata`` with paths outside the plan."""
         directory = f"{self.replica.uri}/{plan.metadata_name.removesuffix('/_metadata')}"
         wanted = {f"{self.replica.uri}/{entry.name}" for entry in plan.entries}
         named = {
@@ -265,9 +256,7 @@ class _Run:
             )
 
     def _finish(self, ledger: Ledger) -> int:
-        """Delete files that the complete copy does not need; returns their number. The next round
-        retries those that cannot be deleted.
-        """
+        """Delete what the complete copy does not need; returns the number of files."""
         plan = ledger.current
         if plan is None or not ledger.unfinished:
             return 0
@@ -301,21 +290,21 @@ class _Run:
         current = ledger.current
         if current is None:
             return Result(state, ledger.round, overtaken=self.overtaken)
+        metadata_bytes = int(ledger.complete.get("metadata_bytes", 0))
         return Result(
             state,
-            current.round,
-            current.name,
-            current.checkpoint_id,
-            current.metadata_modified,
-            ledger.complete.get("at"),
-            f"{self.replica.uri}/{current.metadata_name.removesuffix('/_metadata')}",
-            len(current.entries) + 1,
-            sum(entry.bytes for entry in current.entries)
-            + int(ledger.complete.get("metadata_bytes", 0)),
-            len(current.copied),
-            sum(entry.bytes for entry in current.copied),
-            deleted,
-            self.overtaken,
+            round=current.round,
+            plan=current.name,
+            checkpoint_id=current.checkpoint_id,
+            as_of=current.metadata_modified,
+            completed_at=ledger.complete.get("at"),
+            location=f"{self.replica.uri}/{current.metadata_name.removesuffix('/_metadata')}",
+            files=len(current.entries) + 1,
+            bytes=sum(entry.bytes for entry in current.entries) + metadata_bytes,
+            copied_files=len(current.copied),
+            copied_bytes=sum(entry.bytes for entry in current.copied),
+            deleted_files=deleted,
+            overtaken=self.overtaken,
         )
 
 

@@ -1,34 +1,30 @@
-"""One directory under two names: files that a checkpoint needs under one name look dead under the
-other. Flink names its files by UUIDs below a job id, so paths of different files never end alike.
-Two listed paths that do are one file (a bind mount, two mounts of one export, a NameNode's address
-beside its name service) or a copy of it; Weir cannot tell which. So each is kept where anything
-speaks for the other: a reference, now or before; a job that writes to its directory, or a reference
-to any shared file in it, which make its name one that jobs use.
+"""One directory under two names: a file that a checkpoint needs under one name looks dead under the
+other. Flink names its files by UUIDs below a job id, so two listed paths that end alike are one
+file (a bind mount, two mounts of one export, a NameNode's address beside its name service) or a
+copy; Weir cannot tell which. So each is kept where anything speaks for the other: a reference, now
+or before; a job that writes to its directory; a reference to any shared file in it.
 
-For a copy that somebody put beside the original nothing of this speaks. Nobody uses the name of its
-place, so that a file which nothing refers to by the name of the original is needed by no name, be
-the copy another file or the same one. Then the original is judged as if the copy were not there,
-and the copy is kept.
+Nothing of this speaks for a copy that somebody put beside the original: then the original is judged
+as if the copy were not there, and the copy is kept.
 
-Of a reference of which no file was found, outside the roots or in them, any listed file of its name
-may be meant, but for upper and lower case, which some file systems take for one.
+A reference of which no file was found may mean any listed file of its name, also in upper or lower
+case, which some file systems take for one.
 """
-
-from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.storage.layout import UUID_CHARS
+from spark_jobs.arrow_schemas import schema
 from spark_jobs.storage import arrays
-from spark_jobs.storage.arrays import Flags, Numbers, column
+from spark_jobs.storage.arrays import Flags, Numbers, Tables, column
 from spark_jobs.storage.layout_columns import is_candidate, with_places
 from spark_jobs.storage.verdicts import PATHS
 
 _TEXT, _INT = pa.string(), pa.int64()
-_NAMED = pa.schema([("audit_id", _TEXT), ("path", _TEXT), ("end", _TEXT)])
-JOB_DIRECTORIES = pa.schema([("audit_id", _TEXT), ("job_directory", _TEXT)])
+_NAMED = schema(audit_id="text", path="text", end="text")
+JOB_DIRECTORIES = schema(audit_id="text", job_directory="text")
 ENDS = {
     "listed": pa.schema([*_NAMED, ("job_directory", _TEXT)]),
     "referred": _NAMED,
@@ -40,8 +36,8 @@ ENDS = {
 """``used``: directories to whose files, but for those of single checkpoints, something refers: a
 copied ``_metadata`` names what lies beside it by its place.
 """
-SPREAD = pa.schema([("audit_id", _TEXT), ("job_id", _TEXT)])
-ROOTS = pa.schema([("is_whole", pa.bool_())])
+SPREAD = schema(audit_id="text", job_id="text")
+ROOTS = schema(is_whole="flag")
 """By ``root_no``."""
 _PAIR = [
     ("audit_id", _TEXT),
@@ -60,13 +56,11 @@ SCHEMAS = {
 PAIR = [name for name, _ in _PAIR]
 
 
-def ends_of_paths(
-    parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]
-) -> dict[str, pa.Table]:
-    """The names of files: of ``parts["files"]`` and ``parts["not_found"]`` where any of an audit
-    was not found; of files the names in jobs (``known["spread"]``) that have files in more than one
-    directory. Usually there is none of both. ``parts["unread"]``: what checkpoints referred to that
-    were not read this time.
+def ends_of_paths(parts: Tables, known: Tables) -> dict[str, pa.Table]:
+    """The names of files: of ``parts["files"]`` and ``parts["not_found"]`` where a reference of the
+    audit was not found; of files the names in jobs (``known["spread"]``) that have files in more
+    than one directory. ``parts["unread"]``: what checkpoints referred to that were not read this
+    time.
     """
     files, not_found = parts["files"], parts["not_found"]
     audits = known["not_found"].column("audit_id").combine_chunks()
@@ -74,11 +68,8 @@ def ends_of_paths(
     candidates = files.filter(pc.and_(is_candidate(place), pc.not_equal(place, "metadata")))
     asked = pa.concat_tables([candidates, files.filter(pc.equal(place, "savepoint"))])
     asked = asked.filter(pc.is_in(asked.column("audit_id"), value_set=audits))
-    of_job = arrays.find_places(
-        arrays.joined(candidates, "audit_id", "job_id"),
-        arrays.joined(known["spread"], "audit_id", "job_id"),
-    )
-    named = candidates.filter(pa.array(of_job >= 0))
+    is_spread = arrays.are_in(candidates, known["spread"], "audit_id", "job_id")
+    named = candidates.filter(pa.array(is_spread))
     is_needed = pc.or_(
         pc.greater(pc.list_value_length(column(named, "referrers")), 0),
         pc.or_(
@@ -86,29 +77,22 @@ def ends_of_paths(
             pc.is_valid(column(named, "last_referred_at")),
         ),
     )
-    was_referred = arrays.find_places(
-        arrays.joined(named, "audit_id", "path"), arrays.joined(parts["unread"], "audit_id", "path")
-    )
-    is_needed = pc.or_(is_needed, pa.array(was_referred >= 0))
+    was_referred = arrays.are_in(named, parts["unread"], "audit_id", "path")
+    is_needed = pc.or_(is_needed, pa.array(was_referred))
     ends = pc.binary_join_element_wise(column(named, "job_id"), _names(named), "/")
     named = named.append_column("end", ends).append_column("is_needed", is_needed)
     # A reference to what is not there makes the name of its place a used one as well.
     used = pa.concat_tables(
-        [
-            rows.filter(pc.not_equal(rows.column("place"), "exclusive")).select(
-                JOB_DIRECTORIES.names
-            )
-            for rows in (named.filter(named.column("is_needed")), with_places(not_found))
-        ]
+        rows.filter(pc.not_equal(rows.column("place"), "exclusive")).select(JOB_DIRECTORIES.names)
+        for rows in (named.filter(named.column("is_needed")), with_places(not_found))
     )
     return {
         "listed": _with_name(asked, "listed"),
         "referred": _with_name(not_found, "referred"),
         "named": named.select(ENDS["named"].names).cast(ENDS["named"]),
-        "used": used.filter(pc.is_valid(used.column("job_directory")))
-        .group_by(JOB_DIRECTORIES.names)
-        .aggregate([])
-        .select(JOB_DIRECTORIES.names),
+        "used": arrays.distinct(
+            used.filter(pc.is_valid(used.column("job_directory"))), JOB_DIRECTORIES.names
+        ),
     }
 
 
@@ -118,15 +102,14 @@ def _with_name(rows: pa.Table, name: str) -> pa.Table:
 
 
 def _names(rows: pa.Table) -> pa.Array:
-    """File names of Flink, which are UUIDs."""
+    # Names of Flink's files are UUIDs.
     return pc.utf8_slice_codeunits(column(rows, "path"), -UUID_CHARS)
 
 
-def alike(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-    """``parts``: ``ENDS`` but ``used``, all that end alike together; ``known``: roots, directories
-    that are used, and those that are ``set_apart``: excluded, and not used.
-
-    ``spellings`` and ``twins`` are parts of sums.
+def alike(parts: Tables, known: Tables) -> dict[str, pa.Table]:
+    """``parts``: ``ENDS`` but ``used``, grouped by ``end``; ``known``: roots, ``used`` directories,
+    and those that are ``set_apart``: excluded, and not used. ``spellings`` and ``twins`` are
+    partial sums.
     """
     spellings = _other_spellings(parts["listed"], parts["referred"])
     twins, kept = _twins(parts["named"], known)
@@ -136,7 +119,7 @@ def alike(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[
     counts = arrays.counts(at, int(at.max(initial=-1)) + 1)
     numbers, places = np.unique(at, return_index=True)
     return {
-        "alike": both.group_by(PATHS.names).aggregate([]).select(PATHS.names),
+        "alike": arrays.distinct(both, PATHS.names),
         "spellings": first.take(pa.array(places))
         .append_column("files", pa.array(counts[numbers]))
         .select(SCHEMAS["spellings"].names),
@@ -151,13 +134,9 @@ def alike(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[
 
 
 def _other_spellings(listed: pa.Table, referred: pa.Table) -> pa.Table:
-    """Listed files (job_directory, audit_id, path, referred_as) that a reference may mean of which
-    no file was found.
-    """
+    """Listed files that a reference without a file may mean."""
     meant = referred.group_by(["audit_id", "end"]).aggregate([("path", "min")])
-    at = arrays.find_places(
-        arrays.joined(listed, "audit_id", "end"), arrays.joined(meant, "audit_id", "end")
-    )
+    at = arrays.places_in(listed, meant, "audit_id", "end")
     other_spellings = listed.append_column(
         "referred_as", arrays.taken(column(meant, "path_min"), at)
     ).filter(pa.array(at >= 0))
@@ -166,8 +145,8 @@ def _other_spellings(listed: pa.Table, referred: pa.Table) -> pa.Table:
     return named.rename_columns({"referred_as_min": "referred_as"}).select([*key, "referred_as"])
 
 
-def _twins(named: pa.Table, known: Mapping[str, pa.Table]) -> tuple[pa.Table, pa.Table]:
-    """Listed files that end like another one; and those whose other names may be in use."""
+def _twins(named: pa.Table, known: Tables) -> tuple[pa.Table, pa.Table]:
+    """Listed files that end like another one; those of them whose other names may be in use."""
     _, at = arrays.grouped(named, ["audit_id", "end"])
     span = (
         named.append_column("at", pa.array(at))
@@ -194,20 +173,16 @@ def _twins(named: pa.Table, known: Mapping[str, pa.Table]) -> tuple[pa.Table, pa
     return rows.filter(is_twin), rows.filter(pc.and_(is_twin, pa.array(of_others > 0)))
 
 
-def _speaks(named: pa.Table, at: Numbers, known: Mapping[str, pa.Table]) -> Flags:
+def _speaks(named: pa.Table, at: Numbers, known: Tables) -> Flags:
     """Whether a file may be needed under any name."""
-    directories = arrays.joined(named, *JOB_DIRECTORIES.names)
-
-    def is_in(name: str) -> Flags:
-        return (
-            arrays.find_places(directories, arrays.joined(known[name], *JOB_DIRECTORIES.names)) >= 0
-        )
-
-    root_no = arrays.numbers(column(named, "root_no"))
-    is_whole = arrays.flags(column(known["roots"], "is_whole"))[root_no]
+    is_used, is_set_apart = (
+        arrays.are_in(named, known[name], *JOB_DIRECTORIES.names) for name in ("used", "set_apart")
+    )
+    root_no = arrays.numbers_of(named, "root_no")
+    is_whole = arrays.flags_of(known["roots"], "is_whole")[root_no]
     size = int(at.max(initial=-1)) + 1
     # Two roots may be on one file system, so one may be another name of the other.
     is_spread = arrays.maxima(at, root_no, size)[at] != -arrays.maxima(at, -root_no, size)[at]
-    is_needed = arrays.flags(column(named, "is_needed"))
-    speaks: Flags = (is_needed | is_in("used") | is_spread | ~is_whole) & ~is_in("set_apart")
+    is_needed = arrays.flags_of(named, "is_needed")
+    speaks: Flags = (is_needed | is_used | is_spread | ~is_whole) & ~is_set_apart
     return speaks

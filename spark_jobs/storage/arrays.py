@@ -11,8 +11,10 @@ import pyarrow.compute as pc
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
+Tables = Mapping[str, pa.Table]
+"""Rows by part."""
+
 UNKNOWN = np.iinfo(np.int64).min
-"""In the place of a number that nobody knows."""
 
 
 def column(table: pa.Table, name: str) -> pa.Array:
@@ -32,8 +34,16 @@ def numbers(array: pa.Array, unknown: int = UNKNOWN) -> Numbers:
     return values
 
 
+def numbers_of(table: pa.Table, name: str, unknown: int = UNKNOWN) -> Numbers:
+    return numbers(column(table, name), unknown)
+
+
+def flags_of(table: pa.Table, name: str) -> Flags:
+    return flags(column(table, name))
+
+
 def flags(array: pa.Array) -> Flags:
-    """Flags of a column; unknown is false."""
+    """Unknown is false."""
     flag_values: Flags = pc.fill_null(array, False).to_numpy(zero_copy_only=False)
     return flag_values
 
@@ -43,14 +53,13 @@ def known(array: Numbers) -> Flags:
     return is_known
 
 
-def later(left: Numbers, other: Numbers) -> Flags:
-    """Where both are known and ``one`` is later (or larger) than the other."""
-    is_later: Flags = known(left) & known(other) & (left > other)
+def later(left: Numbers, right: Numbers) -> Flags:
+    """Where both are known and ``left`` is later (or larger)."""
+    is_later: Flags = known(left) & known(right) & (left > right)
     return is_later
 
 
 def optional(array: Numbers, kind: pa.DataType) -> pa.Array:
-    """An array as a column, null if unknown."""
     return pa.array(array, pa.int64(), mask=~known(array)).cast(kind)
 
 
@@ -61,9 +70,7 @@ def joined(table: pa.Table, *names: str) -> pa.Array:
 
 
 def coded(*texts: pa.Array) -> tuple[list[Numbers], int]:
-    """Numbers of texts, the same for equal texts in all columns, and how many numbers there are. No
-    text may be null.
-    """
+    """Numbers of texts, the same for equal texts in all columns, and how many there are. No null."""
     encoded = pa.concat_arrays([pa.array([], pa.string()), *texts]).dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     ends = np.cumsum([len(array) for array in texts])[:-1]
@@ -81,15 +88,28 @@ def find_places(texts: pa.Array, among: pa.Array) -> Numbers:
 
 
 def require_places(texts: pa.Array, among: pa.Array) -> Numbers:
-    """The index of each text in ``among``. Raises ``LookupError`` if one is missing: a wrong index
-    would judge a file by another's data.
-    """
+    """Like :func:`find_places`; raises ``LookupError`` if a text is missing."""
     at = find_places(texts, among)
     if (at < 0).any():
         raise LookupError(
             f"{texts[int(np.argmin(at))].as_py()!r} is not among those that it should be one of."
         )
     return at
+
+
+def places_in(rows: pa.Table, among: pa.Table, *names: str) -> Numbers:
+    """The index of each row in ``among``, by these columns of both; -1 if it is missing."""
+    if not among.num_rows:
+        return np.full(rows.num_rows, -1)
+    return find_places(joined(rows, *names), joined(among, *names))
+
+
+def are_in(rows: pa.Table, among: pa.Table, *names: str) -> Flags:
+    return places_in(rows, among, *names) >= 0
+
+
+def distinct(rows: pa.Table, names: Sequence[str]) -> pa.Table:
+    return rows.group_by(list(names)).aggregate([]).select(list(names))
 
 
 def taken(array: pa.Array, at: Numbers) -> pa.Array:
@@ -125,9 +145,9 @@ def maxima(at: Numbers, values: Numbers, size: int) -> Numbers:
 
 
 def marked(at: Numbers, size: int) -> Flags:
-    flags_of: Flags = np.zeros(size, np.bool_)
-    flags_of[at] = True
-    return flags_of
+    marks: Flags = np.zeros(size, np.bool_)
+    marks[at] = True
+    return marks
 
 
 def table(columns: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
@@ -148,7 +168,7 @@ def _column(given: Any, kind: pa.DataType, rows: int) -> pa.Array:
 
 
 def grouped(rows: pa.Table, key: Sequence[str]) -> tuple[pa.Table, Numbers]:
-    """Distinct keys, and the index of each row's key. Unknown is also a key."""
+    """Distinct keys, null among them, and the index of each row's key."""
     named = rows.select(list(key)).append_column("_at", pa.array(range(rows.num_rows), pa.int64()))
     groups = named.group_by(list(key)).aggregate([("_at", "list")])
     at: Numbers = np.zeros(rows.num_rows, np.int64)
@@ -176,7 +196,7 @@ def summed(
             group_table = group_table.append_column(name, least.column(f"{name}_{which}"))
         else:
             group_table = group_table.append_column(
-                name, pa.array(sums(at, numbers(column(rows, name)), group_table.num_rows))
+                name, pa.array(sums(at, numbers_of(rows, name), group_table.num_rows))
             )
     return group_table
 

@@ -1,16 +1,15 @@
-"""An audit from its inputs to its tables, in order of dependence. Data that grow with files are
-processed by steps of an :class:`Engine`, in this process or on Spark; data that grow only with
-jobs, directories and checkpoints are judged here, as plain rows.
+"""An audit from its inputs to its tables. Data that grow with files are processed by steps of an
+:class:`Engine`, in this process or on Spark; data that grow only with jobs, directories and
+checkpoints are judged here, as plain rows.
 
 Steps take whole Arrow columns: by checkpoint (``snapshots``), by path (``path_facts``), and the
 verdict on each file (``verdicts``). A Spark worker has a part of the paths, so a step returns
-partial results, which ``partial_sums`` adds up. Rules on plain rows use epoch microseconds;
-comparisons with unknown values are false unless a rule says otherwise. Each rule has a case in
+partial results. Each rule has a case in
 ``tests/spark_jobs/storage/test_verdicts.py``; ``test_worlds.py`` compares with known truth.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -19,7 +18,7 @@ import pyarrow as pa
 
 from ingest.uris import Spellings
 from spark_jobs.arrow_schemas import arrow_schema
-from spark_jobs.audit_tables import AUDIT_TABLES
+from spark_jobs.audit_tables import AUDIT_TABLES, NEEDED, RESTORES
 from spark_jobs.storage import (
     aliases,
     carried,
@@ -30,23 +29,27 @@ from spark_jobs.storage import (
     lineage,
     operator_states,
     owners,
-    partial_sums,
     path_facts,
     reading,
+    reference_sums,
     snapshots,
     statements,
     totals,
     verdicts,
 )
-from spark_jobs.storage.arrays import summed
+from spark_jobs.storage.arrays import Tables, summed
 from spark_jobs.storage.plain import Key, Row, by, is_below, key_of, keys, plain_rows, table_of
 from spark_jobs.storage.reach import Index, Reaches
 from spark_jobs.storage_words import LIVE
 
 Rows = Any
-"""Rows of files as an engine holds them: a table of Arrow, or what Spark has of them."""
-Step = Callable[[Mapping[str, pa.Table], Mapping[str, pa.Table]], dict[str, pa.Table]]
-"""Rows by part, and what all calls get besides → rows by part."""
+"""Rows of files as an engine holds them."""
+Step = Callable[[Tables, Tables], dict[str, pa.Table]]
+"""(rows by part, tables that all calls get) → rows by part."""
+
+
+Together = Sequence[str] | Mapping[str, Sequence[str]]
+"""Columns, of all parts or by part; rows with equal values in them are in one call."""
 
 
 class Engine(Protocol):
@@ -57,30 +60,26 @@ class Engine(Protocol):
         step: Step,
         parts: Mapping[str, Rows],
         schemas: Mapping[str, pa.Schema],
-        together: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
-        known: Mapping[str, pa.Table] | None = None,
+        together: Together | None = None,
+        known: Tables | None = None,
     ) -> dict[str, Rows]:
-        """``schemas``: of what comes out. Rows with equal values in the columns ``together`` (of
-        all parts, or by part) are in one call; without these, the rows that one call of the
-        previous step made.
+        """``schemas``: of the result. Without ``together``, the rows that one call of the previous
+        step made are in one call.
         """
 
     def collected(self, rows: Rows) -> pa.Table:
-        """For rows whose number is bounded by jobs, directories and checkpoints."""
+        """Only for rows whose number is bounded by jobs, directories and checkpoints."""
 
 
 @dataclass(frozen=True)
 class Inputs:
     """Paths are canonical, but for those of ``parsed``.
 
-    ``roots`` and ``jobs`` are plain rows: ``restored_path`` is the directory restored from,
-    ``written_directory`` the job directory that the job is known to write. ``parsed`` has a row
-    with ordinal 0 for each ``_metadata`` that was read to its end, and one with a ``failure`` for
-    each that was not. ``known_files``, ``earlier`` and ``listed`` are what the audit before left:
-    files, who referred to them, and when each root was listed whole. ``lost`` and ``shared``:
-    directories of jobs (``carried.JOB_DIRECTORIES``); ``remembered`` and ``restores``:
-    ``carried.REMEMBERED`` and ``RESTORES``. ``statements``: of operators, as plain rows of
-    ``audit_request.Statement``.
+    ``jobs``: ``restored_path`` is the directory restored from, ``written_directory`` the job
+    directory that the job is known to write. ``parsed`` has a row with ordinal 0 for each
+    ``_metadata`` that was read to its end, and one with a ``failure`` for each that was not.
+    ``known_files``, ``earlier`` and ``state`` (``carried.STATES``) were left by the audit before.
+    ``statements``: ``audit_request.Statement``.
     """
 
     roots: Sequence[Row]
@@ -90,21 +89,15 @@ class Inputs:
     parsed: Rows
     known_files: Rows
     earlier: Rows
-    listed: Sequence[Row]
     spellings_of: Mapping[str, Spellings]
-    lost: Set[str] = frozenset()
-    shared: Set[str] = frozenset()
-    remembered: Sequence[Row] = ()
-    restores: Sequence[Row] = ()
     statements: Sequence[Row] = ()
+    state: Mapping[str, Sequence[Row]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Judged:
-    """``live`` and ``not_live``: all listed files with their verdict. ``absent``, ``pending``,
-    ``listed``, ``lost``, ``shared``, ``remembered``, ``restores``: what the next audit must know
-    besides.
-    ``needed``: ``audit_tables.NEEDED``.
+    """``live`` and ``not_live``: all listed files with their verdict. ``absent``, ``pending`` and
+    ``state`` (``carried.STATES`` and ``audit_tables.NEEDED``) are for the next audit.
     """
 
     live: Rows
@@ -112,17 +105,17 @@ class Judged:
     references: Rows
     absent: Sequence[Rows]
     pending: Sequence[Rows]
-    listed: pa.Table
-    lost: pa.Table
-    shared: pa.Table
-    remembered: pa.Table
-    restores: pa.Table
-    needed: pa.Table
+    state: dict[str, pa.Table]
     tables: dict[str, pa.Table]
 
 
 def judge(inputs: Inputs, engine: Engine) -> Judged:
     roots = sorted(inputs.roots, key=lambda root: (root["audit_id"], root["root"]))
+    before = {name: inputs.state.get(name, ()) for name in carried.STATES}
+    lost_before, shared_before = (
+        {row["job_directory"] for row in before[name]}
+        for name in ("storage_lost", "storage_shared")
+    )
     read = engine.run(
         partial(snapshots.read_checkpoints, spellings_of=inputs.spellings_of),
         {"parsed": inputs.parsed},
@@ -152,7 +145,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
                 _numbered_checkpoints(retained, previous, roots, homes, jobs_of),
                 path_facts.CHECKPOINTS,
             ),
-            "listed": table_of(inputs.listed, carried.LISTED),
+            "listed": table_of(before["storage_listed"], carried.LISTED),
         },
     )
     sums = _Sums(engine, of_paths)
@@ -168,7 +161,9 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     job_directories = owners.directories(held, retained)
     writers = owners.writers(jobs, job_directories, roots)
     owned = statements.with_dead(
-        owners.owners(writers, inputs.shared, inputs.remembered), dead, job_directories
+        owners.owners(writers, shared_before, before["storage_remembered"]),
+        dead,
+        job_directories,
     )
     sole = owners.sole_writers(owned)
     restores = owners.restores(jobs)
@@ -176,15 +171,16 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     of_jobs = checkpoints.owned(
         checkpoints.with_figures(retained, sums.by_number("figures", "checkpoint_no")), owned
     )
-    remembered = carried.remembered(inputs.remembered, owned, retained)
+    remembered = carried.remembered(before["storage_remembered"], owned, retained)
     audit_ids = dict.fromkeys(root["audit_id"] for root in roots)
-    all_restores = [*restores, *owners.earlier_restores(inputs.restores, jobs, audit_ids)]
-    weaned = checkpoints.weaned_restores(of_jobs, all_restores, sole, remembered)
-    settled = checkpoints.weaned_restores(
-        of_jobs,
-        owners.earlier_restores(inputs.restores, jobs, audit_ids, settled=True),
-        sole,
-        remembered,
+    unsettled, settled = (
+        owners.earlier_restores(before[RESTORES], jobs, audit_ids, settled=is_settled)
+        for is_settled in (False, True)
+    )
+    all_restores = [*restores, *unsettled]
+    weaned, weaned_settled = (
+        checkpoints.weaned_restores(of_jobs, restored, sole, remembered)
+        for restored in (all_restores, settled)
     )
     judged = checkpoints.judged(
         of_jobs,
@@ -201,11 +197,10 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     unread = history.unread(unread_rows, metadata, read_now, known_metadata, jobs, sole, roots)
     unfound = checkpoints.last_unfound(of_jobs, weaned, jobs, sole, remembered)
     elsewhere = history.elsewhere(unread_rows, unread, sums.rows("vanished_checkpoints"))
-    family = lineage.Family(jobs, all_restores, chains, sole, unfound, set(dead.since))
+    family = lineage.Family(jobs, all_restores, chains, sole, unfound, set(dead.since), held)
     needed, all_needed = lineage.needed_jobs(
         _checkpoints_among([*metadata, *elsewhere], missed.foreign | acknowledged),
         replace(family, restores=restores),
-        held,
         roots,
     )
     # The origins of jobs of an unseen cluster are unknown.
@@ -213,7 +208,7 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     whole = doubts.listed_whole(inputs.doubts, roots)
     alike = _alike(engine, of_paths, sums, held, roots, whole, _used(owned), excluded)
     newest = doubts.newest_checkpoints(writers, retained)
-    reaches = Reaches(lineage.Origins(family, held), dead.since)
+    reaches = Reaches(lineage.Origins(family), dead.since)
     unread_doubts = doubts.of_completed(missed.doubts, owned, metadata)
     all_doubts = doubts.distinct(
         [
@@ -238,8 +233,8 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         all_needed,
         set().union(*reached_by),
         unfound,
-        lineage.needed_by_unfound(family, held, keys(retained, "audit_id", "directory")),
-        inputs.lost,
+        lineage.needed_by_unfound(family, keys(retained, "audit_id", "directory")),
+        lost_before,
     )
     of_directories = directories.judged_directories(held, roots, known)
     parts = {"files": of_paths["files"], "unread": of_paths["unread"], **alike.parts}
@@ -262,11 +257,11 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
         namers = run(verdicts.find_namers, {"namers": verdicts.NAMERS})["namers"]
         judged = checkpoints.with_namers(judged, engine.collected(namers).to_pylist())
     files = run(verdicts.judged_files, verdicts.SCHEMAS)
-    lost_now = engine.collected(files["storage_lost"]).column("job_directory").to_pylist()
+    lost_now = keys(engine.collected(files["storage_lost"]).to_pylist(), "job_directory")
     cube = engine.collected(
-        engine.run(
-            partial_sums.of_cube, {"cube": files["cube"]}, {"cube": totals.CUBE}, totals.CUBE_KEY
-        )["cube"]
+        engine.run(_add_up_cube, {"cube": files["cube"]}, {"cube": totals.CUBE}, totals.CUBE_KEY)[
+            "cube"
+        ]
     )
     rows = checkpoints.checkpoint_rows(
         judged, previous, sums.by_number("compared", "checkpoint_no"), jobs
@@ -304,30 +299,24 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     named["storage_missing"] = _missing(
         sums.table("missing"), judged, checkpoints.superseded(judged, restores), roots
     )
+    shared_now = keys((owner for owner in owned if owner["shared"]), "job_directory")
+    as_of = max(root["as_of"] for root in roots)
+    state = {
+        "storage_listed": carried.roots_listed(before["storage_listed"], roots),
+        "storage_lost": _directories(lost_before, lost_now),
+        "storage_shared": _directories(shared_before, shared_now),
+        "storage_remembered": remembered,
+        RESTORES: carried.restores(weaned, weaned_settled, as_of),
+    }
+    needed_ids = [*sorted({job_id for _, job_id in needed}), *([None] if all_needed else [])]
     return Judged(
         live=files["storage_live"],
         not_live=files["not_live"],
         references=read["storage_reference"],
         absent=[of_paths["storage_absent"]],
         pending=[of_paths["storage_pending"], files["storage_pending"]],
-        listed=table_of(carried.roots_listed(inputs.listed, roots), carried.LISTED),
-        lost=_directories({*inputs.lost, *lost_now}),
-        shared=_directories(
-            {*inputs.shared, *(owner["job_directory"] for owner in owned if owner["shared"])}
-        ),
-        remembered=table_of(remembered, carried.REMEMBERED),
-        restores=table_of(
-            carried.restores(weaned, settled, max(root["as_of"] for root in roots)),
-            carried.RESTORES,
-        ),
-        needed=pa.table(
-            {
-                "job_id": pa.array(
-                    [*sorted({job_id for _, job_id in needed}), *([None] if all_needed else [])],
-                    pa.string(),
-                )
-            }
-        ),
+        state={name: table_of(rows, carried.STATES[name][0]) for name, rows in state.items()}
+        | {NEEDED: pa.table({"job_id": pa.array(needed_ids, pa.string())})},
         tables={name: named[name] for name in AUDIT_TABLES},
     )
 
@@ -344,16 +333,46 @@ class _Numbered:
         return list(self._numbers)
 
 
-class _Sums:
-    """Parts of sums that the calls of a step made, added up."""
+_SUM_KEYS = {
+    "held": ("root_no", "job_directory", "job_id"),
+    "figures": ("checkpoint_no",),
+    "compared": ("checkpoint_no",),
+    "reached": ("home_no",),
+    "chains": ("job_no", "root_no", "other_job_directory", "other_job_id"),
+    "chained": ("job_no", "root_no", "other_job_directory", "checkpoint_no"),
+    "lost": ("root_no",),
+    "outside": ("audit_id", "authority", "job_id"),
+    "not_found_of": ("audit_id",),
+    "unread_checkpoints": ("audit_id", "metadata_path"),
+    "vanished_checkpoints": ("audit_id", "metadata_path"),
+    "missing": ("checkpoint_no",),
+}
+"""Partial results of several calls of a step, and the columns by which they are added up."""
 
+
+def _add_up(parts: Tables, known: Tables) -> dict[str, pa.Table]:
+    return {
+        name: (
+            reference_sums.first_missing(rows)
+            if name == "missing"
+            else summed(rows, _SUM_KEYS[name], ("metadata_path",), ("newest",))
+        ).select(path_facts.SCHEMAS[name].names)
+        for name, rows in parts.items()
+    }
+
+
+def _add_up_cube(parts: Tables, known: Tables) -> dict[str, pa.Table]:
+    return {"cube": summed(parts["cube"], totals.CUBE_KEY)}
+
+
+class _Sums:
     def __init__(self, engine: Engine, parts: Mapping[str, Rows]) -> None:
         self._engine = engine
         self._sums = engine.run(
-            partial_sums.added_up,
-            {name: parts[name] for name in partial_sums.KEYS},
+            _add_up,
+            {name: parts[name] for name in _SUM_KEYS},
             path_facts.SCHEMAS,
-            partial_sums.KEYS,
+            _SUM_KEYS,
         )
 
     def table(self, name: str) -> pa.Table:
@@ -374,7 +393,6 @@ def _numbered_checkpoints(
     homes: _Numbered,
     jobs: _Numbered,
 ) -> list[Row]:
-    """``path_facts.CHECKPOINTS``; numbers their jobs."""
     as_of = {
         audit_id: min(root["as_of"] for root in of)
         for (audit_id,), of in by(roots, "audit_id").items()
@@ -396,15 +414,14 @@ def _numbered_checkpoints(
 @dataclass(frozen=True)
 class _Alike:
     parts: Mapping[str, Rows]
-    """``alike``, files that another name may mean, where there are any."""
+    """``alike``, files that another name may mean, if any."""
     spellings: Sequence[Row] = ()
     twins: Sequence[Row] = ()
     copied: Set[Key] = frozenset()
-    """(audit_id, job directory, other one): pairs of which one is a copy of the other."""
+    """(audit_id, job directory, other one), one a copy of the other."""
 
 
 def _used(owned: Iterable[Row]) -> set[Key]:
-    """(audit_id, job_directory) that a job writes or may write to."""
     return keys((owner for owner in owned if owner["suspects"]), "audit_id", "job_directory")
 
 
@@ -422,9 +439,7 @@ def _alike(
     used: Set[Key],
     excluded: Set[Key],
 ) -> _Alike:
-    """Usually all references are found, and each job has one directory: then the ends of paths need
-    not be compared.
-    """
+    """Usually all references are found, and each job has one directory: nothing is compared."""
     in_job = [row for row in held if row["job_id"] is not None]
     spread = [
         dict(zip(("audit_id", "job_id"), key, strict=True))
@@ -486,32 +501,25 @@ def _alike(
 
 
 def _chains(sums: _Sums, jobs: Sequence[Key], roots: Sequence[Row]) -> list[Row]:
-    """References of jobs to files of other jobs.
-
-    ``job_id`` and ``job_directory`` are null for savepoints.
+    """References of jobs to files of other jobs; ``job_id`` and ``job_directory`` are null for
+    savepoints.
     """
-    checkpoints_of = by(sums.rows("chained"), "job_no", "root_no", "other_job_directory")
-    chains = []
-    for row in sums.rows("chains"):
-        audit_id, job_directory, job_id = jobs[row["job_no"]]
-        referrers = checkpoints_of[row["job_no"], row["root_no"], row["other_job_directory"]]
-        root = roots[row["root_no"]]["root"] if row["root_no"] >= 0 else ""
-        chains.append(
-            row
-            | {
-                "audit_id": audit_id,
-                "job_directory": job_directory,
-                "job_id": job_id,
-                "root": root,
-                "checkpoints": len(referrers),
-            }
-        )
-    return chains
+    referrer = ("job_no", "root_no", "other_job_directory")
+    checkpoints_of = by(sums.rows("chained"), *referrer)
+    return [
+        row
+        | dict(zip(("audit_id", "job_directory", "job_id"), jobs[row["job_no"]], strict=True))
+        | {
+            "root": roots[row["root_no"]]["root"] if row["root_no"] >= 0 else "",
+            "checkpoints": len(checkpoints_of[key_of(row, referrer)]),
+        }
+        for row in sums.rows("chains")
+    ]
 
 
-def _directories(directories: Set[str]) -> pa.Table:
-    rows = ({"job_directory": directory} for directory in sorted(directories))
-    return table_of(rows, carried.JOB_DIRECTORIES)
+def _directories(before: Set[str], now: Iterable[Key]) -> list[Row]:
+    directories = before | {directory for (directory,) in now}
+    return [{"job_directory": directory} for directory in sorted(directories)]
 
 
 def _keyed(keys: Iterable[Key], name: str) -> pa.Table:

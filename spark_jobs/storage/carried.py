@@ -1,4 +1,4 @@
-"""The previous audit's state of files and references, for the roots of this audit."""
+"""What the previous audits left of files and references, for the roots of this audit."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -8,10 +8,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.uris import Spellings, canonical_column
-from spark_jobs.arrow_schemas import INSTANT, arrow_schema
+from spark_jobs.arrow_schemas import INSTANT, arrow_schema, schema
+from spark_jobs.audit_tables import RESTORES as RESTORES_NAME
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage import arrays
-from spark_jobs.storage.arrays import UNKNOWN, Flags, Numbers, column, known, numbers
+from spark_jobs.storage.arrays import UNKNOWN, Flags, Numbers, Tables, column, known, numbers_of
 from spark_jobs.storage.layout_columns import are_below
 from spark_jobs.storage.plain import US_PER_H, US_PER_S, Key, Row, by, is_below, key_of, largest
 
@@ -24,76 +25,75 @@ KNOWN_OF_FILE = (
     "unlisted_at",
     "listed_since",
 )
-"""Columns of ``storage_file`` that the next audit starts from."""
 KNOWN_FILES = pa.schema(
     [
         arrow_schema(STORAGE_FILE).field(name)
         for name in ("root", "path", "bytes", "modified", *KNOWN_OF_FILE)
     ]
 )
-"""``storage_file``, ``storage_live`` and ``storage_absent`` as the next audit reads them."""
-REFERRED = pa.schema([("metadata_path", pa.string()), ("path", pa.string())])
-"""``storage_reference`` and ``storage_pending`` as the next audit reads them."""
+"""``storage_file``, ``storage_live`` and ``storage_absent``, as the next audit reads them."""
+REFERRED = schema(metadata_path="text", path="text")
+"""``storage_reference`` and ``storage_pending``, as the next audit reads them."""
 
 
-LISTED = pa.schema([("root", pa.string()), ("as_of", INSTANT)])
+LISTED = schema(root="text", as_of="instant")
 """``storage_listed``: the newest audit that listed a root whole, of each root ever audited."""
-JOB_DIRECTORIES = pa.schema([("job_directory", pa.string())])
-"""``storage_shared``: which more than one cluster ever wrote, or may have written: once the jobs of
-the others are forgotten, its files would look as if they were of the one that is left.
+JOB_DIRECTORIES = schema(job_directory="text")
+"""``storage_shared``: directories that more than one cluster ever wrote, or may have written: once
+the jobs of the others are forgotten, their files would look as if they were of the one that is
+left.
 
-``storage_lost``: where files were not listed when a checkpoint that referred to them was gone
-without having been seen discarded: of these files nothing is remembered.
+``storage_lost``: directories where files were not listed when a checkpoint that referred to them
+was gone without having been seen discarded: of these files nothing is remembered.
 """
-REMEMBERED = pa.schema(
-    [
-        ("job_directory", pa.string()),
-        ("began_at", INSTANT),
-        ("went_on_at", INSTANT),
-        ("checkpoint_id", pa.int64()),
-        ("modified", INSTANT),
-    ]
+REMEMBERED = schema(
+    job_directory="text",
+    began_at="instant",
+    went_on_at="instant",
+    checkpoint_id="int",
+    modified="instant",
 )
-"""``storage_remembered``: of job directories, when the newest runs began that did not go on from
-there, and that did, and the newest checkpoint that was read. Rows of jobs do not say it for long.
+"""``storage_remembered``: of job directories, when the newest runs began that went on from there
+(``went_on_at``) or did not (``began_at``), and the newest checkpoint that was read.
 """
-RESTORES = pa.schema(
-    [
-        ("cluster", pa.string()),
-        ("job_id", pa.string()),
-        ("restored_path", pa.string()),
-        ("restored_at", INSTANT),
-        ("settled", pa.bool_()),
-        ("needs", pa.bool_()),
-        ("written_directory", pa.string()),
-        ("known_at", INSTANT),
-    ]
+RESTORES = schema(
+    cluster="text",
+    job_id="text",
+    restored_path="text",
+    restored_at="instant",
+    settled="flag",
+    needs="flag",
+    written_directory="text",
+    known_at="instant",
 )
 """``storage_restores``: of jobs that had neither ended nor completed a checkpoint of their own
-since: that a job is forgotten, or was restored again, does not say that it has. Of the others, which
-are ``settled``: those that have one and may lose it, and those that lost it.
-
-``needs``: it has no whole checkpoint of its own, and would have to be restored from there again.
-``known_at``: the newest audit that knew a row of the job.
+since. ``settled``: of jobs that have one and may lose it, or lost it. ``needs``: the job has no
+whole checkpoint of its own, and would have to be restored from there again. ``known_at``: the
+newest audit that knew a row of the job.
 """
-_STATES = ("settled", "needs")
+STATES: Mapping[str, tuple[pa.Schema, Sequence[str]]] = {
+    "storage_listed": (LISTED, ("root",)),
+    "storage_lost": (JOB_DIRECTORIES, ("job_directory",)),
+    "storage_shared": (JOB_DIRECTORIES, ("job_directory",)),
+    "storage_remembered": (REMEMBERED, ("job_directory",)),
+    RESTORES_NAME: (RESTORES, ("restored_path", "written_directory")),
+}
+"""Plain rows that the next audit starts from: their schema, and the columns that name places."""
 FORGOTTEN_AFTER_D = 400
-"""How long a settled restore of a job that nobody reports counts: longer than files ever wait to be
+"""How long a settled restore of a job that nobody reports counts: longer than files wait to be
 purged (``WEIR_QUARANTINE_H``: at most a year).
 """
 APPEARS_WITHIN_H = 24
-"""How long after its time of modification a file may appear: an object store gives the time at
-which an upload began.
+"""How long after its modification time a file may appear: object stores give the time at which an
+upload began.
 """
 
-
 US_PER_MIN = 60 * US_PER_S
-
 BEFORE = {"known": KNOWN_FILES, "earlier": REFERRED}
 
 
 def brought_together(
-    parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table], spellings_of: Sequence[Spellings]
+    parts: Tables, known: Tables, spellings_of: Sequence[Spellings]
 ) -> dict[str, pa.Table]:
     """``BEFORE`` of several audits merged into one, with current names of places. The value that
     keeps a file longer counts, except ``first_seen_at``: an inventory of the past proves that the
@@ -122,7 +122,7 @@ def brought_together(
     at = longest.schema.get_field_index("first_seen_at")
     return {
         "known": longest.set_column(at, "first_seen_at", first_seen),
-        "earlier": parts["earlier"].group_by(REFERRED.names).aggregate([]).select(REFERRED.names),
+        "earlier": arrays.distinct(parts["earlier"], REFERRED.names),
     }
 
 
@@ -130,21 +130,20 @@ _IS_ONE_BY = ("bytes", "modified", "first_seen_at")
 
 
 def _is_one(both: pa.Table) -> Flags:
-    """Whether all listings of a path show one file, present since it was first seen: with one size
-    and one time (HDFS lists minutes only). No complete listing later than ``APPEARS_WITHIN_H``
-    after its time lacked it (:func:`unlisted_at`). So a file that was put back with its old time
-    counts as new.
+    """Whether all listings of a path show one file: with one size and one time (HDFS lists minutes
+    only), present since it was first seen, and lacking in no complete listing
+    (:func:`unlisted_at`). A file that was put back with its old time counts as new.
     """
-    everywhere = numbers(column(both, "count_all"))
+    everywhere = numbers_of(both, "count_all")
     is_everywhere: Flags = np.ones(both.num_rows, np.bool_)
     for name in _IS_ONE_BY:
-        is_everywhere &= numbers(column(both, f"{name}_count")) == everywhere
-    earliest, latest = (numbers(column(both, f"modified_{end}")) for end in ("min", "max"))
+        is_everywhere &= numbers_of(both, f"{name}_count") == everywhere
+    earliest, latest = (numbers_of(both, f"modified_{end}") for end in ("min", "max"))
     in_minutes = (earliest % US_PER_MIN == 0) & (latest - earliest < US_PER_MIN)
     is_same = (earliest == latest) | in_minutes
-    is_same &= numbers(column(both, "bytes_min")) == numbers(column(both, "bytes_max"))
+    is_same &= numbers_of(both, "bytes_min") == numbers_of(both, "bytes_max")
     never_absent = arrays.flags(pc.is_null(column(both, "unlisted_at_max")))
-    was_there = _must_be_listed(latest, numbers(column(both, "first_seen_at_min")))
+    was_there = _must_be_listed(latest, numbers_of(both, "first_seen_at_min"))
     found: Flags = is_everywhere & is_same & never_absent & was_there
     return found
 
@@ -157,7 +156,7 @@ def _respell(rows: pa.Table, spellings: Spellings) -> pa.Table:
 
 
 class Carried(NamedTuple):
-    """``mine`` have ``audit_id`` and, for files, the audited ``root``; ``others`` are unchanged,
+    """``mine`` have ``audit_id`` and, for files, the audited ``root``; ``others`` stay unchanged
     for the next audit.
     """
 
@@ -166,62 +165,31 @@ class Carried(NamedTuple):
 
 
 def files_of_roots(files: pa.Table, roots: Mapping[str, list[str]]) -> Carried:
-    """Files below the audited roots, under whichever root they were found before: an inner or an
-    outer one.
-
-    ``roots``: audit → its roots.
-    """
-    paths, of = column(files, "path"), column(files, "root").dictionary_encode()
-    before, at = of.dictionary.to_pylist(), of.indices.to_numpy(zero_copy_only=False)
-
-    def below(root: str) -> Flags:
-        nested = np.array(
-            [
-                other_root == root or is_below(other_root, root) or is_below(root, other_root)
-                for other_root in before
-            ],
-            np.bool_,
-        )
-        is_inside: Flags = nested[at] if len(at) else np.zeros(0, np.bool_)
-        if is_inside.any():
-            is_inside[is_inside] = arrays.flags(are_below(paths.filter(pa.array(is_inside)), root))
-        return is_inside
-
-    parts, is_mine = [], np.zeros(len(at), np.bool_)
+    """Files below the audited ``roots`` (by audit), under whichever root they were found before."""
+    parts, is_mine = [], np.zeros(files.num_rows, np.bool_)
     for audit_id, root in _audited(roots):
-        if (is_inside := below(root)).any():
+        is_inside = arrays.flags(are_below(column(files, "path"), root))
+        if is_inside.any():
             rows = files.filter(pa.array(is_inside))
-            named = rows.set_column(
-                rows.schema.get_field_index("root"), "root", pa.repeat(root, rows.num_rows)
-            )
-            parts.append(named.append_column("audit_id", pa.repeat(audit_id, rows.num_rows)))
+            at = rows.schema.get_field_index("root")
+            named = rows.set_column(at, "root", pa.repeat(root, rows.num_rows))
+            parts.append(with_audit(named, audit_id))
             is_mine |= is_inside
     return Carried(_all(parts, KNOWN_FILES), files.filter(pa.array(~is_mine)))
 
 
 def references_of_roots(referred: pa.Table, roots: Mapping[str, list[str]]) -> Carried:
-    """Only below audited roots can a ``_metadata`` be known to be gone. One elsewhere, which is no
-    longer read, keeps its references to files below the audited roots.
+    """Only below audited roots can a ``_metadata`` be known to be gone. One elsewhere keeps its
+    references to files below the audited roots.
     """
-    of, paths = column(referred, "metadata_path").dictionary_encode(), column(referred, "path")
-    at = of.indices.to_numpy(zero_copy_only=False)
-    parts, is_mine = [], np.zeros(len(at), np.bool_)
-
-    def take(audit_id: str, flags: Flags) -> None:
-        if flags.any():
-            rows = referred.filter(pa.array(flags))
-            parts.append(rows.append_column("audit_id", pa.repeat(audit_id, rows.num_rows)))
-
-    for audit_id, root in _audited(roots):
-        if (below := arrays.flags(are_below(of.dictionary, root))).any():
-            take(audit_id, below[at])
-            is_mine |= below[at]
-    elsewhere = np.flatnonzero(~is_mine)
-    for audit_id, root in _audited(roots) if len(elsewhere) else ():
-        is_taken = np.zeros(len(at), np.bool_)
-        is_taken[elsewhere] = arrays.flags(are_below(paths.take(pa.array(elsewhere)), root))
-        take(audit_id, is_taken)
-        is_mine |= is_taken
+    parts, is_mine = [], np.zeros(referred.num_rows, np.bool_)
+    for name in ("metadata_path", "path"):
+        is_left = ~is_mine
+        for audit_id, root in _audited(roots):
+            is_taken = arrays.flags(are_below(column(referred, name), root)) & is_left
+            if is_taken.any():
+                parts.append(with_audit(referred.filter(pa.array(is_taken)), audit_id))
+                is_mine |= is_taken
     return Carried(_all(parts, REFERRED), referred.filter(pa.array(~is_mine)))
 
 
@@ -236,9 +204,7 @@ def _all(parts: list[pa.Table], schema: pa.Schema) -> pa.Table:
 
 
 def merged(files: pa.Table) -> pa.Table:
-    """One row for each file: if two listed names are one path, or two roots have it, the values
-    that keep it longer count.
-    """
+    """One row for each file; the values that keep it longer count."""
     files_merged = files.group_by(["audit_id", "path"]).aggregate(
         [(name, "max") for name in KNOWN_OF_FILE]
     )
@@ -247,36 +213,33 @@ def merged(files: pa.Table) -> pa.Table:
 
 def marked_elsewhere(files: pa.Table, referred: pa.Table, audits: Iterable[str]) -> pa.Table:
     """(audit_id, path) of kept or perhaps needed files below no audited root: a root may have got
-    another name, under which this is unknown.
+    another name.
     """
     kept = pc.or_(
         pc.is_valid(files.column("vanished_referrer")), pc.is_valid(files.column("unlisted_at"))
     )
-    paths = (
-        pa.concat_tables([files.filter(kept).select(["path"]), referred.select(["path"])])
-        .group_by("path")
-        .aggregate([])
+    both = pa.concat_tables([files.filter(kept).select(["path"]), referred.select(["path"])])
+    paths = arrays.distinct(both, ["path"])
+    return pa.concat_tables(with_audit(paths, audit_id) for audit_id in audits).select(
+        ["audit_id", "path"]
     )
-    of_audits = [
-        paths.append_column("audit_id", pa.repeat(audit_id, paths.num_rows)) for audit_id in audits
-    ]
-    return pa.concat_tables(of_audits).select(["audit_id", "path"])
+
+
+def with_audit(rows: pa.Table, audit_id: str) -> pa.Table:
+    return rows.append_column("audit_id", pa.repeat(audit_id, rows.num_rows))
 
 
 def absent_files(files: pa.Table, is_listed: Flags, roots: pa.Table) -> pa.Table:
     """Files of earlier audits that are not listed now: all below roots that were not listed whole,
-    those whose referrer vanished, and those that are not old enough for :func:`unlisted_at` to find
-    out.
-
-    A listing may lack a directory without an error. When they are listed again, they must not look
-    new, or never referred to. ``roots`` are those of ``path_facts.ROOTS``.
+    those whose referrer vanished, and those not old enough for :func:`unlisted_at`. When they are
+    listed again, they must not look new, or never referred to.
     """
     at = arrays.require_places(
         arrays.joined(files, "audit_id", "root"), arrays.joined(roots, "audit_id", "root")
     )
-    as_of = numbers(column(roots, "as_of"))[at]
-    is_whole = numbers(column(roots, "unlisted"))[at] == 0
-    modified, before = numbers(column(files, "modified")), numbers(column(files, "unlisted_at"))
+    as_of = numbers_of(roots, "as_of")[at]
+    is_whole = numbers_of(roots, "unlisted")[at] == 0
+    modified, before = numbers_of(files, "modified"), numbers_of(files, "unlisted_at")
     has_vanished_referrer = arrays.flags(pc.is_valid(column(files, "vanished_referrer")))
     is_recent = known(modified) & ~_must_be_listed(modified, as_of)
     absent_since = np.where(known(before) | ~is_whole, before, as_of)
@@ -293,13 +256,13 @@ def absent_files(files: pa.Table, is_listed: Flags, roots: pa.Table) -> pa.Table
 
 def unlisted_at(listing: pa.Table, root_no: Numbers, roots: pa.Table, listed: pa.Table) -> Numbers:
     """For listed files that no audit knows: the newest audit that listed their root completely
-    without them although they are older; unknown if there is none. Their referrers of that time may
-    be gone by now. ``listed`` has the columns of ``LISTED``.
+    without them although they are older; else unknown. Their referrers of that time may be gone by
+    now.
     """
     newest = np.full(listing.num_rows, UNKNOWN)
     paths, audited = column(listing, "path"), column(roots, "root").to_pylist()
     for root, as_of in zip(
-        column(listed, "root").to_pylist(), numbers(column(listed, "as_of")), strict=True
+        column(listed, "root").to_pylist(), numbers_of(listed, "as_of"), strict=True
     ):
         whole = np.array(
             [other_root == root or is_below(other_root, root) for other_root in audited], np.bool_
@@ -309,16 +272,14 @@ def unlisted_at(listing: pa.Table, root_no: Numbers, roots: pa.Table, listed: pa
         partly = np.flatnonzero(inside[root_no])
         since[partly] = arrays.flags(are_below(paths.take(pa.array(partly)), root))
         newest[since] = np.maximum(newest[since], as_of)
-    modified = numbers(column(listing, "modified"))
+    modified = numbers_of(listing, "modified")
     return np.where(
         known(newest) & known(modified) & _must_be_listed(modified, newest), newest, UNKNOWN
     )
 
 
 def listed_since(since: Numbers, unlisted_at: Numbers, as_of: Numbers) -> Numbers:
-    """For listed files that an audit lacked: the first audit since which all listed them; unknown
-    for others.
-    """
+    """For listed files that an audit lacked: the first audit since which all listed them."""
     return np.where(
         known(unlisted_at), np.where(arrays.later(since, unlisted_at), since, as_of), UNKNOWN
     )
@@ -364,7 +325,9 @@ def restores(weaned: Iterable[Row], settled: Iterable[Row], as_of: int) -> list[
                 "needs": not is_whole and not (job["ended"] and job["left_nothing"]),
                 "known_at": known_at,
             }
-            key = key_of(row, ("cluster", "job_id", "restored_path", "restored_at", *_STATES))
+            key = key_of(
+                row, ("cluster", "job_id", "restored_path", "restored_at", "settled", "needs")
+            )
             may_lose = job["has_whole"] or not job["terminal"]
             is_over_for_good = row["settled"] and not (row["needs"] or may_lose)
             is_forgotten = before and known_at < oldest
@@ -376,7 +339,7 @@ def restores(weaned: Iterable[Row], settled: Iterable[Row], as_of: int) -> list[
 
 
 def roots_listed(listed: Iterable[Row], roots: Iterable[Row]) -> list[Row]:
-    """``LISTED`` after an audit of ``roots``, one row for each."""
+    """``LISTED`` after an audit."""
     whole = [(root["root"], root["as_of"]) for root in roots if root["unlisted"] == 0]
     newest: dict[str, int] = {}
     for root, as_of in [*((row["root"], row["as_of"]) for row in listed), *whole]:

@@ -2,14 +2,22 @@
 may restore them.
 """
 
-import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
 from ingest.flink_ids import is_given
-from spark_jobs.storage.owners import CLOCKS_APART_S, JOB, JOB_DIRECTORY, is_of_time
+from spark_jobs.storage.owners import (
+    CLOCKS_APART_S,
+    JOB,
+    JOB_DIRECTORY,
+    NOBODY,
+    SAVEPOINT,
+    is_of_time,
+)
 from spark_jobs.storage.plain import (
+    NEVER,
     US_PER_H,
     US_PER_S,
     Key,
@@ -26,26 +34,10 @@ from spark_jobs.storage.reference_sums import COMPARED, FIGURES
 from spark_jobs.storage_words import LIVE, RETAINED_WASTE
 
 CHECKPOINT = ("audit_id", "metadata_path")
-_NEVER = 253_370_764_800_000_000
-"""The year 9999."""
-_SAVEPOINT = re.compile("/savepoint-([0-9a-f]{6})-[0-9a-f]{12}/")
-_OF_OWNER = (
-    "claims",
-    "cluster",
-    "job_name",
-    "started_at",
-    "terminal",
-    "seen",
-    "last_completed_id",
-    "last_completed_at",
-    "in_flight_since",
-)
 
 
 def with_figures(snapshots: Iterable[Row], figures: Mapping[int, Row]) -> list[Row]:
-    """Snapshots with the counts and sums of their references (by number); ``resolvable`` is null if
-    unknown.
-    """
+    """Adds the sums of their references (by number); ``resolvable`` is null if unknown."""
     nothing = dict.fromkeys(FIGURES, 0)
     rows_with_figures = []
     for number, snapshot in enumerate(snapshots):
@@ -56,32 +48,26 @@ def with_figures(snapshots: Iterable[Row], figures: Mapping[int, Row]) -> list[R
             | sums
             | {
                 "self_contained": sums["foreign_files"] == 0 and snapshot["unplaced"] == 0,
-                "resolvable": False
-                if sums["missing_files"] > 0
-                else (True if is_covered else None),
+                "resolvable": False if sums["missing_files"] > 0 else is_covered or None,
             }
         )
     return rows_with_figures
 
 
 def written_at(metadata: Iterable[Row]) -> dict[Key, int]:
-    """Listed ``_metadata`` → the time from which it counts as any file does; far ahead if nobody
-    knows.
-    """
+    """Listed ``_metadata`` → the time from which its age counts; far ahead if unknown."""
     written: dict[Key, int] = {}
     for row in metadata:
         key = row["audit_id"], row["path"]
-        age_from = _NEVER if row["modified"] is None else max(row["modified"], row["first_seen_at"])
+        age_from = NEVER if row["modified"] is None else max(row["modified"], row["first_seen_at"])
         written[key] = max(written.get(key, age_from), age_from)
     return written
 
 
 def owned(checkpoints: Iterable[Row], owners: Iterable[Row]) -> list[Row]:
-    """Adds the data in ``owners`` of the job whose directory the checkpoint is in."""
+    """Adds what ``owners`` know of the job whose directory the checkpoint is in."""
     known = {key_of(owner, JOB_DIRECTORY): owner for owner in owners}
-    nobody = dict.fromkeys(_OF_OWNER)
-    of = ((row, known.get(key_of(row, JOB_DIRECTORY), nobody)) for row in checkpoints)
-    return [row | {name: owner[name] for name in _OF_OWNER} for row, owner in of]
+    return [NOBODY | known.get(key_of(row, JOB_DIRECTORY), {}) | row for row in checkpoints]
 
 
 def judged(
@@ -93,7 +79,7 @@ def judged(
     copied: Set[Key],
 ) -> list[Row]:
     """Adds ``verdict``, ``is_attested`` and ``successor_job_id``. ``checkpoints`` are
-    :func:`owned`; ``dead``: (audit_id, directory) of jobs attested to be dead, and since when;
+    :func:`owned`; ``dead``: (audit_id, directory) of jobs attested to be dead → since when;
     ``copied``: those with the same content as another one, which may be the same file.
 
     Waste: its job was seen in a terminal state, and another job restored from it, or from a later
@@ -140,8 +126,8 @@ def judged(
 
 
 def with_namers(judged: Iterable[Row], namers: Sequence[Row]) -> list[Row]:
-    """A checkpoint stays whole as long as a file that it refers to is kept: without its
-    ``_metadata`` nothing would say any more what that file is. ``namers``: ``verdicts.NAMERS``.
+    """A checkpoint stays whole as long as a file that it refers to is kept: only its ``_metadata``
+    tells what that file is. ``namers``: ``verdicts.NAMERS``.
     """
     goes, stays = (
         {row["checkpoint_no"] for row in namers if row["goes"] == which} for which in (True, False)
@@ -221,22 +207,26 @@ def _has_left_behind(heir: Row, row: Row, guard: int) -> bool:
     )
 
 
+def _own_checkpoints(checkpoints: Iterable[Row]) -> dict[Key, list[Row]]:
+    return by((row for row in checkpoints if not row["is_savepoint"] and row["claims"] == 1), *JOB)
+
+
 def weaned_restores(
     checkpoints: Iterable[Row],
     restores: Iterable[Row],
     sole: Sequence[Row],
-    remembered: Iterable[Row] = (),
+    remembered: Iterable[Row],
 ) -> list[Row]:
-    """Restores with what became of the job since, by what was read of its own directories.
+    """Restores with what became of the job since, by its own checkpoints that were read.
 
-    ``weaned``: it has completed a checkpoint that is whole and its own, and does not go on reading
-    what it was restored from. ``ended``: it cannot run, and its last checkpoint was read, or is
-    known to be gone: one that was not found may refer to what the job was restored from.
-    ``is_own``: restored from a directory it writes itself. ``has_whole``: it has one, of whatever
-    time; also one that nobody reports any more (``forgotten``). ``left_nothing``: Flink deleted its
-    last checkpoint, another job took it over, or there was none.
+    ``weaned``: it has completed a checkpoint that is whole and its own, and no longer reads what it
+    was restored from. ``ended``: it cannot run, and its last checkpoint was read, or is known to be
+    gone: one that was not found may refer to what the job was restored from. ``is_own``: restored
+    from a directory it writes itself. ``has_whole``: it has a whole checkpoint, of whatever time,
+    also one that nobody reports any more (``forgotten``). ``left_nothing``: Flink deleted its last
+    checkpoint, another job took it over, or there was none.
     """
-    own = by((row for row in checkpoints if not row["is_savepoint"] and row["claims"] == 1), *JOB)
+    own = _own_checkpoints(checkpoints)
     homes = keys(sole, *JOB, "job_directory")
     written = by((row for row in checkpoints if not row["is_savepoint"]), "audit_id", "job_id")
     weaned = []
@@ -273,8 +263,8 @@ def weaned_restores(
 
 
 def _is_whole_of_forgotten(row: Row, job: Row) -> bool:
-    """Of an id that was given, others may have one: what lies where the job wrote, and is of nobody
-    who is known, is its own.
+    """Other jobs may have an id that was given: its own is what lies where the job wrote and nobody
+    known claims.
     """
     is_its_own = not is_given(job["job_id"]) or (
         row["job_directory"] == job["written_directory"] and not row["claims"]
@@ -287,14 +277,12 @@ def last_unfound(
     weaned: Iterable[Row],
     jobs: Iterable[Row],
     sole: Sequence[Row],
-    remembered: Iterable[Row] = (),
+    remembered: Iterable[Row],
 ) -> set[Key]:
-    """``JOB`` of those that ended and of which nobody knows where the last checkpoint is: somebody
-    may have put it elsewhere.
-
-    Its files may be in the directory of its job. ``checkpoints`` are :func:`owned`.
+    """``JOB`` of those that ended and whose last checkpoint is nowhere to be found: somebody may
+    have moved it, and its files may be in the job's directory. ``checkpoints`` are :func:`owned`.
     """
-    own = by((row for row in checkpoints if not row["is_savepoint"] and row["claims"] == 1), *JOB)
+    own = _own_checkpoints(checkpoints)
     left = _Left.of(weaned, sole, remembered)
     ended = (
         job
@@ -310,11 +298,9 @@ def last_unfound(
 
 @dataclass(frozen=True)
 class _Left:
-    """``up_to``: ``JOB`` → the last checkpoint that a job took over: who claims one deletes it in
-    the end, and then needs it no more.
-
-    ``read``: ``JOB`` → the newest checkpoints that audits read (``carried.REMEMBERED``): what these
-    referred to is known and kept, one that nobody read may have been put elsewhere.
+    """``up_to``: ``JOB`` → its last checkpoint that another job took over: who claims one deletes
+    it in the end, and then needs it no more. ``read``: ``JOB`` → the newest checkpoints that audits
+    read (``carried.REMEMBERED``): what they referred to is known and kept.
     """
 
     up_to: Mapping[Key, int | None]
@@ -328,22 +314,20 @@ class _Left:
             "from_job_directory",
         )
         read_in = by(remembered, "job_directory")
-        taken: dict[Key, list[int | None]] = {}
-        read: dict[Key, list[Row]] = {}
+        taken: dict[Key, list[int | None]] = defaultdict(list)
+        read: dict[Key, list[Row]] = defaultdict(list)
         for home in sole:
             heirs = succeeded.get((home["audit_id"], home["job_directory"]), ())
-            taken.setdefault(key_of(home, JOB), []).extend(
-                heir["from_checkpoint_id"] for heir in heirs
-            )
-            read.setdefault(key_of(home, JOB), []).extend(read_in.get((home["job_directory"],), ()))
+            taken[key_of(home, JOB)] += [heir["from_checkpoint_id"] for heir in heirs]
+            read[key_of(home, JOB)] += read_in.get((home["job_directory"],), ())
         return cls({job: largest(numbers) for job, numbers in taken.items()}, read)
 
 
 def _is_since_restore(row: Row, job: Row) -> bool:
-    """A restored job continues its numbers: a lower number is of another writer. Where the job is
-    not known to have completed one since, it is of the run before, by another clock. What was
-    written after a job that ended had completed its last one is of somebody else as well. A run
-    that began after the restore, under the same id, may have begun with nothing.
+    """A restored job continues its numbers: a lower number is of another writer. Until the job
+    completes one, what is there is of the run before, by another clock. What was written after a
+    job that ended had completed its last one is of somebody else. A run that began after the
+    restore, under the same id, may have begun with nothing.
     """
     is_of_run = is_at_most(job["started_at"], _with_clocks_apart(job["restored_at"]), unknown=True)
     counts_on = is_less(job["from_checkpoint_id"], row["checkpoint_id"], unknown=True)
@@ -357,7 +341,7 @@ def _is_since_restore(row: Row, job: Row) -> bool:
 
 def _is_accounted(job: Row, own: Iterable[Row], left: _Left) -> bool:
     """Whether the last checkpoint of a job was read, or is known to be gone. Numbers repeat where
-    applications start again under the id that all have: one of an earlier run is another one.
+    applications start again under the id that all have.
     """
     last_id, last_at = job["last_completed_id"], job["last_completed_at"]
     if job["keeps_last"] is False:
@@ -388,7 +372,7 @@ def _is_accounted(job: Row, own: Iterable[Row], left: _Left) -> bool:
 
 
 def previous_of(snapshots: Sequence[Row]) -> dict[int, int]:
-    """Number of a checkpoint → that of the one before it of the same job; savepoints have none."""
+    """Number of a checkpoint → that of the one before it of the same job, without savepoints."""
     in_job: dict[Key, list[int]] = {}
     for number, row in enumerate(snapshots):
         if not row["is_savepoint"] and row["job_directory"] is not None:
@@ -403,9 +387,7 @@ def previous_of(snapshots: Sequence[Row]) -> dict[int, int]:
 
 
 def superseded(checkpoints: Sequence[Row], restores: Iterable[Row]) -> set[Key]:
-    """Checkpoints after which one of the same job is whole, or one of a job that was restored from
-    it.
-    """
+    """Checkpoints with a whole later one of the same job, or of a job restored from it."""
     in_job = [
         row
         for row in checkpoints
@@ -433,9 +415,7 @@ def superseded(checkpoints: Sequence[Row], restores: Iterable[Row]) -> set[Key]:
 
 
 def restored_directories(weaned: Iterable[Row]) -> set[Key]:
-    """(audit_id, directory) that a job which may run was restored from, and which it has not been
-    weaned from.
-    """
+    """(audit_id, directory) that jobs which may run were restored from and not weaned from."""
     return {
         (job["audit_id"], job["restored_path"])
         for job in weaned
@@ -449,37 +429,25 @@ def checkpoint_rows(
     compared: Mapping[int, Row],
     jobs: Iterable[Row],
 ) -> list[Row]:
-    """``storage_checkpoint``.
-
-    The job of a savepoint is known where the six digits in its name fit one job only.
+    """``storage_checkpoint``. The job of a savepoint is known if the six digits in its name fit one
+    job only.
     """
-    fitting: dict[Key, set[Key]] = {}
+    fitting: dict[Key, set[Key]] = defaultdict(set)
     for job in jobs:
-        fitting.setdefault((job["audit_id"], job["job_id"][:6]), set()).add(
-            (job["cluster"], job["job_id"])
-        )
+        fitting[job["audit_id"], job["job_id"][:6]].add((job["cluster"], job["job_id"]))
     nothing = dict.fromkeys(COMPARED, 0)
     rows = []
     for number, row in enumerate(checkpoints):
-        named = _SAVEPOINT.search(row["metadata_path"])
-        fits = (
-            fitting.get((row["audit_id"], named[1] if named else ""), set())
-            if row["is_savepoint"]
-            else set()
-        )
+        named = SAVEPOINT.search(row["metadata_path"]) if row["is_savepoint"] else None
+        fits = fitting[row["audit_id"], named[1] if named else ""]
         cluster, job_id = next(iter(fits)) if len(fits) == 1 else ("", "")
-        against = (
-            compared.get(number, nothing)
-            | {"previous_path": checkpoints[previous[number]]["metadata_path"]}
-            if number in previous
-            else {}
-        )
-        rows.append(
-            row
-            | against
-            | {
-                "job_id": row["job_id"] or job_id,
-                "cluster": (row["cluster"] if row["claims"] == 1 else None) or cluster,
-            }
-        )
+        against: Row = {}
+        if number in previous:
+            path = checkpoints[previous[number]]["metadata_path"]
+            against = compared.get(number, nothing) | {"previous_path": path}
+        of_job = {
+            "job_id": row["job_id"] or job_id,
+            "cluster": (row["cluster"] if row["claims"] == 1 else None) or cluster,
+        }
+        rows.append(row | against | of_job)
     return rows

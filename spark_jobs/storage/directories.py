@@ -1,6 +1,4 @@
-"""Directories with files, and all data of their audit, root and job, so that files are joined only
-once.
-"""
+"""Directories with files, joined with what is known of their audit, root and job."""
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -10,24 +8,7 @@ from spark_jobs.storage.owners import JOB_DIRECTORY, NOBODY
 from spark_jobs.storage.plain import US_PER_H, Key, Row, is_below, key_of
 
 FUTURE_AFTER_H = 1
-"""A file that was written while the listing ran is recent; one from later than this has a clock
-that cannot be trusted.
-"""
-
-_OF_OWNER = (
-    "cluster",
-    "suspects",
-    "claims",
-    "in_flight_since",
-    "last_completed_at",
-    "terminal",
-    "seen",
-    "failed",
-    "began_at",
-    "started_at",
-    "redeployed_at",
-    "ended_at",
-)
+"""A file dated later than this after the listing began has a time that cannot be trusted."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +23,12 @@ class Known:
     unfound: set[Key]
     """``JOB`` of those whose last checkpoint nobody found."""
     needed_by_unfound: Set[Key]
-    """(audit_id, job id or job directory) that such a checkpoint may refer to besides."""
+    """(audit_id, job id or job directory) that such a checkpoint may refer to."""
     lost: Set[str]
-    """Job directories of ``carried.JOB_DIRECTORIES``."""
+    """Job directories of ``storage_lost``."""
 
 
 def judged_directories(held: Iterable[Row], roots: Sequence[Row], known: Known) -> list[Row]:
-    """``held`` has ``root_no``, a place in ``roots``."""
     owners: Mapping[Key, Row] = {key_of(owner, JOB_DIRECTORY): owner for owner in known.owners}
     lost_elsewhere = {
         text[-JOB_CHARS:]
@@ -62,7 +42,7 @@ def judged_directories(held: Iterable[Row], roots: Sequence[Row], known: Known) 
         owner = owners.get((audit_id, root["root"], row["job_directory"]), NOBODY)
         directories.append(
             row
-            | {name: owner[name] for name in _OF_OWNER}
+            | owner
             | {
                 "audit_id": audit_id,
                 "root": root["root"],

@@ -1,15 +1,14 @@
 """Doubts: what could hide a referrer. Each keeps the files that may be referred to, within its
-reach. They are added to the doubts of reading and listing. Meaning, reach and end of each are
-declared in :data:`spark_jobs.storage_words.DOUBTS`. If two spellings may mean one file, only an
-operator can tell: an alias makes them one, an alias of a prefix to itself says that they differ.
+reach. Meaning, reach and end of each are declared in :data:`spark_jobs.storage_words.DOUBTS`. If
+two spellings may mean one file, only an operator can tell: an alias makes them one, an alias of a
+prefix to itself says that they differ.
 """
 
-import json
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import reduce
 from operator import or_
-from typing import Any
 
 import pyarrow as pa
 
@@ -28,6 +27,7 @@ from spark_jobs.storage.plain import (
     US_PER_S,
     Key,
     Row,
+    as_json,
     by,
     is_less,
     key_of,
@@ -66,7 +66,7 @@ TWO_NAMES_ADVICE = (
     "it is a copy, exclude the directory that nobody writes to."
 )
 MOST_PLACES = 1000
-"""Of one doubt. One with more is taken to reach everything where that has to be told from its row."""
+"""Of one doubt; one with more counts as reaching everything where only its row tells."""
 _MADE_BY_FLINK = re.compile(
     r"(?:/(?:chk-[0-9]*|shared|taskowned|dstl|op_[^/]+)(?:/.*)?)?/_metadata"
 )
@@ -82,8 +82,10 @@ def of_listing(doubts: Iterable[Row], roots: Sequence[Row], reaches: Reaches) ->
     places = _in_jobs([f"{row['subject']}/{METADATA_NAME}" for row in rows], _MADE_BY_FLINK)
     return [
         row
-        | {"statements": _stated_dead(directory)}
-        | {"reach": _unlisted_reach(row, directory, job_id, roots, reaches)}
+        | {
+            "statements": _stated_dead(directory),
+            "reach": _unlisted_reach(row, directory, job_id, roots, reaches),
+        }
         for row, (directory, job_id) in zip(rows, places, strict=True)
     ]
 
@@ -91,8 +93,8 @@ def of_listing(doubts: Iterable[Row], roots: Sequence[Row], reaches: Reaches) ->
 def _in_jobs(
     paths: Sequence[str], of_flink: re.Pattern[str]
 ) -> list[tuple[str | None, str | None]]:
-    """(job directory, job id), as far as Flink put these files there: in a directory that it does
-    not make, somebody may keep what is of any job.
+    """(job directory, job id), if Flink put these files there: in a directory that it does not
+    make, somebody may keep what is of any job.
     """
     where = placed(pa.array(paths, pa.string()))
     return [
@@ -130,51 +132,47 @@ def _unlisted_reach(
 
 
 def listed_whole(doubts: Iterable[Row], roots: Sequence[Row]) -> list[bool]:
-    """By root, whether all that lies below it was listed: what a link leads to that lies below an
-    audited root was, by its own name.
+    """By root, whether all below it was listed; what a link to below an audited root leads to was,
+    by its own name.
     """
-    inside: dict[Key, int] = {}
-    for row in doubts:
-        other = row.get("other") if row["reason"] == "link" else None
-        if other and root_around(row["audit_id"], other, roots) is not None:
-            key = key_of(row, ("audit_id", "root"))
-            inside[key] = inside.get(key, 0) + 1
-    return [root["unlisted"] == inside.get(key_of(root, ("audit_id", "root")), 0) for root in roots]
+    inside = Counter(
+        key_of(row, ("audit_id", "root"))
+        for row in doubts
+        if row["reason"] == "link"
+        and row.get("other")
+        and root_around(row["audit_id"], row["other"], roots) is not None
+    )
+    return [root["unlisted"] == inside[key_of(root, ("audit_id", "root"))] for root in roots]
 
 
 def of_metadata(doubts: Iterable[Row], reaches: Reaches, settled: Set[Key]) -> list[Row]:
-    """Doubts about a ``_metadata`` with their reach, without acknowledged ones."""
+    """Doubts about a ``_metadata`` with their reach, without ``settled`` (acknowledged) ones."""
     rows = [row for row in doubts if (row["audit_id"], row["subject"]) not in settled]
     places = _in_jobs([row["subject"] for row in rows], _OF_CHECKPOINT)
     return [
         row
-        | {"statements": [*_stated_dead(directory), *_stated_foreign(row)]}
-        | {"reach": reaches.of_metadata(row, directory, job_id)}
+        | {
+            "statements": [*_stated_dead(directory), *_stated_foreign(row)],
+            "reach": reaches.of_metadata(row, directory, job_id),
+        }
         for row, (directory, job_id) in zip(rows, places, strict=True)
     ]
 
 
 def _reach_of_both(root: str | None, other_root: str | None, *directories: str) -> Reach:
-    """The reach of two roots with the same content: they count as one completely, since no listing
-    compares them.
-    """
+    """Two roots with the same content count as one: no listing compares them."""
     if root == other_root or root is None or other_root is None:
         return below(*directories)
     return below(root, other_root)
 
 
-def void_attestations(statements: Iterable[Row]) -> list[Row]:
+def void_attestations(statements: Iterable[Row]) -> Iterator[Row]:
     detail = message("It no longer counts: from this audit on, no verdict is based on it.")
-    return [
-        _doubt(
-            row,
-            row["subject"] or f"{row['cluster']}/{row['job_id']}",
-            VOID_ATTESTATION,
-            detail,
-            in_directory(row["subject"]) if row["subject"] else of_jobs([row["job_id"]]),
-        )
-        for row in statements
-    ]
+    for row in statements:
+        directory = row["subject"]
+        reach = in_directory(directory) if directory else of_jobs([row["job_id"]])
+        subject = directory or f"{row['cluster']}/{row['job_id']}"
+        yield _doubt(row, subject, VOID_ATTESTATION, detail, reach)
 
 
 def _stated_dead(directory: str | None) -> list[Row]:
@@ -182,36 +180,32 @@ def _stated_dead(directory: str | None) -> list[Row]:
 
 
 def _stated_foreign(row: Row) -> list[Row]:
-    """What an operator may state after inspecting the file."""
-    if row["reason"] not in ACKNOWLEDGEABLE or None in (
-        row["head_sha256"],
-        row["metadata_modified"],
-    ):
+    modified, head = row["metadata_modified"], row["head_sha256"]
+    if row["reason"] not in ACKNOWLEDGEABLE or None in (modified, head):
         return []
     named = {"kind": FOREIGN_FILE, "subject": row["subject"], "bytes": row["metadata_bytes"]}
-    recognised = {"modified": row["metadata_modified"], "head_sha256": row["head_sha256"]}
-    return [named | recognised]
+    return [named | {"modified": modified, "head_sha256": head}]
 
 
 def of_completed(
     doubts: Sequence[Row], owners: Iterable[Row], metadata: Iterable[Row]
 ) -> list[Row]:
     """Doubts without those about a ``_metadata`` whose checkpoint provably never completed: it
-    never referred to anything.
-
-    Numbers repeat where a job starts again under its id, so the file has to be of the time of that
-    checkpoint.
+    never referred to anything. Numbers repeat where a job starts again under its id, so the file
+    has to be of the time of that checkpoint.
     """
-    failed: dict[Key, list[Row]] = {}
-    for owner in owners:
-        if owner["claims"] == 1 and owner["seen"]:
-            for end in owner["failed"]:
-                failed.setdefault(
-                    (owner["audit_id"], owner["job_directory"], end["checkpoint_id"]), []
-                ).append(end)
-    written: dict[Key, list[int | None]] = {}
-    for row in metadata:
-        written.setdefault((row["audit_id"], row["path"]), []).append(row["modified"])
+    failed = by(
+        (
+            end | {name: owner[name] for name in ("audit_id", "job_directory")}
+            for owner in owners
+            if owner["claims"] == 1 and owner["seen"]
+            for end in owner["failed"]
+        ),
+        "audit_id",
+        "job_directory",
+        "checkpoint_id",
+    )
+    written = by(metadata, "audit_id", "path")
     where = placed(pa.array([doubt["subject"] for doubt in doubts], pa.string()))
     places = zip(
         *(array.to_pylist() for array in (where.place, where.job_directory, where.checkpoint_id)),
@@ -221,113 +215,80 @@ def of_completed(
     def is_explained(doubt: Row, place: str, directory: str | None, number: int | None) -> bool:
         if doubt["reason"] not in OF_METADATA or place != "metadata":
             return False
-        modified = largest(written.get((doubt["audit_id"], doubt["subject"]), ()))
-        return any(
-            is_of_time(modified, end, CLOCKS_APART_S)
-            for end in failed.get((doubt["audit_id"], directory, number), ())
-        )
+        listed = written.get((doubt["audit_id"], doubt["subject"]), ())
+        modified = largest(row["modified"] for row in listed)
+        ends = failed.get((doubt["audit_id"], directory, number), ())
+        return any(is_of_time(modified, end, CLOCKS_APART_S) for end in ends)
 
     return [doubt for doubt, of in zip(doubts, places, strict=True) if not is_explained(doubt, *of)]
 
 
-def unknown_authorities(outside: Iterable[Row], roots: Iterable[Row]) -> list[Row]:
-    """A doubt for each file system that references name and no root is on.
-
-    They reach the jobs whose directories these references name: other files they do not mean, by
-    whatever name.
+def unknown_authorities(outside: Iterable[Row], roots: Iterable[Row]) -> Iterator[Row]:
+    """A doubt for each file system that references name and no root is on. It reaches the jobs
+    whose directories these references name.
     """
     known: dict[str, set[str]] = {}
     for root in roots:
         known.setdefault(root["audit_id"], set()).update(root["known_authorities"] or ())
-    return [
-        _doubt(
-            row,
-            row["authority"],
-            "unknown_authority",
-            (
+    for row in outside:
+        if row["authority"] not in known[row["audit_id"]]:
+            detail = (
                 f"{row['metadata_path']} refers to it; declare in the spellings which root it "
                 "means, or that it is another."
-            ),
-            of_jobs([row["job_id"]]) if row["job_id"] else Reach(NAMED_FILES),
-        )
-        for row in outside
-        if row["authority"] not in known[row["audit_id"]]
-    ]
+            )
+            reach = of_jobs([row["job_id"]]) if row["job_id"] else Reach(NAMED_FILES)
+            yield _doubt(row, row["authority"], "unknown_authority", detail, reach)
 
 
-def of_other_spellings(spellings: Iterable[Row]) -> list[Row]:
+def of_other_spellings(spellings: Iterable[Row]) -> Iterator[Row]:
     """One doubt per audit, about the first spelling; it reaches the directories of all."""
-    return [
-        _doubt(
-            first := min(of, key=lambda row: str(row["path"])),
-            first["referred_as"],
-            "other_spelling",
+    for of in by(spellings, "audit_id").values():
+        first = min(of, key=lambda row: str(row["path"]))
+        detail = (
             f"It may be {first['path']}, as may others of {sum(row['files'] for row in of)} files; "
-            "declare in the spellings what its directory means.",
-            of_jobs((), *(row["job_directory"] for row in of if row["job_directory"])),
+            "declare in the spellings what its directory means."
         )
-        for of in by(spellings, "audit_id").values()
-    ]
+        reach = of_jobs((), *(row["job_directory"] for row in of if row["job_directory"]))
+        yield _doubt(first, first["referred_as"], "other_spelling", detail, reach)
 
 
-def of_twins(pairs: Iterable[Row], copied: Set[Key]) -> list[Row]:
-    """A doubt for each directory and another one that holds the same files.
-
-    ``copied`` (``aliases.copies``): pairs of which one is a copy that nobody writes to and no
-    reference names. Their files are told apart one by one.
+def of_twins(pairs: Iterable[Row], copied: Set[Key]) -> Iterator[Row]:
+    """A doubt for each directory and another one that holds the same files. ``copied``: pairs of
+    which one is a copy that nobody writes to and no reference names; their files are told apart one
+    by one.
     """
-    doubts = []
     for pair in pairs:
         of_pair = (pair["audit_id"], pair["job_directory"], pair["other_job_directory"])
-        doubts.append(
-            _doubt(
-                pair,
-                pair["directory"],
-                TWO_NAMES,
-                (
-                    f"{pair['files']} files below it are also listed below "
-                    f"{pair['other_directory']}, such as {pair['path']}. {TWO_NAMES_ADVICE}"
-                ),
-                Reach(NAMED_FILES)
-                if of_pair in copied
-                else _reach_of_both(pair["root"], pair["other_root"], *of_pair[1:]),
-            )
+        detail = (
+            f"{pair['files']} files below it are also listed below {pair['other_directory']}, "
+            f"such as {pair['path']}. {TWO_NAMES_ADVICE}"
         )
-    return doubts
+        reach = (
+            Reach(NAMED_FILES)
+            if of_pair in copied
+            else _reach_of_both(pair["root"], pair["other_root"], *of_pair[1:])
+        )
+        yield _doubt(pair, pair["directory"], TWO_NAMES, detail, reach)
 
 
-def same_metadata(snapshots: Iterable[Row], copied: Set[Key]) -> list[Row]:
+def same_metadata(snapshots: Iterable[Row], copied: Set[Key]) -> Iterator[Row]:
     """A doubt for each checkpoint whose ``_metadata`` has the same content as another one of that
-    job and number. None of them is waste (:func:`copied_snapshots`).
-
-    Jobs of fixed ids have checkpoints of the same number in many places; what those refer to
-    differs.
+    job and number. Jobs of fixed ids have checkpoints of the same number in many places; what those
+    refer to differs.
     """
-    doubts = []
     for alike in _same(snapshots):
         first, last = (min(alike, key=_path), max(alike, key=_path))
+        directories = [row["job_directory"] for row in alike if row["job_directory"]]
         for row in alike:
             other = last if row is first else first
             pair = (row["audit_id"], row["job_directory"], other["job_directory"])
             reach = (
                 Reach(NAMED_FILES)
                 if pair in copied or (pair[0], pair[2], pair[1]) in copied
-                else _reach_of_both(
-                    row["root"],
-                    other["root"],
-                    *(row["job_directory"] for row in alike if row["job_directory"]),
-                )
+                else _reach_of_both(row["root"], other["root"], *directories)
             )
-            doubts.append(
-                _doubt(
-                    row,
-                    row["metadata_path"],
-                    TWO_NAMES,
-                    f"It has the same content as {other['metadata_path']}. {TWO_NAMES_ADVICE}",
-                    reach,
-                )
-            )
-    return doubts
+            detail = f"It has the same content as {other['metadata_path']}. {TWO_NAMES_ADVICE}"
+            yield _doubt(row, row["metadata_path"], TWO_NAMES, detail, reach)
 
 
 def copied_snapshots(snapshots: Iterable[Row]) -> set[Key]:
@@ -351,16 +312,13 @@ def restored_from_gone(
     newest: Mapping[Key, Row],
     roots: Sequence[Row],
     reaches: Reaches,
-) -> list[Row]:
-    """Jobs that may run on files which only a snapshot named that was not read: it is gone, or lies
-    elsewhere.
-
-    Until their next checkpoint. Of a checkpoint of another job that has to be read, for it may
-    refer to the same files; a database in checkpoint storage reads on from there. ``newest``:
-    :func:`newest_checkpoints`.
+) -> Iterator[Row]:
+    """Jobs that may run on files which only an unread snapshot named: it is gone, or lies
+    elsewhere. Such a job has to complete another checkpoint, which must have been read if the
+    snapshot was another job's, for it may refer to the same files. A database in checkpoint storage
+    reads on from there. ``newest``: :func:`newest_checkpoints`.
     """
     read = keys(snapshots, "audit_id", "directory")
-    doubts = []
     for job in may_run(restores):
         path = job["restored_path"]
         found_at = newest.get(key_of(job, JOB), {}).get("modified")
@@ -382,26 +340,14 @@ def restored_from_gone(
         )
         reason = "restored_from_elsewhere" if root is None else "restored_from_gone"
         of_origin = [job["from_job_directory"]] if job["from_job_directory"] else []
-        doubts.append(
-            _doubt(
-                job | {"root": root or ""},
-                path,
-                reason,
-                detail,
-                reaches.of_job(job["audit_id"], job["job_id"], path, *of_origin),
-            )
-        )
-    return doubts
+        reach = reaches.of_job(job["audit_id"], job["job_id"], path, *of_origin)
+        yield _doubt(job | {"root": root or ""}, path, reason, detail, reach)
 
 
-def restored_from_unknown(jobs: Iterable[Row], newest: Mapping[Key, Row]) -> list[Row]:
-    """Jobs that may run on a checkpoint of which nobody knows where it lies, or whether there is
-    one.
-
-    Flink does not always report the path. One with a checkpoint of its own since stands on that.
-    ``newest``: :func:`newest_checkpoints`.
+def restored_from_unknown(jobs: Iterable[Row], newest: Mapping[Key, Row]) -> Iterator[Row]:
+    """Jobs that may run on a checkpoint in an unknown place: Flink does not always report the path.
+    One with a checkpoint of its own since stands on that. ``newest``: :func:`newest_checkpoints`.
     """
-    doubts = []
     for job in may_run(jobs):
         began_at = largest((job["started_at"], job["restored_at"]))
         may_be = (job["restored_at"] is not None and job["restored_path"] is None) or job[
@@ -412,32 +358,26 @@ def restored_from_unknown(jobs: Iterable[Row], newest: Mapping[Key, Row]) -> lis
             began_at, job["last_completed_at"]
         )
         found_at = newest.get(key_of(job, JOB), {}).get("modified")
-        found_after = None if found_at is None else found_at - CLOCKS_APART_S * US_PER_S
-        has_own = is_less(began_at, found_after)
+        has_own = found_at is not None and is_less(began_at, found_at - CLOCKS_APART_S * US_PER_S)
         if may_be and not has_completed and not has_own:
             detail = message(
                 "Job of {cluster:name}; wait for its next checkpoint and audit again.",
                 cluster=job["cluster"],
             )
-            doubts.append(_doubt(job, job["job_id"], "restored_from_unknown", detail, EVERYTHING))
-    return doubts
+            yield _doubt(job, job["job_id"], "restored_from_unknown", detail, EVERYTHING)
 
 
 def writes_elsewhere(
     jobs: Iterable[Row], listed: Iterable[Row], roots: Sequence[Row], reaches: Reaches
 ) -> list[Row]:
-    """Jobs that stem from the audited roots and whose checkpoints lie outside of them.
-
-    Those may refer to files here, and nobody reads them. ``listed`` are the job directories found:
-    one of its id that its cluster may write is of the job before it moved.
+    """Jobs that stem from the audited roots and whose checkpoints, which may refer to files here,
+    lie outside of them. ``listed`` are the job directories found: one of its id that its cluster
+    may write is of the job before it moved.
     """
     clusters_of = {key_of(root, ("audit_id", "root")): root["clusters"] or [] for root in roots}
     directories = by(listed, "audit_id", "job_id")
     written = [job for job in jobs if job["written_directory"] is not None]
-    inside = keys(
-        (job for job in written if root_around(job["audit_id"], job["written_directory"], roots)),
-        *JOB,
-    )
+    inside = keys((job for job in written if _is_inside(job, "written_directory", roots)), *JOB)
 
     def may_write(directory: Row, cluster: str) -> bool:
         clusters = clusters_of[directory["audit_id"], directory["root"]]
@@ -446,7 +386,7 @@ def writes_elsewhere(
     doubts = {}
     for job in written:
         of_its_id = directories.get((job["audit_id"], job["job_id"]), ())
-        stems_from_here = root_around(job["audit_id"], job["restored_path"], roots) is not None
+        stems_from_here = _is_inside(job, "restored_path", roots)
         if key_of(job, JOB) in inside or not (
             stems_from_here or any(may_write(entry, job["cluster"]) for entry in of_its_id)
         ):
@@ -456,14 +396,14 @@ def writes_elsewhere(
             job_id=job["job_id"],
             cluster=job["cluster"],
         )
-        doubts[*key_of(job, JOB), job["written_directory"]] = _doubt(
-            job,
-            job["written_directory"],
-            "writes_elsewhere",
-            detail,
-            reaches.of_job(job["audit_id"], job["job_id"]),
-        )
+        reach = reaches.of_job(job["audit_id"], job["job_id"])
+        place = job["written_directory"]
+        doubts[*key_of(job, JOB), place] = _doubt(job, place, "writes_elsewhere", detail, reach)
     return list(doubts.values())
+
+
+def _is_inside(job: Row, place: str, roots: Sequence[Row]) -> bool:
+    return root_around(job["audit_id"], job[place], roots) is not None
 
 
 def no_checkpoint_found(
@@ -473,16 +413,13 @@ def no_checkpoint_found(
     newest: Mapping[Key, Row],
     roots: Sequence[Row],
     reaches: Reaches,
-) -> list[Row]:
-    """Jobs that run and whose newest checkpoint was not found, nor a later one.
-
-    The listing may have passed between two of them, or may be short. Only jobs that write below
-    the audited roots or were restored from there; others write elsewhere. A checkpoint that
-    completed after the listing began is not looked for, but any other of its job is.
+) -> Iterator[Row]:
+    """Jobs that run and whose newest checkpoint was not found, nor a later one: the listing may
+    have passed between two of them, or may be short. Only jobs that write below the audited roots
+    or were restored from there. A checkpoint that completed after the listing began is not looked
+    for, but any other of its job is.
     """
-    from_here = (
-        job for job in restores if root_around(job["audit_id"], job["restored_path"], roots)
-    )
+    from_here = (job for job in restores if _is_inside(job, "restored_path", roots))
     guessed = keys(writers, *JOB) | keys(from_here, *JOB)
     as_of = {
         audit_id: smallest(root["as_of"] for root in of)
@@ -493,10 +430,9 @@ def no_checkpoint_found(
     def is_here(job: Row) -> bool:
         if job["written_directory"] is None:
             return key_of(job, JOB) in guessed
-        return root_around(job["audit_id"], job["written_directory"], roots) is not None
+        return _is_inside(job, "written_directory", roots)
 
     here = keys((job for job in running if is_here(job)), *JOB)
-    doubts = []
     for job in running:
         if key_of(job, JOB) not in here:
             continue
@@ -512,15 +448,12 @@ def no_checkpoint_found(
                 cluster=job["cluster"],
             )
             reach = reaches.of_job(job["audit_id"], job["job_id"])
-            doubts.append(_doubt(job, job["job_id"], "no_checkpoint_found", detail, reach))
-    return doubts
+            yield _doubt(job, job["job_id"], "no_checkpoint_found", detail, reach)
 
 
 def newest_checkpoints(writers: Sequence[Row], snapshots: Iterable[Row]) -> dict[Key, Row]:
-    """(audit_id, cluster, job_id) → id and ``modified`` of the newest checkpoint read below what a
-    job writes, by its time.
-
-    Of a job that reported no directory those may be of another job of its id.
+    """``JOB`` → id and ``modified`` of the newest checkpoint, by time, read in the directories it
+    writes. Of a job that reported no directory those may be of another job of its id.
     """
     reported = keys(
         (writer for writer in writers if writer["written_directory"]), "audit_id", "job_directory"
@@ -534,16 +467,15 @@ def newest_checkpoints(writers: Sequence[Row], snapshots: Iterable[Row]) -> dict
             continue
         for row in read.get((writer["audit_id"], writer["job_directory"]), ()):
             number = -1 if row["checkpoint_id"] is None else row["checkpoint_id"]
-            known = newest.get(key_of(writer, JOB))
-            if known is None or _time(row["modified"], number) > _time(
-                known["modified"], known["id"]
-            ):
-                newest[key_of(writer, JOB)] = {"id": number, "modified": row["modified"]}
+            read_now = {"id": number, "modified": row["modified"]}
+            known = newest.get(key_of(writer, JOB), read_now)
+            newest[key_of(writer, JOB)] = max(known, read_now, key=_time)
     return newest
 
 
-def _time(modified: int | None, number: int) -> tuple[bool, int, int]:
-    return modified is not None, modified or 0, number
+def _time(checkpoint: Row) -> tuple[bool, int, int]:
+    modified = checkpoint["modified"]
+    return modified is not None, modified or 0, checkpoint["id"]
 
 
 def distinct(doubts: Iterable[Row]) -> list[Row]:
@@ -553,7 +485,7 @@ def distinct(doubts: Iterable[Row]) -> list[Row]:
         | {name: largest(doubt[name] for doubt in of) for name in ("root", "detail")}
         | {
             "reach": reduce(or_, (doubt["reach"] for doubt in of)),
-            "statements": [one for doubt in of for one in doubt.get("statements", ())],
+            "statements": [stated for doubt in of for stated in doubt.get("statements", ())],
         }
         for key, of in by(doubts, *names).items()
     ]
@@ -562,34 +494,28 @@ def distinct(doubts: Iterable[Row]) -> list[Row]:
 def doubt_rows(
     doubts: Iterable[Row], blocked: Sequence[set[int]], withheld: Sequence[tuple[int, int]]
 ) -> list[Row]:
-    """``storage_doubt``. ``blocked``: the directories that each reaches, ``withheld`` the files and
+    """``storage_doubt``. ``blocked``: the directories that each reaches; ``withheld``: files and
     bytes of each directory that doubts alone keep from being judged.
     """
-    rows = []
-    for doubt, reached in zip(doubts, blocked, strict=True):
-        sums = [withheld[number] for number in reached]
-        reach = doubt["reach"]
-        rows.append(
-            doubt
-            | {
-                "reach": reach.code,
-                "places": _json(reach.places[:MOST_PLACES]),
-                "more_places": max(len(reach.places) - MOST_PLACES, 0),
-                "blocked_files": sum(files for files, _ in sums),
-                "blocked_bytes": sum(size for _, size in sums),
-                "statements": _json(doubt["statements"]),
-            }
-        )
-    return rows
+    return [
+        doubt
+        | {
+            "reach": doubt["reach"].code,
+            "places": as_json(doubt["reach"].places[:MOST_PLACES]),
+            "more_places": max(len(doubt["reach"].places) - MOST_PLACES, 0),
+            "blocked_files": sum(withheld[number][0] for number in reached),
+            "blocked_bytes": sum(withheld[number][1] for number in reached),
+            "statements": as_json(doubt["statements"]),
+        }
+        for doubt, reached in zip(doubts, blocked, strict=True)
+    ]
 
 
 def _doubt(row: Row, subject: str, reason: str, detail: str, reach: Reach) -> Row:
-    stated = {}
+    stated: list[Row] = []
     if row.get("cluster") and row.get("job_id"):
         of_job = {"cluster": row["cluster"], "job_id": row["job_id"]}
-        stated["statements"] = [
-            {"kind": DEAD_JOB, "subject": row.get("written_directory") or ""} | of_job
-        ]
+        stated = [{"kind": DEAD_JOB, "subject": row.get("written_directory") or ""} | of_job]
     return {
         "audit_id": row["audit_id"],
         "subject": subject,
@@ -597,8 +523,5 @@ def _doubt(row: Row, subject: str, reason: str, detail: str, reach: Reach) -> Ro
         "root": row.get("root") or "",
         "detail": message_document(detail),
         "reach": reach,
-    } | stated
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"))
+        "statements": stated,
+    }

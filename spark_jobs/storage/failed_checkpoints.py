@@ -1,6 +1,4 @@
-"""Checkpoints that provably never completed, by the job directory they were written to: which files
-are of one of them.
-"""
+"""Checkpoints that provably never completed, by job directory: which files are of one of them."""
 
 from collections.abc import Iterator
 
@@ -19,9 +17,7 @@ FAILED = in_microseconds(JOB_SCHEMA.field("checkpoints_ended").type)
 
 
 class FailedCheckpoints:
-    """``failed``: a list for each directory, in the order in which directories are numbered;
-    ``lost``: reasons that are distinguished.
-    """
+    """``failed``: a list for each directory, by number; ``lost``: reasons told apart."""
 
     def __init__(self, failed: pa.Array, lost: tuple[str, ...]) -> None:
         ends = pc.list_flatten(failed)
@@ -39,8 +35,8 @@ class FailedCheckpoints:
     def of_number_and_time(
         self, at: Numbers, number: Numbers, modified: Numbers, rows: Numbers, before_s: int
     ) -> Flags:
-        """For files by their directory (``at``): whether a failed checkpoint of that number was
-        under way when they were written. Only for ``rows``.
+        """Whether a failed checkpoint of that number was under way when a file was written; for
+        files by their directory (``at``), only for ``rows``.
         """
         is_failed = np.zeros(len(at), np.bool_)
         for mine, of in self._by_directory(at, rows):
@@ -58,7 +54,7 @@ class FailedCheckpoints:
     def of_number_or_time(
         self, at: Numbers, number: Numbers, modified: Numbers, rows: Numbers
     ) -> tuple[Flags, Flags]:
-        """Whether a file is of a failed checkpoint (by its number if it has one, else by its time);
+        """Whether a file is of a failed checkpoint (by its number if it has one, else by its time),
         and whether of a ``lost`` one.
         """
         any_of, lost_of = np.zeros(len(at), np.bool_), np.zeros(len(at), np.bool_)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from spark_jobs.arrow_schemas import schema
 from spark_jobs.storage.layout_columns import placed, with_places
 from spark_jobs.storage.owners import (
     CLOCKS_APART_S,
@@ -15,12 +16,12 @@ from spark_jobs.storage.owners import (
 )
 from spark_jobs.storage.plain import Key, Row, by, key_of, keys, table_of
 
-_PATHS = pa.schema([("audit_id", pa.string()), ("path", pa.string())])
+_PATHS = schema(audit_id="text", path="text")
 
 
 class Unread(NamedTuple):
-    """Checkpoints (audit_id, metadata_path) of earlier references that were not read this time.
-    ``gone``: they no longer exist. ``vanished``: and were not seen to be discarded, so their files
+    """(audit_id, metadata_path) of earlier references that were not read this time. ``gone``: they
+    no longer exist. ``vanished``: those of them that were not seen to be discarded, so their files
     are kept.
     """
 
@@ -37,23 +38,21 @@ def unread(
     sole: Iterable[Row],
     roots: Sequence[Row],
 ) -> Unread:
-    """One may still be there where it was listed, or its root was not listed whole but for links
-    that it does not lie behind, or not at all.
-    Where one was ``read`` that does not name the same files, it took the place of one that is gone.
+    """One may still be there if it was listed, or if its root was not listed whole (but for links
+    that it does not lie behind), or not at all. Where one was ``read`` that does not name the same
+    files, it took the place of one that is gone.
 
     What a cluster says it discarded lay in directories it writes. Numbers repeat where a job starts
-    again under its id, so what an audit read has to be of the time of what was discarded.
-    ``known`` says when those that are gone were written; of what was read without having been
-    listed nobody knows, and then nothing proves that it was discarded.
+    again under its id, so what an audit read has to be of the time of what was discarded. ``known``
+    says when those that are gone were written; without it nothing proves that one was discarded.
     """
     whole = by((root for root in roots if is_whole_but_links(root)), "audit_id")
     listed = keys(metadata, "audit_id", "path")
     earlier = keys(checkpoints, "audit_id", "metadata_path")
-    missed = ((audit_id, path) for audit_id, path in earlier - listed - read)
     gone = sorted(
         {
             (audit_id, path)
-            for audit_id, path in missed
+            for audit_id, path in earlier - listed - read
             if any(is_surely_listed(path, root) for root in whole.get((audit_id,), ()))
         }
         | (earlier & read)
@@ -63,25 +62,25 @@ def unread(
         gone, where.job_directory.to_pylist(), where.checkpoint_id.to_pylist(), strict=True
     )
     homes = by(sole, *JOB)
-    discarded: dict[Key, list[Row]] = {}
-    for job in jobs:
-        for home in homes.get(key_of(job, JOB), ()):
-            for end in job["checkpoints_ended"] or ():
-                if end["discarded"]:
-                    discarded.setdefault(
-                        (job["audit_id"], home["job_directory"], end["checkpoint_id"]), []
-                    ).append(end)
-    written: dict[Key, list[int | None]] = {}
-    for row in known:
-        written.setdefault((row["audit_id"], row["path"]), []).append(row["modified"])
+    discarded = by(
+        (
+            end | {name: home[name] for name in ("audit_id", "job_directory")}
+            for job in jobs
+            for home in homes.get(key_of(job, JOB), ())
+            for end in job["checkpoints_ended"] or ()
+            if end["discarded"]
+        ),
+        "audit_id",
+        "job_directory",
+        "checkpoint_id",
+    )
+    written = by(known, "audit_id", "path")
 
     def was_discarded(checkpoint_key: Key, directory: str | None, number: int | None) -> bool:
-        times, ends = (
-            written.get(checkpoint_key, ()),
-            discarded.get((checkpoint_key[0], directory, number), ()),
-        )
-        return bool(ends and times) and all(
-            any(is_of_time(at, end, CLOCKS_APART_S) for end in ends) for at in times
+        listed = written.get(checkpoint_key, ())
+        ends = discarded.get((checkpoint_key[0], directory, number), ())
+        return bool(ends and listed) and all(
+            any(is_of_time(row["modified"], end, CLOCKS_APART_S) for end in ends) for row in listed
         )
 
     return Unread(
@@ -91,9 +90,8 @@ def unread(
 
 
 def elsewhere(checkpoints: Iterable[Row], unread: Unread, vanished: Iterable[Row]) -> list[Row]:
-    """Checkpoints that may lie if nobody looks, with ``path``, ``place``, ``job_id`` and
-    ``job_directory``: those that were not read this time, and those that are gone without having
-    been seen discarded, now or in audits before (``vanished``).
+    """Checkpoints that may still lie somewhere, with ``path`` and ``Placed`` columns: those not
+    read this time, and those gone without having been seen discarded, now or before (``vanished``).
     """
     names = "audit_id", "metadata_path"
     doubted = (keys(checkpoints, *names) - unread.gone) | unread.vanished | keys(vanished, *names)

@@ -27,21 +27,17 @@ _BEHIND = {
     for place in PLACES
     if place.name in ("shared", "taskowned", "changelog")
 }
-"""How much follows the job's directory in paths that end in ``<job id><literal><UUID>``: counting
-is faster than looking for slashes.
+"""Length of what follows the job's directory in ``<job id><literal><UUID>``: counting is faster
+than looking for slashes.
 """
 _COMPONENTS_BEHIND = {"exclusive": 2, "metadata": 2, **dict.fromkeys(MERGED, 3)}
-_NUMBERED = frozenset(place.name for place in PLACES if place.numbered)
-_MOST_DIGITS = 18
-"""Longer numbers may be too large."""
+_MOST_DIGITS = 18  # longer numbers may be too large
 
 
 class Placed(NamedTuple):
-    """``job_directory`` is ``<any directory>/<job id>``, as far as a path leads through one; null
-    if ``job_id`` is.
-
-    This is the identity of a job in storage. The id alone is none: every job of an application
-    cluster with high availability has the id 000…0.
+    """``job_directory`` is ``<any directory>/<job id>``, null with ``job_id`` if there is none.
+    This is the identity of a job in storage: every job of an application cluster with high
+    availability has the id 000…0.
     """
 
     place: pa.Array
@@ -51,9 +47,7 @@ class Placed(NamedTuple):
 
 
 def placed(paths: pa.Array) -> Placed:
-    """Each pattern is tried only on paths with its literal for which earlier ones failed, for the
-    sake of ten million paths.
-    """
+    """Each pattern is tried only on paths with its literal for which earlier ones failed."""
     place = np.full(len(paths), len(PLACES), np.int8)
     directory = np.full(len(paths), -1, np.int64)
     directories: list[pa.Array] = []
@@ -99,9 +93,7 @@ def placed(paths: pa.Array) -> Placed:
 
 
 def with_places(files: pa.Table, path: str = "path") -> pa.Table:
-    """Adds ``place``, ``job_id`` (whose directory it lies in), ``job_directory`` and
-    ``checkpoint_id``, in place of what was named so.
-    """
+    """Adds the columns of :class:`Placed`, in place of what was named so."""
     paths = files.column(path).combine_chunks() if files.num_rows else pa.array([], pa.string())
     places = placed(paths if isinstance(paths, pa.Array) else pa.concat_arrays(paths.chunks))
     kept = files.drop_columns([name for name in Placed._fields if name in files.column_names])
@@ -140,9 +132,7 @@ def _flags(array: pa.Array) -> np.ndarray:
 
 
 def _slice(paths: pa.Array, begin: int, end: int | None) -> pa.Array:
-    """Cuts from the end, if all characters are single bytes: several times as fast as by
-    characters.
-    """
+    """By bytes, which is several times as fast; only where what is cut off is ASCII."""
     return pc.binary_slice(paths.cast(pa.binary()), begin, end).cast(pa.string())
 
 

@@ -1,23 +1,24 @@
 """The lineage of jobs, and whose task-owned files a retained snapshot may still need."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 
 from ingest.flink_ids import is_given
 from ingest.storage.layout import JOB_CHARS
-from spark_jobs.storage.owners import JOB, may_run, root_around
+from spark_jobs.storage.owners import JOB, SAVEPOINT, may_run, root_around
 from spark_jobs.storage.plain import Key, Row, by, key_of, keys
 
-_SAVEPOINT = re.compile("/savepoint-([0-9a-f]{6})-[0-9a-f]{12}/")
+_JOB_ID = ("audit_id", "job_id")
 _GIVEN_PREFIXES = ("000000", "ffffff")
-"""Of savepoints of jobs whose ids were given: many jobs have the same."""
+"""Of jobs whose ids were given: many jobs have the same."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """Known facts of jobs: their origins, their directories (``sole``), those whose last checkpoint
-    was not found, and directories of jobs attested to be ``dead``.
+    """What is known of jobs: their origins, their directories (``sole``), those whose last
+    checkpoint was not found, and directories of jobs attested to be ``dead``. ``held``: directories
+    with files.
     """
 
     jobs: Sequence[Row]
@@ -25,50 +26,103 @@ class Family:
     chains: Sequence[Row]
     sole: Sequence[Row]
     unfound: Set[Key]
-    dead: Set[Key] = frozenset()
+    dead: Set[Key]
+    held: Sequence[Row]
+
+    @cached_property
+    def of_prefix(self) -> dict[Key, list[Key]]:
+        """Jobs by the part of their ids in a savepoint's name."""
+        of_prefix: dict[Key, list[Key]] = {}
+        for audit_id, job_id in keys([*self.held, *self.jobs], "audit_id", "job_id"):
+            if audit_id is not None and job_id is not None:
+                of_prefix.setdefault((audit_id, job_id[:6]), []).append((audit_id, job_id))
+        return of_prefix
+
+    @cached_property
+    def written(self) -> set[Key]:
+        return keys(self.sole, "audit_id", "job_directory")
+
+    @cached_property
+    def unknown_origins(self) -> set[Key]:
+        unknown_origins = [
+            *(job for job in self.restores if not self._tells_origin(job)),
+            *(job for job in self.jobs if job["restore_unread"]),
+            *(
+                job
+                for job in self.jobs
+                if job["restored_at"] is not None and job["restored_path"] is None
+            ),
+        ]
+        return keys(unknown_origins, "audit_id", "job_id")
+
+    def _tells_origin(self, job: Row) -> bool:
+        """Only the last restore is known: after one from an own snapshot, or from one without a
+        job, the origin is unknown.
+        """
+        audit_id, job_id, prefix = job["audit_id"], job["from_job_id"], job["from_prefix"]
+        if job_id is None:
+            return (
+                prefix not in (None, *_GIVEN_PREFIXES)
+                and not job["job_id"].startswith(prefix)
+                and (audit_id, prefix) in self.of_prefix
+            )
+        is_distinguished = (
+            not is_given(job_id) or (audit_id, job["from_job_directory"]) in self.written
+        )
+        return bool(job_id != job["job_id"] and is_distinguished)
+
+    @cached_property
+    def above(self) -> dict[Key, set[Key]]:
+        """Job → those it stems from, by restores or references."""
+        above: dict[Key, set[Key]] = {}
+        for job in self.restores:
+            audit_id, origins = job["audit_id"], above.setdefault(key_of(job, _JOB_ID), set())
+            if job["from_job_id"] is not None:
+                origins.add((audit_id, job["from_job_id"]))
+            origins.update(self.of_prefix.get((audit_id, job["from_prefix"]), ()))
+        for chain in self.chains:
+            if chain["job_id"] is not None:
+                origins = above.setdefault(key_of(chain, _JOB_ID), set())
+                origins.add((chain["audit_id"], chain["other_job_id"]))
+        return above
 
 
 def needed_jobs(
-    metadata: Sequence[Row], family: Family, held: Iterable[Row], roots: Sequence[Row]
+    metadata: Sequence[Row], family: Family, roots: Sequence[Row]
 ) -> tuple[set[Key], set[str]]:
     """(audit_id, job_id) of jobs whose task-owned files may be needed, and the audits where those
-    of all may be: a snapshot is there whose job nobody can tell or remembers, or a job stems from
-    one of which that is so, or from a place that nobody knows.
+    of all may be: a snapshot is there whose job is unknown or forgotten, or a job stems from such a
+    one, or from an unknown place.
 
-    ``metadata``: all that may be there, also if nobody looks. Nobody restores from those of a dead
-    job: they keep its own files alone.
+    ``metadata``: all that may be there. Nobody restores from those of a dead job: they keep its own
+    files alone.
     """
-    jobs, restores, chains = family.jobs, family.restores, family.chains
+    jobs, of_prefix = family.jobs, family.of_prefix
     of_dead = [row for row in metadata if (row["audit_id"], row["job_directory"]) in family.dead]
     metadata = [
         row for row in metadata if (row["audit_id"], row["job_directory"]) not in family.dead
     ]
-    of_prefix = _of_prefix(held, jobs)
-    savepoints = [row for row in metadata if row["place"] == "savepoint"]
-    prefixes = {
-        (row["audit_id"], named[1])
-        for row in savepoints
-        if (named := _SAVEPOINT.search(row["path"]))
-    }
     # Another job may be restored from there, though nothing else is known of the place.
     outside = [
-        job for job in restores if root_around(job["audit_id"], job["restored_path"], roots) is None
+        job
+        for job in family.restores
+        if root_around(job["audit_id"], job["restored_path"], roots) is None
     ]
-    prefixes |= {
-        (job["audit_id"], job["from_prefix"]) for job in outside if job["from_prefix"] is not None
-    }
+    prefixes = {
+        (row["audit_id"], named[1])
+        for row in metadata
+        if row["place"] == "savepoint" and (named := SAVEPOINT.search(row["path"]))
+    } | {(job["audit_id"], job["from_prefix"]) for job in outside if job["from_prefix"] is not None}
+    in_job = [row for row in metadata if row["job_id"] is not None]
     holders = {
-        *keys((row for row in metadata if row["job_id"] is not None), "audit_id", "job_id"),
+        *keys(in_job, *_JOB_ID),
         *(job for prefix in prefixes for job in of_prefix.get(prefix, ())),
         *keys((job for job in outside if job["from_job_id"]), "audit_id", "from_job_id"),
-        *keys(may_run(jobs), "audit_id", "job_id"),
-        *keys(chains, "audit_id", "other_job_id"),
+        *keys(may_run(jobs), *_JOB_ID),
+        *keys(family.chains, "audit_id", "other_job_id"),
         *((audit_id, job_id) for audit_id, _, job_id in family.unfound),
     }
-    above: dict[Key, list[Key]] = {}
-    for descendant, ancestor in _descents(restores, chains, of_prefix):
-        above.setdefault(descendant, []).append(ancestor)
-    needed, written = ancestors(holders, above), keys(family.sole, "audit_id", "job_directory")
+    needed = ancestors(holders, family.above)
     unowned = {
         row["audit_id"] for row in metadata if row["job_id"] is None and row["place"] != "savepoint"
     }
@@ -76,39 +130,33 @@ def needed_jobs(
     # tells.
     of_others = {
         row["audit_id"]
-        for row in metadata
-        if row["job_id"] is not None
-        and is_given(row["job_id"])
-        and (row["audit_id"], row["job_directory"]) not in written
+        for row in in_job
+        if is_given(row["job_id"]) and (row["audit_id"], row["job_directory"]) not in family.written
     }
     of_any = {
         audit_id
         for audit_id, prefix in prefixes
         if prefix in _GIVEN_PREFIXES or (audit_id, prefix) not in of_prefix
     }
-    forgotten = {audit_id for audit_id, _ in needed - keys(jobs, "audit_id", "job_id")}
-
-    unknown_origins = _unknown_origins(family, of_prefix, written)
-    from_unknown = {audit_id for audit_id, _ in needed & unknown_origins}
-    needed |= keys(of_dead, "audit_id", "job_id")
+    forgotten = {audit_id for audit_id, _ in needed - keys(jobs, *_JOB_ID)}
+    from_unknown = {audit_id for audit_id, _ in needed & family.unknown_origins}
+    needed |= keys(of_dead, *_JOB_ID)
     return needed, unowned | of_others | of_any | forgotten | from_unknown
 
 
-def needed_by_unfound(family: Family, held: Iterable[Row], read: Set[Key]) -> set[Key]:
+def needed_by_unfound(family: Family, read: Set[Key]) -> set[Key]:
     """(audit_id, job directory, or job id where that directory may be another one's copy) of what a
     last checkpoint that nobody found may refer to besides the files of its own job: all that the
     job stems from, up to a checkpoint that was ``read`` (audit_id, directory): no later one refers
     to more of what came before that.
 
-    Where nobody knows from whom it stems, nobody's word that a job is dead counts: of that job all
-    is needed that it left.
+    Where nobody knows from whom it stems, attestations of dead jobs do not count: all that those
+    left is needed.
     """
-    held = list(held)
-    of_prefix, homes = _of_prefix(held, family.jobs), keys(family.sole, "audit_id", "job_directory")
     unread = [job for job in family.restores if (job["audit_id"], job["restored_path"]) not in read]
-    of_job = by(unread, "audit_id", "job_id")
+    of_job = by(unread, *_JOB_ID)
     left = [job for job in unread if key_of(job, JOB) in family.unfound]
-    origins, bounded = Origins(family, held), keys(family.restores, *JOB) - keys(left, *JOB)
+    origins, bounded = Origins(family), keys(family.restores, *JOB) - keys(left, *JOB)
     unknown = {
         audit_id
         for audit_id, cluster, job_id in family.unfound
@@ -118,12 +166,12 @@ def needed_by_unfound(family: Family, held: Iterable[Row], read: Set[Key]) -> se
     while left:
         job = left.pop()
         audit_id, directory = job["audit_id"], job["from_job_directory"]
-        if (audit_id, directory) in homes:
+        if (audit_id, directory) in family.written:
             places: Iterable[Key] = [(audit_id, directory)]
         elif directory is not None:
             places = [(audit_id, job["from_job_id"])]
         else:
-            places = of_prefix.get((audit_id, job["from_prefix"]), ())
+            places = family.of_prefix.get((audit_id, job["from_prefix"]), ())
         for place in places:
             if place not in needed:
                 needed.add(place)
@@ -138,15 +186,10 @@ def needed_by_unfound(family: Family, held: Iterable[Row], read: Set[Key]) -> se
 class Origins:
     """The origins of jobs: besides its own files, a checkpoint only refers to files of these."""
 
-    def __init__(self, family: Family, held: Iterable[Row]) -> None:
-        of_prefix = _of_prefix(held, family.jobs)
-        written = keys(family.sole, "audit_id", "job_directory")
-        self._known = keys(
-            (job for job in family.jobs if not job["recorded"]), "audit_id", "job_id"
-        ) - _unknown_origins(family, of_prefix, written)
-        self._above: dict[Key, list[Key]] = {}
-        for descendant, ancestor in _descents(family.restores, family.chains, of_prefix):
-            self._above.setdefault(descendant, []).append(ancestor)
+    def __init__(self, family: Family) -> None:
+        reported = (job for job in family.jobs if not job["recorded"])
+        self._known = keys(reported, *_JOB_ID) - family.unknown_origins
+        self._above = family.above
 
     def of(self, audit_id: str, job_id: str) -> Set[str] | None:
         """Ids of the job and its origins; None if one is unknown, or others may have its id."""
@@ -156,72 +199,8 @@ class Origins:
         return {ancestor for _, ancestor in line}
 
 
-def _of_prefix(held: Iterable[Row], jobs: Iterable[Row]) -> dict[Key, list[Key]]:
-    """Jobs by the part of their ids in a savepoint's name."""
-    of_prefix: dict[Key, list[Key]] = {}
-    for audit_id, job_id in keys([*held, *jobs], "audit_id", "job_id"):
-        if audit_id is not None and job_id is not None:
-            of_prefix.setdefault((audit_id, job_id[:6]), []).append((audit_id, job_id))
-    return of_prefix
-
-
-def _unknown_origins(
-    family: Family, of_prefix: Mapping[Key, Sequence[Key]], written: Set[Key]
-) -> set[Key]:
-    """(audit_id, job_id) of jobs with unknown origins."""
-
-    def tells_origin(job: Row) -> bool:
-        """Whether a restore tells the origin. Only the last restore is known: after one from an own
-        snapshot, or from one without a job, the origin is unknown.
-        """
-        audit_id, job_id, prefix = job["audit_id"], job["from_job_id"], job["from_prefix"]
-        if job_id is None:
-            return (
-                prefix not in (None, *_GIVEN_PREFIXES)
-                and not job["job_id"].startswith(prefix)
-                and (audit_id, prefix) in of_prefix
-            )
-        is_distinguished = not is_given(job_id) or (audit_id, job["from_job_directory"]) in written
-        return bool(job_id != job["job_id"] and is_distinguished)
-
-    unknown_origins = [
-        *(job for job in family.restores if not tells_origin(job)),
-        *(job for job in family.jobs if job["restore_unread"]),
-        *(
-            job
-            for job in family.jobs
-            if job["restored_at"] is not None and job["restored_path"] is None
-        ),
-    ]
-    return keys(unknown_origins, "audit_id", "job_id")
-
-
-def _descents(
-    restores: Iterable[Row], chains: Iterable[Row], of_prefix: dict[Key, list[Key]]
-) -> set[tuple[Key, Key]]:
-    """(descendant, ancestor), by restores or references; a savepoint only has six digits of its
-    job's id.
-    """
-    descents = set()
-    for job in restores:
-        descendant = job["audit_id"], job["job_id"]
-        if job["from_job_id"] is not None:
-            descents.add((descendant, (job["audit_id"], job["from_job_id"])))
-        if job["from_prefix"] is not None:
-            descents |= {
-                (descendant, ancestor)
-                for ancestor in of_prefix.get((job["audit_id"], job["from_prefix"]), ())
-            }
-    for chain in chains:
-        if chain["job_id"] is not None:
-            descents.add(
-                ((chain["audit_id"], chain["job_id"]), (chain["audit_id"], chain["other_job_id"]))
-            )
-    return descents
-
-
-def ancestors(holders: Iterable[Key], above: dict[Key, list[Key]]) -> set[Key]:
-    """``holders`` and all their ancestors."""
+def ancestors(holders: Iterable[Key], above: Mapping[Key, Iterable[Key]]) -> set[Key]:
+    """With ``holders`` themselves."""
     reached = set(holders)
     left = list(reached)
     while left:
@@ -234,6 +213,7 @@ def ancestors(holders: Iterable[Key], above: dict[Key, list[Key]]) -> set[Key]:
 def chain_rows(
     chains: Iterable[Row], restores: Iterable[Row], sole: Iterable[Row], roots: Sequence[Row]
 ) -> list[Row]:
+    """``storage_chain``."""
     refers = [
         chain
         | {
@@ -244,26 +224,18 @@ def chain_rows(
         for chain in chains
         if chain["job_directory"] is not None
     ]
-    homes = by(sole, "audit_id", "cluster", "job_id")
-    ends = set()
-    for job in restores:
-        if job["from_job_directory"] is not None:
-            of_job = job["audit_id"], job["cluster"], job["job_id"]
-            for directory in [home["job_directory"] for home in homes.get(of_job, ())] or [""]:
-                ends.add(
-                    (
-                        job["audit_id"],
-                        directory,
-                        job["job_id"],
-                        job["from_job_directory"],
-                        job["from_job_id"],
-                    )
-                )
+    homes = by(sole, *JOB)
     names = ("audit_id", "directory", "job_id", "other_directory", "other_job_id")
+    ends = {
+        (job["audit_id"], directory, job["job_id"], job["from_job_directory"], job["from_job_id"])
+        for job in restores
+        if job["from_job_directory"] is not None
+        for directory in [home["job_directory"] for home in homes.get(key_of(job, JOB), ())] or [""]
+    }
     nothing = {"files": 0, "bytes": 0, "checkpoints": 0, "kind": "restored_from"}
-    restored = [
+    restored = (
         dict(zip(names, end, strict=True)) | nothing for end in sorted(ends) if end[1] != end[3]
-    ]
+    )
     return refers + [
         row | {"root": root_around(row["audit_id"], row["other_directory"], roots) or ""}
         for row in restored

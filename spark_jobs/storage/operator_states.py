@@ -1,12 +1,9 @@
 """Operator state of retained checkpoints: bytes of each operator, besides keyed state, and the
-elements of its named lists.
-
-For each element a checkpoint keeps an offset of eight bytes in its ``_metadata``, which the
-JobManager has on its heap as well; of a UNION list each subtask gets the elements of all at a
-restore. REST reports none of this.
+elements of its named lists. For each element a checkpoint keeps an offset of eight bytes in its
+``_metadata``, which the JobManager has on its heap; of a UNION list each subtask gets the elements
+of all at a restore.
 """
 
-import json
 from collections.abc import Iterable
 
 import numpy as np
@@ -15,16 +12,14 @@ import pyarrow.compute as pc
 
 from spark_jobs.storage import arrays
 from spark_jobs.storage.arrays import Numbers, column
-from spark_jobs.storage.plain import Row, by, first_by
+from spark_jobs.storage.plain import Row, as_json, by, first_by
 
 LEAST_ELEMENTS, LEAST_BYTES = 256, 16 << 10
-"""Operators with less of both have no row: every source has some operator state, a few elements of
-it.
-"""
+"""Operators with less of both have no row: every source has a few elements."""
 MOST_OPERATORS = 20
-"""Of one checkpoint, those with most elements."""
+"""Of one checkpoint."""
 MOST_STATES = 10
-"""Named states of one operator, those with most elements."""
+"""Of one operator."""
 NAME_LENGTH = 200
 _KINDS = ("managed-op", "raw-op")
 _OTHERS = ("coordinator", "channel-input", "channel-output")
@@ -36,7 +31,6 @@ _COUNTS = (
     "subtasks",
     "elements",
     "union_elements",
-    "broadcast_elements",
 )
 OPERATORS = pa.schema(
     [
@@ -48,9 +42,7 @@ OPERATORS = pa.schema(
 
 
 def notable_operators(rows: pa.Table) -> pa.Table:
-    """(audit, checkpoint, operator) with its figures, of all ``_metadata`` read, to their end or
-    not; ``rows`` are handles.
-    """
+    """Of all ``_metadata`` read, to their end or not; ``rows`` are handles."""
     other = pc.is_in(rows.column("kind"), value_set=pa.array(_OTHERS))
     rows = rows.filter(
         pc.and_(
@@ -61,7 +53,7 @@ def notable_operators(rows: pa.Table) -> pa.Table:
     named, code = arrays.grouped(rows, _OPERATOR)
     size = named.num_rows
     of_operator = arrays.flags(pc.is_in(column(rows, "kind"), value_set=pa.array(_KINDS)))
-    bytes_of = arrays.numbers(column(rows, "state_bytes"), 0)
+    bytes_of = arrays.numbers_of(rows, "state_bytes", 0)
     operator_bytes = arrays.sums(code[of_operator], bytes_of[of_operator], size)
     elements, states = _list_sums(rows, code, of_operator, size)
     notable = (operator_bytes > 0) & (
@@ -77,13 +69,11 @@ def notable_operators(rows: pa.Table) -> pa.Table:
         .append_column("code", pa.array(code))
         .group_by("code")
         .aggregate([("operator_name", "max")])
+        .sort_by("code")
     )
     figures = {
         **{name: column(named, name) for name in _OPERATOR},
-        "operator_name": arrays.taken(
-            column(names, "operator_name_max"),
-            _inverse(arrays.numbers(column(names, "code")), size),
-        ),
+        "operator_name": column(names, "operator_name_max"),
         "operator_bytes": operator_bytes,
         "keyed_bytes": arrays.sums(code[~of_operator], bytes_of[~of_operator], size),
         **{
@@ -99,18 +89,11 @@ def notable_operators(rows: pa.Table) -> pa.Table:
     )
 
 
-def _inverse(codes: Numbers, size: int) -> Numbers:
-    positions: Numbers = np.full(size, -1)
-    positions[codes] = np.arange(len(codes))
-    return positions
-
-
 def _distinct(own: pa.Table, name: str, size: int) -> Numbers:
-    """The number of distinct values of a column, by code."""
     counted = own.group_by("code").aggregate([(name, "count_distinct")])
     return arrays.sums(
-        arrays.numbers(column(counted, "code")),
-        arrays.numbers(column(counted, f"{name}_count_distinct")),
+        arrays.numbers_of(counted, "code"),
+        arrays.numbers_of(counted, f"{name}_count_distinct"),
         size,
     )
 
@@ -138,12 +121,11 @@ def _list_sums(
         [("offsets", "sum"), ("offsets", "max")]
     )
     mode = column(named, "mode")
-    of = arrays.numbers(column(named, "code"))
-    elements = arrays.numbers(column(named, "offsets_sum"))
+    of = arrays.numbers_of(named, "code")
+    elements = arrays.numbers_of(named, "offsets_sum")
     which = {
         "elements": np.ones(len(of), np.bool_),
         "union_elements": arrays.flags(pc.equal(mode, "UNION")),
-        "broadcast_elements": arrays.flags(pc.equal(mode, "BROADCAST")),
     }
     by_mode = {
         name: arrays.sums(of[chosen], elements[chosen], size) for name, chosen in which.items()
@@ -162,13 +144,11 @@ def _as_json(states: list[Row]) -> str:
         {name: state[of] for name, of in fields.items() if state[of] is not None}
         for state in first_by(states, order, MOST_STATES)
     ]
-    return json.dumps(shown, ensure_ascii=False, separators=(",", ":"))
+    return as_json(shown)
 
 
 def of_checkpoints(operators: Iterable[Row], checkpoint_rows: Iterable[Row]) -> list[Row]:
-    """``storage_operator_state`` of completely read checkpoints, at most ``MOST_OPERATORS`` of
-    each.
-    """
+    """``storage_operator_state`` of completely read checkpoints."""
     of = by(operators, "audit_id", "metadata_path")
     names = ("root", "cluster", "job_id", "checkpoint_id", "is_savepoint", "modified")
 

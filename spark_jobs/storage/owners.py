@@ -27,7 +27,7 @@ from spark_jobs.storage.plain import (
 )
 
 MOST_ENDED = 1000
-"""Checkpoints of a job that tell why a file was left; older ones say nothing of what is there."""
+"""Checkpoints of a job that tell why a file was left."""
 
 LEFT_AFTER_S = 60
 """How long an upload may go on after its checkpoint has ended."""
@@ -60,39 +60,29 @@ NOBODY = {
     "terminal": False,
     "seen": False,
 }
-"""What :func:`owners` knows of a directory that no job is known to write."""
+"""What is known of a directory that no job is known to write."""
 JOB_DIRECTORY = ("audit_id", "root", "job_directory")
 JOB = ("audit_id", "cluster", "job_id")
-_SAVEPOINT = re.compile("/savepoint-([0-9a-f]{6})-[0-9a-f]{12}(?:/|$)")
+SAVEPOINT = re.compile("/savepoint-([0-9a-f]{6})-[0-9a-f]{12}(?:/|$)")
 
 
 def restores(jobs: Iterable[Row]) -> list[Row]:
-    """Jobs that were restored from a known place.
-
-    ``from_job_directory``: of the job that took the checkpoint; for a savepoint only
-    ``from_prefix`` is known, the first six digits of its job's id.
+    """Jobs that were restored from a known place. ``from_job_directory``: of the job that took the
+    checkpoint; for a savepoint only ``from_prefix`` is known, the first six digits of its job's id.
     """
     restored = [job for job in jobs if job["restored_path"] is not None]
     places = placed(
         pa.array([f"{job['restored_path']}{METADATA_SUFFIX}" for job in restored], pa.string())
     )
-    origins = zip(
-        restored,
-        *(
-            getattr(places, name).to_pylist()
-            for name in ("job_id", "job_directory", "checkpoint_id")
-        ),
-        strict=True,
-    )
+    origins = {
+        f"from_{name}": getattr(places, name).to_pylist()
+        for name in ("job_id", "job_directory", "checkpoint_id")
+    }
+    prefixes = (SAVEPOINT.search(job["restored_path"]) for job in restored)
+    origins["from_prefix"] = [named and named[1] for named in prefixes]
     return [
-        job
-        | {
-            "from_job_id": job_id,
-            "from_job_directory": directory,
-            "from_checkpoint_id": number,
-            "from_prefix": named[1] if (named := _SAVEPOINT.search(job["restored_path"])) else None,
-        }
-        for job, job_id, directory, number in origins
+        job | dict(zip(origins, of_job, strict=True))
+        for job, *of_job in zip(restored, *origins.values(), strict=True)
     ]
 
 
@@ -116,7 +106,6 @@ def earlier_restores(
 
 
 def directories(held: Iterable[Row], snapshots: Iterable[Row]) -> list[Row]:
-    """(audit_id, root, job_directory, job_id) with any listed or read file."""
     names = (*JOB_DIRECTORY, "job_id")
     read = (snapshot for snapshot in snapshots if snapshot["place"] == "metadata")
     directory_keys = keys(
@@ -163,14 +152,14 @@ def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row
 
 
 def owners(writers: Iterable[Row], shared: Set[str], remembered: Iterable[Row] = ()) -> list[Row]:
-    """Per job directory: the number of clusters with ``claims`` to it, and the job's data.
+    """Per job directory: the number of clusters with ``claims`` to it, and the job's data. If two
+    clusters may write it, the values that keep most count.
 
     ``claims`` is 0 if no job is known to write it; ``suspects`` are those that may, with one that
-    nobody remembers where there was any (``shared``: ``carried.JOB_DIRECTORIES``). ``cluster`` and
-    ``job_name`` are null unless there is one claim. ``began_at``: the start of a run that did not
-    continue from this directory, now or in an earlier audit (``remembered``:
-    ``carried.REMEMBERED``): older files are of forgotten runs. ``failed`` are checkpoints that
-    provably never completed. If two clusters may write it, the values that keep most count.
+    nobody remembers where there was any (``shared``). ``cluster`` and ``job_name`` are null unless
+    there is one claim. ``began_at``: the start of a run that did not continue from this directory,
+    now or in an earlier audit (``remembered``): older files are of forgotten runs. ``failed`` are
+    checkpoints that provably never completed.
     """
     owner_rows = []
     known_before = {row["job_directory"]: row for row in remembered}
@@ -208,9 +197,8 @@ def owners(writers: Iterable[Row], shared: Set[str], remembered: Iterable[Row] =
 
 
 def _beginning(of: Iterable[Row], known_before: Row) -> Row:
-    """``began_at`` and ``went_on_at``, the start of a run that continued from this directory: it
-    was restored from there at its start, now or in an earlier audit. If it was restored from there
-    later, its beginning is unknown.
+    """``began_at`` and ``went_on_at``, the start of a run that was restored from this directory at
+    its start, now or in an earlier audit. If it was restored later, its beginning is unknown.
     """
     went_on = {
         known_before.get("went_on_at"),
@@ -221,21 +209,16 @@ def _beginning(of: Iterable[Row], known_before: Row) -> Row:
 
 
 def _goes_on(job: Row) -> bool:
-    restored_at, started_at, apart = (
-        job["restored_at"],
-        job["started_at"],
-        CLOCKS_APART_S * US_PER_S,
-    )
+    restored_at, started_at = job["restored_at"], job["started_at"]
     at_start = (
-        None in (started_at, restored_at) or started_at - apart <= restored_at <= started_at + apart
+        None in (started_at, restored_at)
+        or abs(restored_at - started_at) <= CLOCKS_APART_S * US_PER_S
     )
     return at_start and is_below(job["restored_path"], job["job_directory"])
 
 
 def _failed_checkpoints(ended: Iterable[Row]) -> list[Row]:
-    """Checkpoints that never completed, if no other checkpoint of that number did; without the many
-    discarded ones.
-    """
+    """Checkpoints that never completed, if no other checkpoint of that number did."""
     ended = list(ended)
     completed = {end["checkpoint_id"] for end in ended if end["completed"] is not False}
     if None in completed:
@@ -249,9 +232,7 @@ def sole_writers(owners: Iterable[Row]) -> list[Row]:
 
 
 def is_of_time(modified: int | None, end: Row, before_s: int = 0) -> bool:
-    """Whether a file may have been written for a checkpoint (of ``failed``), by its trigger and
-    end.
-    """
+    """Whether a file may have been written for a checkpoint, by its trigger and end."""
     if modified is None or end["triggered_at"] is None:
         return False
     until = end["triggered_at"] if end["ended_at"] is None else end["ended_at"]
@@ -266,18 +247,12 @@ def may_run(jobs: Iterable[Row]) -> list[Row]:
 
 def root_around(audit_id: str, path: str | None, roots: Iterable[Row]) -> str | None:
     """The audited root that a path lies below."""
-    return next(
-        (
-            root["root"]
-            for root in roots
-            if root["audit_id"] == audit_id and is_below(path, root["root"])
-        ),
-        None,
-    )
+    around = (root for root in roots if root["audit_id"] == audit_id)
+    return next((root["root"] for root in around if is_below(path, root["root"])), None)
 
 
 def is_whole_but_links(root: Row) -> bool:
-    """Whether its listing has every file that lies below it and below none of ``root["links"]``."""
+    """Whether its listing has every file that lies below none of ``root["links"]``."""
     return bool(root["unlisted"] == len(root["links"]))
 
 

@@ -1,8 +1,4 @@
-"""``_metadata`` files read on executors: Arrow in, rows of the lake table ``references`` out,
-failures as rows, too.
-
-Executors import this module and what it imports: nothing of Spark.
-"""
+"""``_metadata`` files read on executors, which import this module: nothing of Spark."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -11,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ingest.errors import words_of
 from ingest.messages import Message, message_document
 from ingest.metadata import references
 from ingest.metadata.dialects import DamagedMetadata, IncompleteMetadata, MetadataError
@@ -20,14 +17,14 @@ from ingest.storage.directories import Kind, directories
 from ingest.storage.layout import METADATA_NAME
 from ingest.storage.roots import local_path
 from ingest.uris import PLAIN, Spellings, canonical_column
-from spark_jobs.arrow_schemas import INSTANT, in_microseconds
+from spark_jobs.arrow_schemas import INSTANT, fields_of
 from spark_jobs.storage import arrays
 
 _NAMES = ("audit_id", "root", "path", "read_path")
 WANTED = pa.schema(
     [*((name, pa.string()) for name in _NAMES), ("bytes", pa.int64()), ("modified", INSTANT)]
 )
-"""One ``_metadata`` to read: ``path`` canonical, ``read_path`` where it is read."""
+"""``path`` canonical, ``read_path`` where it is read."""
 
 _FAILURE = [
     ("failure", pa.string()),
@@ -35,22 +32,21 @@ _FAILURE = [
     ("head_sha256", pa.string()),
     ("named_jobs", pa.list_(pa.string())),
 ]
-"""``head_sha256`` and ``named_jobs`` are those of ``ingest.metadata.unread``, null if the file
-could not be read at all.
+"""``head_sha256`` and ``named_jobs``: of ``ingest.metadata.unread``, null if the file could not be
+read.
 """
-_ROWS = [(field.name, in_microseconds(field.type)) for field in references.SCHEMA]
+_ROWS = fields_of(references.SCHEMA, references.SCHEMA.names)
 PARSED = pa.schema([("audit_id", pa.string()), ("root", pa.string()), *_ROWS, *_FAILURE])
-"""Rows of ``references``; of a file that failed a row with ``failure`` comes last, and no row with
-ordinal 0.
+"""Rows of ``references``; of a file that failed the last row has a ``failure``, and none ordinal 0.
 """
 
 _MOST_DETAIL = 500
 FOREIGN = "foreign_metadata"
-"""Failure of what is provably no ``_metadata`` of Flink: it refers to nothing, and is no doubt."""
+"""Of what is provably no ``_metadata`` of Flink: it refers to nothing, and is no doubt."""
 
 
 def parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Batches of ``PARSED``, in the order of the requested files, which are streamed."""
+    """Batches of ``PARSED``, in the order of the files."""
     for batch in batches:
         for row in batch.to_pylist():
             modified, within = _aware(row["modified"]), _read_root(row)
@@ -65,17 +61,11 @@ def _parse(file: MetadataFile, row: Mapping[str, Any]) -> Iterator[pa.RecordBatc
     except MetadataError as error:
         yield _unread(file, row, error)
     except FileNotFoundError:
-        yield _failure_batch(
-            file, row, "vanished_metadata", "It was listed, and gone when it was to be read."
-        )
+        why = "It was listed, and gone when it was to be read."
+        yield _failure_batch(file, row, "vanished_metadata", why)
     except Exception as error:  # on any error of a file system only this file is unknown
-        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        yield _failure_batch(
-            file,
-            row,
-            "unreadable_file",
-            f"It cannot be read ({why}); check that Spark's workers may do so.",
-        )
+        why = f"It cannot be read ({words_of(error)}); check that Spark's workers may do so."
+        yield _failure_batch(file, row, "unreadable_file", why)
 
 
 def _unread(file: MetadataFile, row: Mapping[str, Any], error: MetadataError) -> pa.RecordBatch:
@@ -99,14 +89,17 @@ def _reason(error: MetadataError) -> str:
 
 
 def _frame(batch: pa.RecordBatch, row: Mapping[str, Any]) -> pa.RecordBatch:
-    around = {
-        name: pa.repeat(pa.scalar(row[name], pa.string()), batch.num_rows)
-        for name in ("audit_id", "root")
-    }
-    nothing = {name: pa.nulls(batch.num_rows, kind) for name, kind in _FAILURE}
-    columns = around | {name: batch.column(name) for name in batch.schema.names} | nothing
+    columns = {name: batch.column(name) for name in batch.schema.names}
+    for name in ("audit_id", "root"):
+        columns[name] = pa.repeat(pa.scalar(row[name], pa.string()), batch.num_rows)
     return pa.record_batch(
-        [columns[field.name].cast(field.type) for field in PARSED], schema=PARSED
+        [
+            columns[field.name].cast(field.type)
+            if field.name in columns
+            else pa.nulls(batch.num_rows, field.type)
+            for field in PARSED
+        ],
+        schema=PARSED,
     )
 
 
@@ -117,14 +110,10 @@ def _failure_batch(
     detail: str,
     content: Content | None = None,
 ) -> pa.RecordBatch:
-    key = references.key_of(file)
     failure = {
         "audit_id": row["audit_id"],
         "root": row["root"],
-        "metadata_path": key.path,
-        "metadata_bytes": key.size,
-        "metadata_modified": key.modified,
-        "reader_version": key.reader_version,
+        **references.key_of(file),
         "failure": reason,
         "failure_detail": message_document(
             detail if isinstance(detail, Message) else detail[:_MOST_DETAIL]
@@ -137,10 +126,8 @@ def _failure_batch(
 
 def successors(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Successors of vanished ``_metadata``: those now in the ``chk-*`` directories beside theirs,
-    as batches of ``WANTED``.
-
-    While a root is listed and read, checkpoints of running jobs are replaced by newer ones. A
-    directory that cannot be listed yields nothing: then the vanished file stays a doubt.
+    as batches of ``WANTED``. A directory that cannot be listed yields nothing: then the vanished
+    file stays a doubt.
     """
     for batch in batches:
         beside = [entry for row in batch.to_pylist() for entry in _beside(row)]
@@ -171,17 +158,13 @@ def _beside(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _read_root(row: Mapping[str, Any]) -> str:
-    """Where the root of a row is read: ``read_path`` without what its ``path`` has below the
-    root.
-    """
+    """Where the root of a row is read: ``read_path`` without what ``path`` has below the root."""
     steps = row["path"].removeprefix(row["root"].rstrip("/")).count("/")
     return str(row["read_path"]).rsplit("/", steps)[0] or "/"
 
 
 def canonical_paths(rows: pa.Table, column: str, spellings_of: Mapping[str, Spellings]) -> pa.Array:
-    """A column of paths in canonical spelling, null if there is none; ``spellings_of`` audits that
-    have aliases.
-    """
+    """In canonical spelling, null if there is none."""
     written = arrays.column(rows, column).cast(pa.string())
     mask = canonical_column(written, PLAIN)
     for audit_id, spellings in spellings_of.items():

@@ -2,19 +2,20 @@
 paths. It makes a row for each listed file, and partial sums by checkpoint, job and directory.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.storage import snapshots as listings
-from spark_jobs.arrow_schemas import INSTANT, in_microseconds
+from spark_jobs.arrow_schemas import INSTANT, fields_of, schema
 from spark_jobs.storage import arrays, carried
-from spark_jobs.storage.arrays import Flags, Numbers, column
+from spark_jobs.storage.arrays import Flags, Numbers, Tables, column
 from spark_jobs.storage.carried import KNOWN_FILES, KNOWN_OF_FILE, REFERRED
 from spark_jobs.storage.layout_columns import are_below, is_metadata, placed
 from spark_jobs.storage.owners import is_whole_but_links
+from spark_jobs.storage.plain import NEVER
 from spark_jobs.storage.reference_sums import (
     CHAIN,
     COMPARED,
@@ -26,41 +27,27 @@ from spark_jobs.storage.reference_sums import (
 from spark_jobs.storage.resolved import Paths, Resolved, live_segments, resolve
 
 _TEXT, _INT, _FLAG = pa.string(), pa.int64(), pa.bool_()
-LISTING = pa.schema(
-    [("audit_id", _TEXT), *((field.name, in_microseconds(field.type)) for field in listings.SCHEMA)]
+LISTING = pa.schema([("audit_id", _TEXT), *fields_of(listings.SCHEMA, listings.SCHEMA.names)])
+CHECKPOINTS = schema(
+    audit_id="text",
+    metadata_path="text",
+    directory="text",
+    job_directory="text",
+    is_covered="flag",
+    previous_no="int",
+    job_no="int",
+    home_no="int",
 )
-CHECKPOINTS = pa.schema(
-    [
-        ("audit_id", _TEXT),
-        ("metadata_path", _TEXT),
-        ("directory", _TEXT),
-        ("job_directory", _TEXT),
-        ("is_covered", _FLAG),
-        ("previous_no", _INT),
-        ("job_no", _INT),
-        ("home_no", _INT),
-    ]
-)
-"""Of checkpoints that were read, which are numbered in this order: by audit and path. -1 if there
-is none.
-
-``is_covered``: it is older than the listing, which then says of every file whether it is there.
+"""Of checkpoints that were read, numbered in this order: by audit and path; -1 is none.
+``is_covered``: older than the listing, which then says of every file whether it is there.
 ``previous_no``: the one before it of the same job. ``job_no``: of audit, directory and id of its
 job; ``home_no`` the same, of what is no savepoint.
 """
-ROOTS = pa.schema(
-    [
-        ("audit_id", _TEXT),
-        ("root", _TEXT),
-        ("as_of", INSTANT),
-        ("unlisted", _INT),
-        ("links", pa.list_(_TEXT)),
-    ]
-)
+ROOTS = schema(audit_id="text", root="text", as_of="instant", unlisted="int", links=pa.list_(_TEXT))
 """Numbered in this order."""
 
 _PLACED = [("place", _TEXT), ("job_id", _TEXT), ("job_directory", _TEXT), ("checkpoint_id", _INT)]
-_CHECKPOINT = pa.schema([("audit_id", _TEXT), ("metadata_path", _TEXT)])
+_CHECKPOINT = schema(audit_id="text", metadata_path="text")
 SCHEMAS = {
     "files": pa.schema(
         [
@@ -79,7 +66,7 @@ SCHEMAS = {
         ]
     ),
     "unread": pa.schema([("audit_id", _TEXT), *REFERRED, ("is_covered", _FLAG)]),
-    "not_found": pa.schema([("audit_id", _TEXT), ("path", _TEXT)]),
+    "not_found": schema(audit_id="text", path="text"),
     "storage_absent": KNOWN_FILES,
     "storage_pending": REFERRED,
     "listed_metadata": pa.schema(
@@ -92,41 +79,31 @@ SCHEMAS = {
             *_PLACED,
         ]
     ),
-    "held": pa.schema(
-        [
-            ("root_no", _INT),
-            ("job_directory", _TEXT),
-            ("job_id", _TEXT),
-            ("files", _INT),
-            ("newest", _INT),
-        ]
-    ),
+    "held": schema(root_no="int", job_directory="text", job_id="text", files="int", newest="int"),
     "figures": pa.schema([("checkpoint_no", _INT), *((name, _INT) for name in FIGURES)]),
     "compared": pa.schema([("checkpoint_no", _INT), *((name, _INT) for name in COMPARED)]),
     "reached": pa.schema([("home_no", _INT), *((name, _INT) for name in REACHED)]),
     "chains": pa.schema([*CHAIN, ("other_job_id", _TEXT), ("files", _INT), ("bytes", _INT)]),
     "chained": pa.schema([*CHAIN, ("checkpoint_no", _INT)]),
-    "lost": pa.schema([("root_no", _INT), ("missing_files", _INT), ("missing_bytes", _INT)]),
+    "lost": schema(root_no="int", missing_files="int", missing_bytes="int"),
     "outside": pa.schema(
         [(name, _TEXT) for name in ("audit_id", "authority", "job_id", "metadata_path")]
     ),
-    "not_found_of": pa.schema([("audit_id", _TEXT), ("not_found", _INT)]),
+    "not_found_of": schema(audit_id="text", not_found="int"),
     "unread_checkpoints": _CHECKPOINT,
     "vanished_checkpoints": _CHECKPOINT,
-    "known_metadata": pa.schema([("audit_id", _TEXT), ("path", _TEXT), ("modified", INSTANT)]),
-    "missing": pa.schema(
-        [("checkpoint_no", _INT), ("path", _TEXT), ("root_no", _INT), ("bytes", _INT)]
-    ),
+    "known_metadata": schema(audit_id="text", path="text", modified="instant"),
+    "missing": schema(checkpoint_no="int", path="text", root_no="int", bytes="int"),
 }
-"""``files`` is judged next, with ``unread``: earlier references of checkpoints that were not read
-this time, or that another one took the place of, and whether the file was listed under a whole
-root now, or before, when something referred to it.
+"""``unread``: earlier references of checkpoints that were not read this time, or that another one
+took the place of, and whether the file was listed under a whole root now, or before, when something
+referred to it.
 """
 
 
-def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+def of_paths(parts: Tables, known: Tables) -> dict[str, pa.Table]:
     """``parts``: listing, known, storage_reference, segments, earlier; ``known``: roots,
-    checkpoints, listed. → ``SCHEMAS``.
+    checkpoints, listed.
     """
     roots, checkpoints = known["roots"], known["checkpoints"]
     by_audit: dict[str, list[str]] = {}
@@ -134,20 +111,10 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
         by_audit.setdefault(row["audit_id"], []).append(row["root"])
     before = carried.files_of_roots(parts["known"], by_audit)
     earlier = carried.references_of_roots(parts["earlier"], by_audit)
-    checkpoint_keys = arrays.joined(checkpoints, "audit_id", "metadata_path")
-    is_read = (
-        arrays.find_places(
-            arrays.joined(earlier.mine, "audit_id", "metadata_path"), checkpoint_keys
-        )
-        >= 0
-    )
+    is_read = arrays.are_in(earlier.mine, checkpoints, "audit_id", "metadata_path")
     listing, references, segments = parts["listing"], parts["storage_reference"], parts["segments"]
-    pair = ("audit_id", "metadata_path", "path")
     # A checkpoint that is read there now and no longer names it is another one of that number.
-    is_named = (
-        arrays.find_places(arrays.joined(earlier.mine, *pair), arrays.joined(references, *pair))
-        >= 0
-    )
+    is_named = arrays.are_in(earlier.mine, references, "audit_id", "metadata_path", "path")
     unread = earlier.mine.filter(pa.array(~(is_read & is_named))).select(
         ["audit_id", *REFERRED.names]
     )
@@ -157,12 +124,10 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
     codes, count = arrays.coded(*(arrays.joined(table, *key) for table in tables))
     of_listing, of_references, of_segments, of_unread, of_known = codes
     paths = Paths(of_listing, of_references, of_segments, of_unread, of_known, count)
-    file_bytes = arrays.maxima(paths.listing, arrays.numbers(column(listing, "bytes"), 0), count)
+    file_bytes = arrays.maxima(paths.listing, arrays.numbers_of(listing, "bytes", 0), count)
     at_references = arrays.require_places(
-        arrays.joined(references, "audit_id", "metadata_path"), checkpoint_keys
-    )
-    at_segments = arrays.require_places(
-        arrays.joined(segments, "audit_id", "metadata_path"), checkpoint_keys
+        arrays.joined(references, "audit_id", "metadata_path"),
+        arrays.joined(checkpoints, "audit_id", "metadata_path"),
     )
     resolved = resolve(references, at_references, paths, file_bytes, roots, checkpoints)
     segment_bytes = live_segments(segments, paths)
@@ -191,7 +156,7 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
         "listed_metadata": _listed_metadata(files, roots),
         "known_metadata": before.mine.filter(is_metadata(before.mine.column("path"))),
         "held": _job_directories(files),
-        "compared": compared(resolved, segments, at_segments, paths, checkpoints),
+        "compared": compared(resolved, paths, checkpoints),
         **sums,
         "not_found": not_found,
         "not_found_of": not_found.group_by("audit_id")
@@ -205,17 +170,11 @@ def of_paths(parts: Mapping[str, pa.Table], known: Mapping[str, pa.Table]) -> di
 
 
 def _checkpoints(mine: pa.Table, others: pa.Table, audits: Iterable[str]) -> pa.Table:
-    """Distinct checkpoints; ``others`` are, or refer to files, outside the current audits."""
-    elsewhere = others.group_by("metadata_path").aggregate([])
-    of_audits = [
-        elsewhere.append_column("audit_id", pa.repeat(audit_id, elsewhere.num_rows))
-        for audit_id in audits
-    ]
-    return (
-        pa.concat_tables(table.select(_CHECKPOINT.names) for table in (mine, *of_audits))
-        .group_by(_CHECKPOINT.names)
-        .aggregate([])
-    )
+    """Distinct; ``others`` are, or refer to files, outside the current audits."""
+    elsewhere = arrays.distinct(others, ["metadata_path"])
+    of_audits = (carried.with_audit(elsewhere, audit_id) for audit_id in audits)
+    both = pa.concat_tables(table.select(_CHECKPOINT.names) for table in (mine, *of_audits))
+    return arrays.distinct(both, _CHECKPOINT.names)
 
 
 def _vanished_referrers(files: pa.Table) -> pa.Table:
@@ -244,13 +203,12 @@ def _files(
     listing: pa.Table,
     before: pa.Table,
     paths: Paths,
-    known: Mapping[str, pa.Table],
+    known: Tables,
     resolved: Resolved,
     segment_bytes: Numbers,
 ) -> pa.Table:
-    """Listed files with their place; first seen now if no audit saw them.
-
-    ``listed_path`` is null if it is the same as ``path``: one long text less to be moved about.
+    """Listed files with their place. ``listed_path`` is null if it is the same as ``path``, a long
+    text.
     """
     roots = known["roots"]
     at_known = np.full(paths.size, -1)
@@ -275,7 +233,7 @@ def _files(
         carried.unlisted_at(listing, root_no, roots, known["listed"]), INSTANT
     )
     of_before["unlisted_at"] = pc.if_else(pa.array(at >= 0), of_before["unlisted_at"], unlisted_at)
-    as_of = arrays.numbers(column(roots, "as_of"))[root_no]
+    as_of = arrays.numbers_of(roots, "as_of")[root_no]
     since = carried.listed_since(
         arrays.numbers(of_before["listed_since"]), arrays.numbers(of_before["unlisted_at"]), as_of
     )
@@ -319,16 +277,16 @@ def _listed_metadata(files: pa.Table, roots: pa.Table) -> pa.Table:
 
 
 def _job_directories(files: pa.Table) -> pa.Table:
-    """Directories of jobs with the number of their files, and when the newest of them was written
-    or first seen (µs); one row without a job stands for all files of a root that lie in none.
+    """With the number of their files, and when the newest of them was written or first seen (µs);
+    one row without a job stands for all files of a root that lie in none.
     """
     key = ["root_no", "job_directory", "job_id"]
     modified = np.where(
-        arrays.known(arrays.numbers(column(files, "modified"))),
-        arrays.numbers(column(files, "modified")),
-        _NEVER,
+        arrays.known(arrays.numbers_of(files, "modified")),
+        arrays.numbers_of(files, "modified"),
+        NEVER,
     )
-    newest = np.maximum(modified, arrays.numbers(column(files, "first_seen_at")))
+    newest = np.maximum(modified, arrays.numbers_of(files, "first_seen_at"))
     return (
         files.select(key)
         .append_column("newest", pa.array(newest))
@@ -336,7 +294,3 @@ def _job_directories(files: pa.Table) -> pa.Table:
         .aggregate([([], "count_all"), ("newest", "max")])
         .rename_columns({"count_all": "files", "newest_max": "newest"})
     )
-
-
-_NEVER = 253_370_764_800_000_000
-"""The year 9999: of a file without a time nobody knows that it is old."""

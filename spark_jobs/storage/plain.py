@@ -1,24 +1,28 @@
-"""Rows of Arrow tables as plain ones, for the rules: instants are whole microseconds since 1970,
-unknown is None.
-
-What is compared with something unknown is not true, as in SQL; if unknown counts as true, a rule
-says so.
+"""Rows of Arrow tables as plain ones, for the rules: instants are whole microseconds since 1970.
+What is compared with something unknown (None) is not true, as in SQL, unless ``unknown`` says so.
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+
+from spark_jobs.arrow_schemas import with_instants
 
 Row = dict[str, Any]
 Key = tuple[Any, ...]
 
 US_PER_S = 1_000_000
 US_PER_H = 3600 * US_PER_S
+NEVER = 253_370_764_800_000_000
+"""The year 9999: of something without a time nobody knows that it is old."""
 
 
 def plain_rows(table: pa.Table) -> list[Row]:
-    whole = pa.schema([field.with_type(_whole(field.type)) for field in table.schema])
+    whole = pa.schema(
+        [field.with_type(with_instants(field.type, pa.int64())) for field in table.schema]
+    )
     rows: list[Row] = table.cast(whole).to_pylist()
     return rows
 
@@ -28,12 +32,8 @@ def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_pylist(list(rows), schema)
 
 
-def _whole(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_list(kind):
-        return pa.list_(_whole(kind.value_type))
-    if pa.types.is_struct(kind):
-        return pa.struct([(member.name, _whole(member.type)) for member in kind])
-    return pa.int64() if pa.types.is_timestamp(kind) else kind
+def as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def by(rows: Iterable[Row], *names: str) -> dict[Key, list[Row]]:
@@ -55,7 +55,7 @@ def key_of(row: Row, names: Sequence[str]) -> Key:
 
 
 def largest(values: Iterable[Any]) -> Any:
-    """The largest known value; None if none is known."""
+    """None if none is known."""
     return max((value for value in values if value is not None), default=None)
 
 
@@ -76,7 +76,7 @@ def is_at_most(left: Any, other: Any, *, unknown: bool = False) -> bool:
 
 
 def is_below(path: str | None, directory: str | None) -> bool:
-    """Strictly below; both canonical."""
+    """Strictly; both canonical."""
     return (
         path is not None and directory is not None and path.startswith(f"{directory.rstrip('/')}/")
     )

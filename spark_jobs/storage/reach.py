@@ -1,6 +1,6 @@
 """The reach of a doubt: the job directories whose only referrer it may hide. A checkpoint refers to
-files of its own job and of the job's origins. If the origins are unknown, it may refer to anything:
-then the doubt reaches all roots.
+files of its own job and of the job's origins; if those are unknown, to anything: then the doubt
+reaches all roots.
 """
 
 from bisect import bisect_left
@@ -17,8 +17,8 @@ _ORDER = {code: place for place, code in enumerate(REACHES)}
 
 @dataclass(frozen=True)
 class Reach:
-    """``directories``: everything below them, or in the job directory around them. ``job_ids``: in
-    any directory.
+    """``directories``: all below them, or in the job directory around them. ``job_ids``: in any
+    directory.
     """
 
     code: str
@@ -60,7 +60,7 @@ def of_jobs(job_ids: Iterable[str], *directories: str) -> Reach:
 @dataclass(frozen=True)
 class Reaches:
     """``dead``: directories of jobs that were attested to be dead. Their checkpoints are not
-    restored, so these only keep files of their own directory.
+    restored: they only keep files of their own directory.
     """
 
     origins: Origins
@@ -72,7 +72,7 @@ class Reaches:
         return EVERYTHING if family is None else of_jobs(family, *directories)
 
     def of_metadata(self, doubt: Row, directory: str | None, job_id: str | None) -> Reach:
-        """The reach of a partly read ``_metadata``, by the jobs that its bytes name."""
+        """Of a partly read ``_metadata``, by the jobs that its bytes name."""
         audit_id, named = doubt["audit_id"], doubt.get("named_jobs")
         if (audit_id, directory) in self.dead:
             return in_directory(str(directory))

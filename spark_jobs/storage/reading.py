@@ -9,17 +9,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.uris import Spellings
-from spark_jobs.arrow_schemas import in_microseconds
+from spark_jobs.arrow_schemas import fields_of
 from spark_jobs.audit_request import JOB_SCHEMA
-from spark_jobs.storage import parsing
+from spark_jobs.storage import arrays, parsing
 from spark_jobs.storage.layout_columns import METADATA_SUFFIX, directories_of, with_places
 from spark_jobs.storage.parsing import FOREIGN, WANTED
-from spark_jobs.storage.plain import Key, Row, by, is_less, keys, largest, plain_rows
+from spark_jobs.storage.plain import Key, Row, by, is_less, largest, plain_rows
 
 JOBS = pa.schema(
     [
         ("audit_id", pa.string()),
-        *((field.name, in_microseconds(field.type)) for field in JOB_SCHEMA),
+        *fields_of(JOB_SCHEMA, JOB_SCHEMA.names),
     ]
 )
 _WRITTEN = re.compile(r"([\s\S]+/([0-9a-f]{32}))/chk-[0-9]+/?")
@@ -27,18 +27,13 @@ VANISHED = "vanished_metadata"
 
 
 def wanted(metadata: pa.Table) -> pa.Table:
-    """All listed ``_metadata`` in any place: a moved or copied checkpoint still refers to files.
-    Times are in milliseconds.
-    """
+    """All listed ``_metadata``, with times in milliseconds."""
     modified = metadata.column("modified").cast(pa.timestamp("ms", "UTC"), safe=False)
-    columns = {
-        **{name: metadata.column(name) for name in ("audit_id", "root", "path", "bytes")},
-        "modified": modified,
-    }
-    return pa.table(
-        [(columns | {"read_path": metadata.column("listed_path")})[name] for name in WANTED.names],
-        WANTED.names,
-    ).cast(WANTED)
+    at = metadata.schema.get_field_index("modified")
+    named = metadata.set_column(at, "modified", modified).rename_columns(
+        {"listed_path": "read_path"}
+    )
+    return named.select(WANTED.names).cast(WANTED)
 
 
 def left_behind(failed: Iterable[Row], wanted: pa.Table) -> pa.Table:
@@ -57,12 +52,7 @@ def left_behind(failed: Iterable[Row], wanted: pa.Table) -> pa.Table:
 
 
 def new_ones(new_rows: pa.Table, wanted: pa.Table) -> pa.Table:
-    known = keys(wanted.select(["audit_id", "path"]).to_pylist(), "audit_id", "path")
-    is_new = [
-        (row["audit_id"], row["path"]) not in known
-        for row in new_rows.select(["audit_id", "path"]).to_pylist()
-    ]
-    return new_rows.filter(pa.array(is_new, pa.bool_()))
+    return new_rows.filter(pa.array(~arrays.are_in(new_rows, wanted, "audit_id", "path")))
 
 
 def placed_snapshots(snapshots: pa.Table) -> list[Row]:
@@ -82,8 +72,8 @@ def placed_snapshots(snapshots: pa.Table) -> list[Row]:
 
 
 class Missed(NamedTuple):
-    """``failed``: one row for each file that could not be read, ``foreign`` those of them that are
-    provably no ``_metadata`` of Flink.
+    """``failed``: files that could not be read, ``foreign`` those of them that are provably no
+    ``_metadata``.
     """
 
     doubts: list[Row]
@@ -125,17 +115,15 @@ def _doubt(row: Row, reason: str, detail: str) -> Row:
 
 
 def job_rows(jobs: pa.Table, spellings_of: Mapping[str, Spellings]) -> list[Row]:
-    """``restored_path`` and ``last_completed_path`` as canonical directories.
-
-    Flink takes the path of the ``_metadata`` as well. Adds ``written_directory``: the job's own
-    directory by its last checkpoint, null if unknown.
+    """``restored_path`` and ``last_completed_path`` as canonical directories; Flink takes the path
+    of the ``_metadata`` as well. ``written_directory``: the job's own directory by its last
+    checkpoint.
     """
     rows = plain_rows(jobs)
     for name in ("restored_path", "last_completed_path"):
-        for row, path in zip(
-            rows, parsing.canonical_paths(jobs, name, spellings_of).to_pylist(), strict=True
-        ):
-            row[name] = None if path is None else path.removesuffix(METADATA_SUFFIX)
+        paths = parsing.canonical_paths(jobs, name, spellings_of).to_pylist()
+        for row, path in zip(rows, paths, strict=True):
+            row[name] = path and path.removesuffix(METADATA_SUFFIX)
     for row in rows:
         match = _WRITTEN.fullmatch(row["last_completed_path"] or "")
         row["written_directory"] = match[1] if match and match[2] == row["job_id"] else None

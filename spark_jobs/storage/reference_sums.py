@@ -9,19 +9,15 @@ from spark_jobs.storage.arrays import Flags, Numbers, column
 from spark_jobs.storage.resolved import Paths, Resolved
 
 MOST_MISSING = 1000
-"""Rows of ``storage_missing`` a checkpoint; their count is exact in ``storage_checkpoint``."""
+"""Rows of ``storage_missing`` a checkpoint."""
 AUTHORITY = "^([a-z][a-z0-9+.-]*:(?://[^/]*)?)"
 
 COMPARED = [
-    f"{kind}_{unit}"
-    for unit in ("files", "bytes", "segments", "segment_bytes")
-    for kind in ("shared", "new", "dropped")
+    f"{kind}_{unit}" for unit in ("files", "bytes") for kind in ("shared", "new", "dropped")
 ]
 FIGURES = (
     "files",
     "bytes",
-    "own_files",
-    "own_bytes",
     "foreign_files",
     "foreign_bytes",
     "missing_files",
@@ -41,88 +37,40 @@ def first_missing(missing: pa.Table) -> pa.Table:
 
 
 def _first_of(rows: pa.Table, key: str, most: int) -> pa.Table:
-    """At most so many rows for each value of a column by which ``rows`` are sorted."""
-    values = arrays.numbers(column(rows, key))
+    """Of each value of a column by which ``rows`` are sorted."""
+    values = arrays.numbers_of(rows, key)
     place = np.arange(len(values)) - np.searchsorted(values, values)
     return rows.filter(pa.array(place < most))
 
 
-def compared(
-    resolved: Resolved,
-    segments: pa.Table,
-    of_segments: Numbers,
-    paths: Paths,
-    checkpoints: pa.Table,
-) -> pa.Table:
-    """For each checkpoint with a predecessor of the same job: shared, new and dropped files. Files
-    are physical files with their size on disk; segments of merged files are counted separately, by
-    their own bytes.
+def compared(resolved: Resolved, paths: Paths, checkpoints: pa.Table) -> pa.Table:
+    """For each checkpoint with a predecessor of the same job: shared, new and dropped physical
+    files, with their size on disk.
     """
-    offsets = arrays.numbers(column(segments, "offset_bytes"))
-    if len(offsets):
-        pairs, at = np.unique(
-            np.stack([paths.segments, offsets], axis=1), axis=0, return_inverse=True
-        )
-        count = len(pairs)
-    else:
-        at, count = paths.segments, 1
-    sizes = arrays.numbers(column(segments, "bytes"))
-    previous = arrays.numbers(column(checkpoints, "previous_no"))
-    figures = {
-        **_pair_sums(
-            resolved.checkpoint,
-            resolved.path,
-            resolved.on_disk,
-            paths.size,
-            previous,
-            "files",
-            "bytes",
-        ),
-        **_pair_sums(of_segments, at.ravel(), sizes, count, previous, "segments", "segment_bytes"),
-    }
-    return _nonzero("checkpoint_no", figures)
-
-
-def _pair_sums(
-    checkpoint: Numbers,
-    part: Numbers,
-    sizes: Numbers,
-    parts: int,
-    previous: Numbers,
-    files: str,
-    bytes_of: str,
-) -> dict[str, Numbers]:
-    """Counts and bytes of the parts of both checkpoints of each pair; each part occurs once per
-    checkpoint.
-    """
+    previous = arrays.numbers_of(checkpoints, "previous_no")
     size = len(previous)
     following = np.full(size, -1)
     following[previous[previous >= 0]] = np.flatnonzero(previous >= 0)
-    key = checkpoint * parts + part
+    checkpoint, path, sizes = resolved.checkpoint, resolved.path, resolved.on_disk
+    key = checkpoint * paths.size + path
     before, after = previous[checkpoint], following[checkpoint]
-    of_before, of_after = (
-        _index_of(key, before * parts + part),
-        _index_of(key, after * parts + part),
-    )
-    with_one = (before >= 0) & (of_before >= 0)
-    either = np.where(~arrays.known(sizes) & with_one, sizes[of_before], sizes)
+    of_before = _index_of(key, before * paths.size + path)
+    of_after = _index_of(key, after * paths.size + path)
+    is_shared = (before >= 0) & (of_before >= 0)
+    either = np.where(~arrays.known(sizes) & is_shared, sizes[of_before], sizes)
     which = {
-        "shared": (with_one, checkpoint, either),
-        "new": ((before >= 0) & ~with_one, checkpoint, sizes),
+        "shared": (is_shared, checkpoint, either),
+        "new": ((before >= 0) & ~is_shared, checkpoint, sizes),
         "dropped": ((after >= 0) & (of_after < 0), after, sizes),
     }
-    counted = {
-        f"{kind}_{files}": arrays.counts(of[chosen], size)
-        for kind, (chosen, of, _) in which.items()
-    }
-    return counted | {
-        f"{kind}_{bytes_of}": arrays.sums(of[chosen], of_part[chosen], size)
-        for kind, (chosen, of, of_part) in which.items()
-    }
+    figures: dict[str, Numbers] = {}
+    for kind, (chosen, of, of_part) in which.items():
+        figures[f"{kind}_files"] = arrays.counts(of[chosen], size)
+        figures[f"{kind}_bytes"] = arrays.sums(of[chosen], of_part[chosen], size)
+    return _nonzero("checkpoint_no", figures)
 
 
 def _index_of(keys: Numbers, wanted: Numbers) -> Numbers:
-    """The index of each wanted number in ``keys``, -1 if it is missing."""
     order = np.argsort(keys, kind="stable")
     at = np.minimum(np.searchsorted(keys, wanted, sorter=order), max(len(keys) - 1, 0))
     positions: Numbers = np.where(keys[order[at]] == wanted, order[at], -1) if len(keys) else at
@@ -169,8 +117,8 @@ def sums_of(
     of_root = resolved.root[missing[first]]
     return {
         "figures": _figures(resolved, checkpoints.num_rows),
-        "reached": _referred_files(resolved, arrays.numbers(column(checkpoints, "home_no")), count),
-        **_chains(resolved, arrays.numbers(column(checkpoints, "job_no")), count),
+        "reached": _referred_files(resolved, arrays.numbers_of(checkpoints, "home_no"), count),
+        **_chains(resolved, arrays.numbers_of(checkpoints, "job_no"), count),
         "lost": _nonzero(
             "root_no",
             {
@@ -200,7 +148,6 @@ def _figures(resolved: Resolved, size: int) -> pa.Table:
         {
             "files": arrays.counts(resolved.checkpoint, size),
             "bytes": arrays.sums(resolved.checkpoint, resolved.bytes, size),
-            **counted("own", resolved.own),
             **counted("foreign", ~resolved.own),
             **counted("missing", resolved.missing),
             "uncovered_files": arrays.counts(resolved.checkpoint[resolved.uncovered], size),
@@ -214,9 +161,7 @@ def _figures(resolved: Resolved, size: int) -> pa.Table:
 
 
 def _referred_files(resolved: Resolved, home_no: Numbers, count: int) -> pa.Table:
-    """Per job directory the distinct files that its checkpoints refer to: those elsewhere, and
-    those that are missing.
-    """
+    """Per job directory the distinct files that its checkpoints refer to: elsewhere, and missing."""
     home = home_no[resolved.checkpoint]
     chosen = np.flatnonzero(home >= 0)
     key, at = np.unique(home[chosen] * count + resolved.path[chosen], return_inverse=True)
@@ -233,8 +178,8 @@ def _referred_files(resolved: Resolved, home_no: Numbers, count: int) -> pa.Tabl
 
 
 def _chains(resolved: Resolved, job_no: Numbers, count: int) -> dict[str, pa.Table]:
-    """Distinct files of another job's directory per job that refers to them, and which of its
-    checkpoints do.
+    """Per job the distinct files of other jobs' directories, and which of its checkpoints refer to
+    them.
     """
     chosen = np.flatnonzero(~resolved.own & arrays.flags(pc.is_valid(resolved.placed.job_id)))
     job = job_no[resolved.checkpoint[chosen]]

@@ -12,7 +12,7 @@ from spark_jobs.storage.layout_columns import Placed, are_below, placed
 
 
 class Paths(NamedTuple):
-    """Distinct paths of audits by number, with the index of their facts."""
+    """Distinct paths of audits by number."""
 
     listing: Numbers
     references: Numbers
@@ -23,9 +23,9 @@ class Paths(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """Resolved references, one for each checkpoint and path. ``missing``: certainly absent;
-    ``uncovered``: unknown, since below no audited root, below an incompletely listed one, or
-    younger than the listing. ``own``: below the directory of the checkpoint or of its job.
+    """One for each checkpoint and path. ``missing``: certainly absent; ``uncovered``: unknown,
+    since below no audited root, below an incompletely listed one, or younger than the listing.
+    ``own``: below the directory of the checkpoint or of its job.
     """
 
     checkpoint: Numbers
@@ -60,13 +60,11 @@ def resolve(
         )
         at_root[below] = number
     of_path = placed(texts)
-    unlisted = np.append(arrays.numbers(column(roots, "unlisted")), 0)[at_root]
+    unlisted = np.append(arrays.numbers_of(roots, "unlisted"), 0)[at_root]
     there = file_bytes[paths.references]
     is_there = arrays.known(there)
     is_covered = (
-        (at_root >= 0)
-        & (unlisted == 0)
-        & arrays.flags(column(checkpoints, "is_covered"))[checkpoint]
+        (at_root >= 0) & (unlisted == 0) & arrays.flags_of(checkpoints, "is_covered")[checkpoint]
     )
     home = column(checkpoints, "job_directory").take(pa.array(checkpoint))
     own = arrays.flags(pc.equal(of_path.job_directory, home))
@@ -76,8 +74,8 @@ def resolve(
         elsewhere, texts.take(pa.array(elsewhere)).to_pylist(), directories, strict=True
     ):
         own[at] = path.startswith(f"{directory.rstrip('/')}/")
-    bytes_of = arrays.numbers(column(references, "bytes"))
-    segmented = arrays.flags(column(references, "segmented"))
+    bytes_of = arrays.numbers_of(references, "bytes")
+    segmented = arrays.flags_of(references, "segmented")
     return Resolved(
         checkpoint=checkpoint,
         path=paths.references,
@@ -96,9 +94,7 @@ def resolve(
 
 
 def live_segments(segments: pa.Table, paths: Paths) -> Numbers:
-    """Per merged file: bytes of the distinct segments that any retained checkpoint refers to;
-    unknown if there is none.
-    """
+    """Per merged file: bytes of the distinct segments that any retained checkpoint refers to."""
     named = pa.table(
         {
             "path": paths.segments,
@@ -107,8 +103,8 @@ def live_segments(segments: pa.Table, paths: Paths) -> Numbers:
         }
     )
     distinct = named.group_by(["path", "offset"]).aggregate([("bytes", "max")])
-    at = arrays.numbers(column(distinct, "path"))
-    size = arrays.numbers(column(distinct, "bytes_max"))
+    at = arrays.numbers_of(distinct, "path")
+    size = arrays.numbers_of(distinct, "bytes_max")
     sums = arrays.sums(at, size, paths.size)
     sums[~arrays.marked(at[arrays.known(size)], paths.size)] = arrays.UNKNOWN
     return sums

@@ -1,6 +1,4 @@
-"""The content of each completely read ``_metadata``: a row of sums, and the distinct files it
-refers to.
-"""
+"""The content of each ``_metadata``: a row of sums, and the distinct files it refers to."""
 
 import hashlib
 import re
@@ -15,7 +13,7 @@ from ingest.uris import Spellings
 from spark_jobs.arrow_schemas import INSTANT, arrow_schema
 from spark_jobs.audit_tables import STORAGE_REFERENCE
 from spark_jobs.storage import arrays, operator_states, parsing
-from spark_jobs.storage.arrays import Numbers, column
+from spark_jobs.storage.arrays import Numbers, Tables, column
 from spark_jobs.storage.plain import by
 
 _READ = (
@@ -45,10 +43,7 @@ _READ = (
     "named_jobs",
 )
 PARSED = pa.schema([*(parsing.PARSED.field(name) for name in _READ), ("repeated", pa.bool_())])
-"""Of ``parsing.PARSED`` what is read here.
-
-``repeated``: the same row may be there several times, as two audits parsed the file at once.
-"""
+"""``repeated``: the same row may be there several times, as two audits parsed the file at once."""
 
 _TEXT, _INT, _FLAG = pa.string(), pa.int64(), pa.bool_()
 _CHECKPOINT = [("audit_id", _TEXT), ("metadata_path", _TEXT)]
@@ -83,8 +78,8 @@ SCHEMAS = {
     ),
     "failed": FAILED,
 }
-"""``bad_paths``: of references that are written in no way from which a path can be derived, one of
-each file; ``named_jobs`` of all of them, null if any names no directory of a job.
+"""``bad_paths``: references of which no path can be derived, one of each file; ``named_jobs`` of
+all of them, null if any names no directory of a job.
 """
 
 _PATHS = ("written_path", "task_owned_directory", "shared_directory")
@@ -94,8 +89,8 @@ _BAD_PATH = SCHEMAS["bad_paths"].names
 
 
 def read_checkpoints(
-    parts: Mapping[str, pa.Table],
-    known: Mapping[str, pa.Table],
+    parts: Tables,
+    known: Tables,
     spellings_of: Mapping[str, Spellings],
 ) -> dict[str, pa.Table]:
     """``parts["parsed"]``: all rows of each of its files."""
@@ -115,7 +110,7 @@ def read_checkpoints(
         parsing.canonical_paths(rows, "path", spellings_of),
     )
     (code,), size = arrays.coded(arrays.joined(rows, "audit_id", "metadata_path"))
-    whole = arrays.marked(code[arrays.numbers(column(rows, "ordinal")) == 0], size)
+    whole = arrays.marked(code[arrays.numbers_of(rows, "ordinal") == 0], size)
     handles = rows.append_column("code", pa.array(code))
     unplaced = pc.and_(pc.is_null(rows.column("path")), pc.is_valid(rows.column("written_path")))
     tables = {
@@ -135,10 +130,8 @@ def read_checkpoints(
 
 
 def _snapshots(rows: pa.Table, code: Numbers, size: int, unplaced: pa.Array) -> pa.Table:
-    """A row for each ``_metadata`` that was read to its end.
-
-    ``inline_bytes`` of state within the ``_metadata``; ``relocatable``: nothing in it is an
-    absolute path.
+    """Of those read to their end. ``inline_bytes``: state within the ``_metadata``;
+    ``relocatable``: no absolute path in it.
     """
     inline = arrays.flags(pc.is_valid(column(rows, "inline_at")))
     absolute = np.zeros(len(code), np.bool_)
@@ -146,13 +139,13 @@ def _snapshots(rows: pa.Table, code: Numbers, size: int, unplaced: pa.Array) -> 
         absolute |= arrays.flags(pc.match_substring_regex(column(rows, name), _ABSOLUTE))
     figures = {
         "inline_bytes": arrays.sums(
-            code[inline], arrays.numbers(column(rows, "size_bytes"))[inline], size
+            code[inline], arrays.numbers_of(rows, "size_bytes")[inline], size
         ),
         "relocatable": ~arrays.marked(code[absolute], size),
         "unplaced": arrays.counts(code[arrays.flags(unplaced.combine_chunks())], size),
         "digest": pa.array(_digests(rows, code, size), pa.string()),
     }
-    ends = arrays.numbers(column(rows, "ordinal")) == 0
+    ends = arrays.numbers_of(rows, "ordinal") == 0
     of_file = rows.filter(pa.array(ends)).rename_columns({"metadata_modified": "modified"})
     names = ("root", "checkpoint_id", "metadata_bytes", "modified")
     grouped = of_file.select(["audit_id", "metadata_path", *names]).append_column(
@@ -161,7 +154,7 @@ def _snapshots(rows: pa.Table, code: Numbers, size: int, unplaced: pa.Array) -> 
     snapshot_rows = grouped.group_by(["code", "audit_id", "metadata_path"]).aggregate(
         [(name, "max") for name in names]
     )
-    at = arrays.numbers(column(snapshot_rows, "code"))
+    at = arrays.numbers_of(snapshot_rows, "code")
     renamed = snapshot_rows.rename_columns({f"{name}_max": name for name in names})
     return pa.table(
         {
@@ -175,7 +168,7 @@ def _snapshots(rows: pa.Table, code: Numbers, size: int, unplaced: pa.Array) -> 
 
 
 def _digests(rows: pa.Table, code: Numbers, size: int) -> list[str | None]:
-    """A digest of all references of a file as written, in order; None if it has none."""
+    """Of all references of a file as written, in order; None if it has none."""
     is_written = pc.and_(
         pc.greater(rows.column("ordinal"), 0), pc.is_valid(rows.column("written_path"))
     )
@@ -188,16 +181,13 @@ def _digests(rows: pa.Table, code: Numbers, size: int) -> list[str | None]:
         .combine_chunks()
     )
     digests: list[str | None] = [None] * size
-    of = arrays.numbers(column(written, "code"))
+    of = arrays.numbers_of(written, "code")
     paths, starts = column(written, "written_path"), np.flatnonzero(np.diff(of, prepend=-1))
     lengths = arrays.numbers(pc.binary_length(paths))
     text = b"".join(paths.cast(pa.binary()).to_pylist())
     ends = np.concatenate([[0], np.cumsum(lengths)])
     figures = np.stack(
-        [
-            arrays.numbers(column(written, name))
-            for name in ("ordinal", "offset_bytes", "size_bytes")
-        ]
+        [arrays.numbers_of(written, name) for name in ("ordinal", "offset_bytes", "size_bytes")]
         + [lengths],
         axis=1,
     )
@@ -220,11 +210,8 @@ def _bad_paths(unplaced: pa.Table) -> pa.Table:
 
 
 def _reference_tables(handles: pa.Table) -> dict[str, pa.Table]:
-    """``storage_reference``: distinct files by checkpoint. Bytes of a merged file are those of the
-    distinct segments in it.
-
-    One file is often referred to by many handles (channels of a task, subtasks of a changelog),
-    each with its whole size.
+    """``storage_reference``: distinct files by checkpoint; bytes of a merged file are those of its
+    distinct segments. One file is often referred to by many handles, each with its whole size.
     """
     in_segment = pc.is_valid(handles.column("offset_bytes"))
     key = ["code", "audit_id", "metadata_path", "path"]
@@ -238,14 +225,14 @@ def _reference_tables(handles: pa.Table) -> dict[str, pa.Table]:
         .aggregate([("size_bytes", "max")])
     )
     columns_by_name = {name: column(whole, name) for name in key}
-    bytes_of = arrays.numbers(column(whole, "size_bytes_max"), 0)
+    bytes_of = arrays.numbers_of(whole, "size_bytes_max", 0)
     segmented = np.zeros(len(bytes_of), np.bool_)
     if segments.num_rows:
         (at, of), size = arrays.coded(*(_code_and_path(table) for table in (whole, segments)))
         segmented = arrays.marked(of, size)[at]
         bytes_of = np.where(
             segmented,
-            arrays.sums(of, arrays.numbers(column(segments, "size_bytes_max"), 0), size)[at],
+            arrays.sums(of, arrays.numbers_of(segments, "size_bytes_max", 0), size)[at],
             bytes_of,
         )
     return {

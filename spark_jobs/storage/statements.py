@@ -32,7 +32,7 @@ class Dead(NamedTuple):
 
 
 def dead_jobs(statements: Iterable[Row], jobs: Sequence[Row], held: Iterable[Row]) -> Dead:
-    """One is void as soon as its job is seen alive, anything is known that it did later, its
+    """One is void as soon as its job is seen alive or known to have done anything later, its
     directory holds anything that was written, or first seen, after it was made, or another job that
     may live writes there.
 
@@ -82,9 +82,7 @@ def _is_of(job: Row, statement: Row) -> bool:
 
 
 def _may_write(job: Row, statement: Row) -> bool:
-    """Whether a job may write there: it has that id, or the directory's, and writes there or in an
-    unknown place.
-    """
+    """It has that id, or the directory's, and writes there or in an unknown place."""
     return bool(
         job["audit_id"] == statement["audit_id"]
         and job["job_id"] in (statement["job_id"], statement["subject"].rpartition("/")[2])
@@ -103,7 +101,6 @@ def _is_of_another(job: Row, statement: Row) -> bool:
 
 
 def with_dead(owners: Sequence[Row], dead: Dead, directories: Iterable[Row]) -> list[Row]:
-    """Owners, with those of dead jobs' directories, which need no other known facts."""
     others = [
         owner for owner in owners if (owner["audit_id"], owner["job_directory"]) not in dead.since
     ]
@@ -139,4 +136,4 @@ def acknowledged(failed: Iterable[Row], statements: Iterable[Row]) -> set[Key]:
 
 
 ACKNOWLEDGEABLE = ("empty_metadata", "incomplete_metadata", "no_magic_number")
-"""What Flink itself could not restore from. Of others only their job can be attested to be dead."""
+"""What Flink itself could not restore from."""

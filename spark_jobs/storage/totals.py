@@ -2,20 +2,18 @@
 sums.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_jobs.storage import arrays
-from spark_jobs.storage.arrays import column, numbers
+from spark_jobs.storage.arrays import column, numbers_of
 from spark_jobs.storage.layout_columns import is_metadata
 from spark_jobs.storage.owners import JOB_DIRECTORY
-from spark_jobs.storage.plain import Key, Row, by, key_of, largest
+from spark_jobs.storage.plain import Key, Row, as_json, by, key_of, largest
 from spark_jobs.storage.reference_sums import REACHED
 from spark_jobs.storage_words import TWO_NAMES, VERDICTS
 
@@ -38,10 +36,10 @@ _LARGEST = np.iinfo(np.int64).max
 
 def cube(judged: pa.Table, files: pa.Table) -> pa.Table:
     """Files and bytes by directory, verdict, kind and size."""
-    size = numbers(column(files, "bytes"), 0)
+    size = numbers_of(files, "bytes", 0)
     metadata = arrays.flags(is_metadata(column(files, "path")))
-    segmented = arrays.flags(column(files, "segmented"))
-    copies = numbers(column(files, "replication"), 0)
+    segmented = arrays.flags_of(files, "segmented")
+    copies = numbers_of(files, "replication", 0)
     figures = {
         "is_small": (size <= SMALL_FILE_BYTES) & ~metadata,
         "files": np.ones(len(size), np.int64),
@@ -49,7 +47,7 @@ def cube(judged: pa.Table, files: pa.Table) -> pa.Table:
         "metadata_files": metadata.astype(np.int64),
         "segmented_files": segmented.astype(np.int64),
         "segmented_file_bytes": np.where(segmented, size, 0),
-        "live_segment_bytes": numbers(column(files, "live_segment_bytes"), 0),
+        "live_segment_bytes": numbers_of(files, "live_segment_bytes", 0),
         "replicated_files": arrays.flags(pc.is_valid(column(files, "replication"))).astype(
             np.int64
         ),
@@ -62,21 +60,19 @@ def cube(judged: pa.Table, files: pa.Table) -> pa.Table:
 def _of(
     cube: pa.Table, directories: Sequence[Row], names: Sequence[str], more: Sequence[str] = ()
 ) -> list[Row]:
-    """The cube added up by columns of the directories and ``more`` of its own, with sums of each
-    verdict.
-    """
-    at = numbers(column(cube, "directory_no"))
+    """The cube by columns of the directories and ``more`` of its own, with sums of each verdict."""
+    at = numbers_of(cube, "directory_no")
     taken = {
         name: pa.array([row[name] for row in directories], _TEXT).take(pa.array(at))
         for name in names
     }
     sums = {name: column(cube, name) for name in _SUMS}
-    is_small = arrays.flags(column(cube, "is_small"))
-    sums["small_files"] = np.where(is_small, numbers(column(cube, "files")), 0)
+    is_small = arrays.flags_of(cube, "is_small")
+    sums["small_files"] = np.where(is_small, numbers_of(cube, "files"), 0)
     for verdict in VERDICTS:
         chosen = arrays.flags(pc.equal(column(cube, "verdict"), verdict))
         for unit in ("files", "bytes"):
-            sums[f"{verdict}_{unit}"] = np.where(chosen, numbers(column(cube, unit)), 0)
+            sums[f"{verdict}_{unit}"] = np.where(chosen, numbers_of(cube, unit), 0)
     key = (*names, *more)
     rows: list[Row] = arrays.summed(
         pa.table(taken | {name: cube.column(name) for name in more} | sums), key
@@ -105,10 +101,9 @@ def of_roots(
     replaced: Mapping[Key, int],
     roots: Iterable[Row],
 ) -> list[Row]:
-    """``storage_root``; a root without any file has a row, too.
-
-    ``lost``: by root, the files that are missing; ``reached``: which directories each doubt
-    reaches; ``replaced``: how many ``_metadata`` were gone when they were to be read.
+    """``storage_root``. ``lost``: by root, the files that are missing; ``reached``: which
+    directories each doubt reaches; ``replaced``: how many ``_metadata`` were gone when they were to
+    be read.
     """
     sums = {key_of(row, _ROOT): row for row in _of(cube, directories, _ROOT)}
     read = by(checkpoints, *_ROOT)
@@ -136,7 +131,7 @@ def of_roots(
                 "replaced": replaced.get(key, 0),
                 "doubts": partly[key],
                 "cleanable": not not_cleanable,
-                "not_cleanable": _json(not_cleanable),
+                "not_cleanable": as_json(not_cleanable),
             }
         )
     return root_rows
@@ -148,9 +143,7 @@ def _in_doubt(
     reached: Sequence[Set[int]],
     roots: Sequence[Row],
 ) -> tuple[dict[Key, set[str]], Counter[Key]]:
-    """By root: reasons of doubts that reach all of it, and the number of doubts that reach any of
-    its files.
-    """
+    """By root: reasons of doubts that reach all of it, and how many doubts reach any of its files."""
     whole: dict[Key, set[str]] = {key_of(root, _ROOT): set() for root in roots}
     partly: Counter[Key] = Counter()
     for doubt, of_doubt in zip(doubts, reached, strict=True):
@@ -165,21 +158,17 @@ def _in_doubt(
 
 def withheld_by_doubt(cube: pa.Table, directories: Sequence[Row]) -> list[tuple[int, int]]:
     """By directory: files and bytes that only doubt keeps."""
-    at = numbers(column(cube, "directory_no"))
+    at = numbers_of(cube, "directory_no")
     in_doubt = np.array([row["in_doubt"] for row in directories], np.bool_)
     chosen = arrays.flags(
         pc.is_in(column(cube, "reason"), value_set=pa.array(["in_doubt", "first_audit"]))
     )
     chosen &= in_doubt[at] if len(at) else chosen
     sums = [
-        arrays.sums(at[chosen], numbers(column(cube, unit))[chosen], len(directories))
+        arrays.sums(at[chosen], numbers_of(cube, unit)[chosen], len(directories))
         for unit in ("files", "bytes")
     ]
     return list(zip(*(of.tolist() for of in sums), strict=True))
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"))
 
 
 def of_jobs(
@@ -189,10 +178,8 @@ def of_jobs(
     reached: Mapping[Key, Row],
     owners: Iterable[Row],
 ) -> list[Row]:
-    """``storage_job``: directories of jobs, and jobs of which only checkpoints elsewhere are known.
-
-    ``reached``: by job directory, the files elsewhere that its checkpoints refer to, and those that
-    are missing.
+    """``storage_job``. ``reached``: by job directory, the files elsewhere that its checkpoints
+    refer to, and missing ones.
     """
     own = by((row for row in checkpoints if not row["is_savepoint"]), *JOB_DIRECTORY)
     known = {key_of(row, JOB_DIRECTORY): row for row in owners}

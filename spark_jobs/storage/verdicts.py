@@ -1,13 +1,7 @@
-"""The verdict on every file. Reasons to keep a file are checked first; it is an orphan only if
-there is none.
-
-needed     referred to by a retained checkpoint that is not waste, is one itself, or restored from
-by a job that may run kept       not a candidate, or something about it is not known waste
-referred to by waste only recent     everything speaks against it but time orphan     nothing speaks
-for it
+"""The verdict on every file: what keeps a file is checked first; it is an orphan only if nothing
+does (:data:`spark_jobs.storage_words.VERDICTS`).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,10 +9,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ingest.storage.layout import DATABASE, TASK_OWNED, UNFINISHED_METADATA
-from spark_jobs.arrow_schemas import INSTANT, arrow_schema
+from spark_jobs.arrow_schemas import INSTANT, arrow_schema, schema
 from spark_jobs.audit_tables import STORAGE_FILE
 from spark_jobs.storage import arrays, totals
-from spark_jobs.storage.arrays import UNKNOWN, Flags, Numbers, column, known, later, numbers
+from spark_jobs.storage.arrays import (
+    UNKNOWN,
+    Flags,
+    Numbers,
+    Tables,
+    column,
+    known,
+    later,
+    numbers_of,
+)
 from spark_jobs.storage.carried import JOB_DIRECTORIES, REFERRED
 from spark_jobs.storage.failed_checkpoints import FAILED, FailedCheckpoints
 from spark_jobs.storage.layout_columns import (
@@ -34,57 +37,44 @@ from spark_jobs.storage.plain import US_PER_S
 from spark_jobs.storage_words import KEPT, KINDS, LIVE, ORPHAN, RECENT, RETAINED_WASTE
 
 _TEXT, _INT, _FLAG = pa.string(), pa.int64(), pa.bool_()
-DIRECTORIES = pa.schema(
-    [
-        *((name, _TEXT) for name in ("audit_id", "root", "job_directory", "job_id", "cluster")),
-        *((name, _INT) for name in ("root_no", "claims", "suspects")),
-        *(
-            (name, INSTANT)
-            for name in (
-                "as_of",
-                "guarded_from",
-                "future_from",
-                "in_flight_since",
-                "last_completed_at",
-                "began_at",
-                "started_at",
-                "redeployed_at",
-                "ended_at",
-            )
-        ),
-        *(
-            (name, _FLAG)
-            for name in (
-                "any_needed",
-                "in_doubt",
-                "job_needed",
-                "last_unfound",
-                "terminal",
-                "seen",
-                "is_lost",
-                "is_lost_elsewhere",
-            )
-        ),
-        ("failed", FAILED),
-    ]
+DIRECTORIES = schema(
+    audit_id="text",
+    root="text",
+    job_directory="text",
+    job_id="text",
+    cluster="text",
+    root_no="int",
+    claims="int",
+    suspects="int",
+    as_of="instant",
+    guarded_from="instant",
+    future_from="instant",
+    in_flight_since="instant",
+    last_completed_at="instant",
+    began_at="instant",
+    started_at="instant",
+    redeployed_at="instant",
+    ended_at="instant",
+    any_needed="flag",
+    in_doubt="flag",
+    job_needed="flag",
+    last_unfound="flag",
+    terminal="flag",
+    seen="flag",
+    is_lost="flag",
+    is_lost_elsewhere="flag",
+    failed=FAILED,
 )
-"""Directories that hold files, with all that is known of the audit, the root and the job; numbered
-in this order.
+"""Directories that hold files, with what is known of their audit, root and job; numbered in this
+order.
 """
-NAMERS = pa.schema([("checkpoint_no", _INT), ("goes", _FLAG)])
+NAMERS = schema(checkpoint_no="int", goes="flag")
 """Checkpoints that are waste: whether their ``_metadata`` may go, or a file that they refer to is
 kept.
 """
-CHECKPOINTS = pa.schema(
-    [
-        ("audit_id", _TEXT),
-        ("metadata_path", _TEXT),
-        ("is_live", _FLAG),
-        ("is_attested", _FLAG),
-    ]
-)
-"""Of all that were read, numbered as the referrers of files are."""
-PATHS = pa.schema([("audit_id", _TEXT), ("path", _TEXT)])
+CHECKPOINTS = schema(audit_id="text", metadata_path="text", is_live="flag", is_attested="flag")
+"""Numbered as the referrers of files are."""
+PATHS = schema(audit_id="text", path="text")
 
 TASK_LOST = (
     "TASK_FAILURE",
@@ -118,19 +108,19 @@ class _Files:
         return column(self.rows, name)
 
     def number(self, name: str) -> Numbers:
-        return numbers(column(self.rows, name))
+        return numbers_of(self.rows, name)
 
     def of_directory(self, name: str) -> Numbers:
-        return numbers(column(self.directories, name))[self.at]
+        return numbers_of(self.directories, name)[self.at]
 
     def is_of_directory(self, name: str) -> Flags:
-        return arrays.flags(column(self.directories, name))[self.at]
+        return arrays.flags_of(self.directories, name)[self.at]
 
 
 @dataclass(frozen=True)
 class _Facts:
-    """Facts of single files besides the listing: the index of a live and of a waste checkpoint that
-    refers to it, -1 for none.
+    """Of single files: the index of a live and of a waste checkpoint that refers to it, -1 for
+    none.
     """
 
     live: Numbers
@@ -151,11 +141,9 @@ class _Facts:
         return (self.live >= 0) | (self.waste >= 0)
 
 
-def judged_files(
-    parts: Mapping[str, pa.Table], facts: Mapping[str, pa.Table]
-) -> dict[str, pa.Table]:
-    """``parts``: files, unread and, where there are any, alike; ``facts``: directories,
-    checkpoints, restored, excluded, gone, gone_before and vanished.
+def judged_files(parts: Tables, facts: Tables) -> dict[str, pa.Table]:
+    """``parts``: files, unread and, if any, alike; ``facts``: directories, checkpoints, restored,
+    excluded, gone, gone_before and vanished.
     """
     rows, directories, checkpoints = parts["files"], facts["directories"], facts["checkpoints"]
     files = _Files(
@@ -227,20 +215,15 @@ def judged_files(
     }
 
 
-def find_namers(
-    parts: Mapping[str, pa.Table], facts: Mapping[str, pa.Table]
-) -> dict[str, pa.Table]:
+def find_namers(parts: Tables, facts: Tables) -> dict[str, pa.Table]:
     """``NAMERS``, from a first judgement of the files to which waste refers."""
     rows, checkpoints = parts["files"], facts["checkpoints"]
     row, number = _referrers(rows, _at_snapshots(rows, checkpoints))
-    of_waste = ~arrays.flags(column(checkpoints, "is_live"))[number]
+    of_waste = ~arrays.flags_of(checkpoints, "is_live")[number]
     row, number = row[of_waste], number[of_waste]
     judged = rows.take(pa.array(np.unique(row)))
     not_live = judged_files({**parts, "files": judged}, facts)["not_live"]
-    at = arrays.find_places(
-        arrays.joined(rows.take(pa.array(row)), "audit_id", "path"),
-        arrays.joined(not_live, "audit_id", "path"),
-    )
+    at = arrays.places_in(rows.take(pa.array(row)), not_live, *PATHS.names)
     verdict = arrays.taken(column(not_live, "verdict"), at)
     is_own = arrays.flags(is_metadata(column(rows, "path").take(pa.array(row))))
     goes = is_own & arrays.flags(pc.equal(verdict, RETAINED_WASTE))
@@ -255,19 +238,10 @@ def _lost_directories(of_gone: pa.Table, rows: pa.Table) -> pa.Table:
     """
     paths = of_gone.select(PATHS.names)
     if paths.num_rows:
-        is_listed = (
-            arrays.find_places(
-                arrays.joined(paths, "audit_id", "path"), arrays.joined(rows, "audit_id", "path")
-            )
-            >= 0
-        )
-        paths = paths.filter(pa.array(~is_listed))
+        paths = paths.filter(pa.array(~arrays.are_in(paths, rows, *PATHS.names)))
     directories = with_places(paths).select(JOB_DIRECTORIES.names)
-    return (
-        directories.filter(pc.is_valid(directories.column("job_directory")))
-        .group_by(JOB_DIRECTORIES.names)
-        .aggregate([])
-        .select(JOB_DIRECTORIES.names)
+    return arrays.distinct(
+        directories.filter(pc.is_valid(directories.column("job_directory"))), JOB_DIRECTORIES.names
     )
 
 
@@ -290,15 +264,14 @@ def _facts(
     alike: pa.Table,
     of_gone: pa.Table,
     pending: pa.Table,
-    facts: Mapping[str, pa.Table],
+    facts: Tables,
 ) -> _Facts:
     rows, checkpoints = files.rows, facts["checkpoints"]
     size = rows.num_rows
-    keys = arrays.joined(rows, "audit_id", "path")
     snapshot = _at_snapshots(rows, checkpoints)
     of, number = _referrers(rows, snapshot)
-    is_live = arrays.flags(column(checkpoints, "is_live"))[number]
-    is_attested = arrays.flags(column(checkpoints, "is_attested"))[number]
+    is_live = arrays.flags_of(checkpoints, "is_live")[number]
+    is_attested = arrays.flags_of(checkpoints, "is_attested")[number]
     excluded = np.zeros(size, np.bool_)
     for row in facts["excluded"].to_pylist():
         below = pc.and_(
@@ -315,28 +288,26 @@ def _facts(
         restored_from = (
             arrays.find_places(inside, arrays.joined(restored, "audit_id", "directory")) >= 0
         )
-    gone_of = of_gone.group_by(["audit_id", "path"]).aggregate([("metadata_path", "max")])
+    gone_of = of_gone.group_by(PATHS.names).aggregate([("metadata_path", "max")])
     return _Facts(
         live=np.maximum(arrays.maxima(of[is_live], number[is_live], size), -1),
         waste=np.maximum(arrays.maxima(of[~is_live], number[~is_live], size), -1),
         snapshot=snapshot >= 0,
-        other_spelling=arrays.find_places(keys, arrays.joined(alike, "audit_id", "path")) >= 0,
+        other_spelling=arrays.are_in(rows, alike, *PATHS.names),
         gone=_at_snapshots(rows, facts["gone"]) >= 0,
-        unread_referrer=arrays.find_places(keys, arrays.joined(pending, "audit_id", "path")) >= 0,
+        unread_referrer=arrays.are_in(rows, pending, *PATHS.names),
         restored_from=restored_from,
         attested=arrays.marked(of[is_attested], size),
         excluded=excluded,
         newly_vanished=arrays.taken(
             column(gone_of, "metadata_path_max"),
-            arrays.find_places(keys, arrays.joined(gone_of, "audit_id", "path")),
+            arrays.places_in(rows, gone_of, *PATHS.names),
         ),
     )
 
 
 def _at_snapshots(rows: pa.Table, snapshots: pa.Table) -> Numbers:
-    """The index of each file in ``snapshots``. Few files are ``_metadata``: only these are looked
-    up.
-    """
+    """The index of each file in ``snapshots``; only ``_metadata`` are looked up, which are few."""
     found = np.full(rows.num_rows, -1)
     at = np.flatnonzero(arrays.flags(is_metadata(column(rows, "path"))))
     found[at] = arrays.find_places(

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from ingest.metadata.files import find
 from ingest.metadata.handles import handles
+from tests.ingest.metadata.finding import find
 from tests.integration.running import RunningWeir
 from tests.lab.cluster import Lab, start
 from tests.migrated import home_with_database
@@ -266,7 +266,7 @@ def _referred(lab: Lab) -> set[str]:
     for _ in range(20):
         # Jobs go on: a checkpoint that Flink deletes while it is read has a successor by then.
         with contextlib.suppress(FileNotFoundError):
-            found, _ = find([str(lab.checkpoint_dir)])
+            found = find(str(lab.checkpoint_dir))
             streams = [handle.stream for file in found for handle in handles(file.pieces())]
             named = {
                 stream.path.removeprefix("file:")

@@ -82,7 +82,6 @@ def test_what_an_earlier_version_remembers_is_as_good_as_lost(
             ["--previous-to", "[]", "--previous", "/nowhere/manifest.json"],
             "--previous-to must be a JSON object",
         ),
-        (["--lake-options", "{"], "WEIR_LAKE_OPTIONS must be a JSON object"),
         (["--request", "/nowhere/request.json"], "no request at /nowhere"),
     ],
 )

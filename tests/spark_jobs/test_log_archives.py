@@ -143,6 +143,7 @@ def test_the_job_reads_globs_and_names_what_it_skipped(
     from spark_jobs.jobs import log_events
 
     monkeypatch.setattr(log_events, "open_session", lambda name, **_options: spark)
+    monkeypatch.setattr(log_events, "BATCH_BYTES", 200_000)
     monkeypatch.setattr(type(spark), "stop", lambda self: None)
     parser = argparse.ArgumentParser()
     log_events.add_arguments(parser)
@@ -156,8 +157,6 @@ def test_the_job_reads_globs_and_names_what_it_skipped(
                 "c",
                 "--lake",
                 str(lake),
-                "--batch-gib",
-                "0.0002",
             ]
         )
     )

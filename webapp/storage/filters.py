@@ -66,7 +66,7 @@ class CheckpointStorageFilters(JobStorageFilters):
 class ChainFilters(Sized):
     job_id = Text()
     other_job_id = Text()
-    kind = Choice(tuple(CHAIN_KINDS))
+    kind = Choice(CHAIN_KINDS)
 
 
 class MissingFilters(OfRoot):

@@ -423,7 +423,6 @@ class OperatorStateSize(OfAudit):
     files = models.BigIntegerField()
     elements = models.BigIntegerField()
     union_elements = models.BigIntegerField()
-    broadcast_elements = models.BigIntegerField()
     states = models.JSONField()
 
     class Meta:

@@ -10,13 +10,14 @@ import pytest
 from ingest.lake.store import Lake
 from ingest.metadata import columns
 from ingest.metadata.dialects import MetadataError
-from ingest.metadata.files import MetadataFile, find
+from ingest.metadata.files import MetadataFile
 from ingest.metadata.pieces import FileRun, Handle, KeyedState
 from ingest.metadata.reader import read_pieces
 from ingest.metadata.references import key_of, reference_batches, references
 from ingest.records import Observed
 from tests.ingest.metadata import samples
 from tests.ingest.metadata import writing as w
+from tests.ingest.metadata.finding import find
 from tests.ingest.metadata.reading import DIRECTORY, pieces, rows
 from tests.ingest.metadata.test_damage import VALID
 
@@ -130,8 +131,7 @@ def stored(folder: Path, written: bytes) -> MetadataFile:
     checkpoint = folder / ("ab" * 16) / "chk-7"
     checkpoint.mkdir(parents=True)
     (checkpoint / "_metadata").write_bytes(written)
-    (file,), skips = find([str(folder)])
-    assert not skips
+    (file,) = find(str(folder))
     return file
 
 

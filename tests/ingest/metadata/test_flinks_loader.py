@@ -9,7 +9,7 @@ import pytest
 
 from tests.ingest.metadata import samples
 from tests.ingest.metadata.reading import lines
-from tests.ingest.metadata.test_recorded import directory, oracle, unpacked
+from tests.ingest.metadata.test_recorded import NOT_KEPT, directory, oracle, unpacked
 
 LOADED = {
     "written-2-by-2.3.0": "2",
@@ -20,12 +20,10 @@ LOADED = {
     "written-5-by-2.3.0": "5",
     "written-6-by-2.3.0": "6",
 }
-NOT_IN_THE_FILE = {"keyed_handle_id", "checkpointed_size", "handle_checkpoint_id"}
+NOT_IN_THE_FILE = {"keyed_handle_id", "checkpointed_size"}
 """Where the format lacks them the loader makes them up, and the reader says nothing."""
-ALWAYS_OTHERWISE = {"backend_id", "from", "to"}
-"""The loader hashes backends that are no UUIDs, and prints the sequence of changes in files as
-"null".
-"""
+ALWAYS_OTHERWISE = NOT_KEPT | {"backend_id"}
+"""The loader hashes backends that are no UUIDs."""
 
 
 @pytest.mark.parametrize("name", LOADED)

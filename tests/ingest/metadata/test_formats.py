@@ -2,22 +2,12 @@
 description.
 """
 
-from array import array
 from struct import pack
 
 import pytest
 
 from ingest.metadata.dialects import DamagedMetadata, UnsupportedMetadata
-from ingest.metadata.pieces import (
-    Channel,
-    Handle,
-    Header,
-    ListState,
-    MasterState,
-    Operator,
-    Origin,
-    Subtask,
-)
+from ingest.metadata.pieces import Handle, Header, ListState, Operator, Subtask
 from tests.ingest.metadata import samples
 from tests.ingest.metadata import writing as w
 from tests.ingest.metadata.reading import DIRECTORY, lines, pieces, rows, summary
@@ -67,11 +57,7 @@ def test_something_else_is_not_taken_for_metadata() -> None:
 def test_version_2_has_paddings_master_states_and_old_handles() -> None:
     header = pieces(samples.V2)[0]
     assert isinstance(header, Header)
-    assert [state[:3] for state in header.master_states] == [("hook", 3, 7), ("other", 1, 0)]
-    content = header.master_states[0].position
-    assert samples.V2[content : content + 7] == b"content" and isinstance(
-        header.master_states[0], MasterState
-    )
+    assert header.master_states == ("hook", "other")
     assert kinds(rows(samples.V2)) == [
         "managed-op",
         "raw-op",
@@ -109,13 +95,7 @@ def test_incremental_state_old_and_new() -> None:
         new.keyed.handle_id,
         new.keyed.checkpointed_bytes,
         new.keyed.backend_id,
-        new.keyed.checkpoint_id,
-    ) == (
-        "keyed-id",
-        77,
-        "backend-1",
-        5,
-    )
+    ) == ("keyed-id", 77, "backend-1")
 
 
 def test_inline_state_is_counted_located_and_in_no_file() -> None:
@@ -147,13 +127,12 @@ def test_key_groups_in_the_place_of_a_stream_still_name_their_file() -> None:
     )
 
 
-def test_segments_have_a_place_in_a_file_and_a_scope() -> None:
+def test_segments_have_a_place_in_a_file() -> None:
     stream = next(handle for handle in rows(samples.V4) if handle.kind == "meta").stream
-    assert stream and (stream.path, stream.offset, stream.bytes, stream.scope, stream.name) == (
+    assert stream and (stream.path, stream.offset, stream.bytes, stream.name) == (
         "s3://b/g",
         0,
         4,
-        "SHARED",
         "m",
     )
 
@@ -178,10 +157,7 @@ def test_changelogs_have_a_materialised_part_and_increments(sample: str) -> None
         found[0].kind.startswith("changelog-materialized-") and found[-1].kind == "changelog-handle"
     )
     increments = [handle for handle in found if handle.kind == "changelog-stream"]
-    assert increments[0].stream and (increments[0].stream.path, increments[0].stream_offset) == (
-        samples.CHANGES,
-        100,
-    )
+    assert increments[0].stream and increments[0].stream.path == samples.CHANGES
     assert sum(handle.state_bytes for handle in increments) == 44
 
 
@@ -192,45 +168,24 @@ def test_a_changelog_of_1_14_knows_no_ids_and_later_ones_do() -> None:
         if handle.kind == "changelog-handle"
     ] == [None]
     last = next(handle.keyed for handle in rows(samples.V4) if handle.kind == "changelog-handle")
-    assert last and (
-        last.handle_id,
-        last.materialization_id,
-        last.checkpoint_id,
-        last.checkpointed_bytes,
-    ) == ("log-id", 6, 7, 50)
-    assert [
-        handle.keyed.storage
-        for handle in rows(samples.V4)
-        if handle.kind == "changelog-stream" and handle.keyed
-    ] == ["filesystem"]
+    assert last and (last.handle_id, last.checkpointed_bytes) == ("log-id", 50)
 
 
-def test_changes_kept_inline_are_counted_with_their_sequence() -> None:
+def test_changes_kept_inline_are_counted() -> None:
     handle = one(samples.V3_1_15, "changelog-other")
-    assert handle.keyed and (handle.state_bytes, handle.keyed.sequence, handle.keyed.handle_id) == (
-        3,
-        (3, 9),
-        "delta-id",
-    )
+    assert handle.keyed and (handle.state_bytes, handle.keyed.handle_id) == (3, "delta-id")
     assert lines(samples.V3_1_15)[1 + rows(samples.V3_1_15).index(handle)]["handle_class"] is None
 
 
-@pytest.mark.parametrize(("sample", "index"), [("3 (1.11)", None), ("3 (1.12)", 1), ("6", 0)])
-def test_channel_state_with_and_without_its_subtask(sample: str, index: int | None) -> None:
+@pytest.mark.parametrize("sample", ["3 (1.11)", "3 (1.12)", "6"])
+def test_channel_state_with_and_without_its_subtask(sample: str) -> None:
     handle = [handle for handle in rows(samples.ALL[sample]) if handle.kind == "channel-input"][-1]
-    assert handle.channel == Channel(index, 0, 1, 60, array("q", [4, 40]))
     assert handle.stream and handle.stream.bytes == 900 and handle.state_bytes == 60
 
 
-def test_merged_channel_states_keep_the_length_of_their_offsets() -> None:
+def test_merged_channel_states_are_told_from_others() -> None:
     merged = [handle for handle in rows(samples.V6) if handle.state_class.startswith("Merged")]
-    assert [
-        (handle.kind, handle.channel and handle.channel.serialized_offsets_bytes)
-        for handle in merged
-    ] == [
-        ("channel-input", 6),
-        ("channel-output", 0),
-    ]
+    assert kinds(merged) == ["channel-input", "channel-output"]
 
 
 def test_finished_subtasks_and_operators_are_told() -> None:
@@ -257,14 +212,9 @@ def test_coordinators_have_no_subtask() -> None:
     assert handle.subtask is None and handle.stream and handle.stream.name == "coordinator"
 
 
-def test_a_subtask_may_have_kept_the_state_of_another_checkpoint() -> None:
-    assert [piece.checkpoint_id for piece in pieces(samples.V7) if isinstance(piece, Origin)] == [5]
-
-
-def test_properties_say_what_it_is_and_who_deletes_it() -> None:
+def test_properties_say_what_it_is() -> None:
     properties = summary(samples.V4).properties
-    assert properties and properties.name == "Checkpoint" and not properties.is_savepoint
-    assert properties.flags["discardSubsumed"] and not properties.flags["discardCancelled"]
+    assert properties and (properties.name, properties.savepoint_format) == ("Checkpoint", None)
 
 
 def test_unknown_handles_are_refused_by_position() -> None:

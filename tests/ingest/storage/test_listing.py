@@ -220,17 +220,6 @@ def test_a_beginning_of_yesterday_is_given_up(
     assert len(paths(listed)) == listed.files
 
 
-def test_progress_is_told(tmp_path: Path) -> None:
-    _many(tmp_path / "tree", 3)
-    told: list[tuple[int, int]] = []
-    listed = list_root(
-        Root.of(str(tmp_path / "tree")),
-        str(tmp_path / "out"),
-        progress=lambda files, listed: told.append((files, listed)),
-    )
-    assert max(told) == (listed.files, 4)
-
-
 def test_a_large_directory_is_written_as_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

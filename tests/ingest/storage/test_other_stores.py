@@ -23,7 +23,6 @@ import pytest
 from fsspec.config import conf
 from moto.server import ThreadedMotoServer
 
-from ingest.metadata import files
 from ingest.storage import tree
 from ingest.storage.listing import list_root
 from ingest.storage.plan_folder import AlreadyWritten, PlanFolder
@@ -31,6 +30,7 @@ from ingest.storage.roots import Root
 from ingest.uris import canonical
 from spark_jobs.storage.parsing import WANTED, parsed
 from tests.ingest.metadata import writing as w
+from tests.ingest.metadata.finding import find
 from tests.ingest.storage.test_listing import paths, rows
 from tests.lab.namenode import HAS_WEBHDFS, SERVER_JARS, Hdfs
 from tests.webhdfs_server import serving
@@ -203,8 +203,8 @@ def test_metadata_is_found_and_read(store: Store) -> None:
         ],
     )
     store.put(f"{JOB}/chk-1/_metadata", content)
-    (found,), skips = files.find([store.uri])
-    assert (found.size, skips) == (len(content), [])
+    (found,) = find(store.uri)
+    assert found.size == len(content)
     assert found.modified is not None
     with found.open() as stream:
         assert stream.read() == content

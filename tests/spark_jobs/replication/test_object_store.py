@@ -82,7 +82,7 @@ def test_half_an_object_of_a_killed_upload_is_written_anew(
     store: Any, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = replace(world.request, destination="s3a://state/copies/one")
-    whole = copying.first_bytes
+    whole = copying.to_remote
     cut: list[str] = []
 
     def killed(here: Any, name: str, there: Any, target: str, size: int, *, renames: bool) -> str:
@@ -92,7 +92,7 @@ def test_half_an_object_of_a_killed_upload_is_written_anew(
             raise KeyboardInterrupt
         return whole(here, name, there, target, size, renames=renames)
 
-    monkeypatch.setattr(copying, "first_bytes", killed)
+    monkeypatch.setattr(copying, "to_remote", killed)
     for _ in range(3):
         with pytest.raises(KeyboardInterrupt):
             replicate(request)

@@ -56,9 +56,15 @@ def inputs_of(worlds: Sequence[World], folder: Path, *, written: Sequence[World]
         parsed=Here().all(parsed, PARSED),
         known_files=pa.Table.from_pylist(rows["known_file"], KNOWN_FILES),
         earlier=pa.Table.from_pylist(rows["referred"], REFERRED),
-        listed=plain_rows(pa.Table.from_pylist(rows["listed"], LISTED)),
         spellings_of={},
-        lost={directory for world in (*worlds, *written) for directory in world.lost},
+        state={
+            "storage_listed": plain_rows(pa.Table.from_pylist(rows["listed"], LISTED)),
+            "storage_lost": [
+                {"job_directory": directory}
+                for world in (*worlds, *written)
+                for directory in world.lost
+            ],
+        },
         statements=plain_rows(pa.Table.from_pylist(rows["statement"], _STATEMENT)),
     )
 

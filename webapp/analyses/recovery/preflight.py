@@ -248,7 +248,7 @@ def _with_files(contents: _Contents, file: MetadataFile) -> Snapshot:
         tuple(contents.operators.values()),
         type_name=properties.name if properties else None,
         savepoint_format=properties.savepoint_format if properties else None,
-        master_states=tuple(state.name for state in header.master_states) if header else (),
+        master_states=header.master_states if header else (),
         files=len(paths),
         unchecked=unchecked,
         foreign=tuple(sorted(foreign)),

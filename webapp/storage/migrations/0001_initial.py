@@ -181,7 +181,6 @@ class Migration(migrations.Migration):
                 ("files", models.BigIntegerField()),
                 ("elements", models.BigIntegerField()),
                 ("union_elements", models.BigIntegerField()),
-                ("broadcast_elements", models.BigIntegerField()),
                 ("states", models.JSONField()),
                 (
                     "audit",
