@@ -255,11 +255,9 @@ PRESSURE_WINDOW = _served(
     *columns("""
         backpressured_share real: of subtasks, back-pressured for more than half of the window
         busy_share real: of subtasks, busy for more than half of the window
-        in_pool_high_share real: of subtasks, with inPool above 0.8
         records_in_per_s real: sum over subtasks
         records_out_per_s real: sum over subtasks
         records_in_max_over_median real
-        records_in_gini real: 0 even … 1 all on one subtask
         hottest_subtask int: largest busy time; before 1.13 largest input rate
         watermark_ms int: lowest over subtasks at the end of the window, epoch ms
         pending_records real: that a source has not read, at the end of the window; sum over the
@@ -491,8 +489,7 @@ FINDING_OCCURRENCE = _served(
         title message!
         cause message!
         next_step message!
-        evidence messages!: [{name, value, unit, threshold, comparison, threshold_key, at_ms,
-            note}], the figure that matters most first
+        evidence messages!: [{name, value, unit, threshold, comparison, threshold_key, note}], the figure that matters most first
         related messages!: [{kind, subject, note, path}]
         data messages!: what pages draw, by rule
     """),
