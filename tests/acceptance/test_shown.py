@@ -31,8 +31,7 @@ FAILED = ("declined", "expired", "failed")
 UNSETTLED = ("in_progress", "preflight")
 SETTLED = ("completed", *FAILED, "subsumed", "aborted")
 EXACT = ("outcome", "is_savepoint", "end_to_end_ms", "state_bytes", "checkpointed_bytes")
-PARTS = ("Detect", "Cancel", "Wait", "Failed attempts", "Redeploy", "Restore")
-OUTAGE = ("Began", "Down", "Restarts", *PARTS, "Restored", "Processed again")
+OUTAGE = ("Began", "Down", "Restarts", "Restored", "Processed again")
 ALSO_COUNTED = (*EXACT, "subtasks", "acknowledged")
 
 
@@ -266,7 +265,6 @@ def test_counts_by_outcome_are_recounted(shown, name: str) -> None:
     for job_id, job in shown[name].items():
         counts = outcomes(name, job_id)
         failed = sum(counts[one] for one in FAILED)
-        savepoints = sum(one["is_savepoint"] for one in of_job(name, job_id).values())
         of_all = f"{failed} of {counts.total()}" if counts else UNKNOWN
         by_kind = f"{counts['expired']} expired · {counts['declined']} declined" + (
             f" · {counts['failed']} other" if counts["failed"] else ""
@@ -281,7 +279,6 @@ def test_counts_by_outcome_are_recounted(shown, name: str) -> None:
         note = first["checkpoints_failed"]["note"]
         assert note.startswith(f"of {counts.total()} (" if counts else "none ended"), job_id
         assert report_page["terms"]["Checkpoints failed"] == f"{failed} {note}", job_id
-        assert facts["savepoints"] == savepoints, job_id
         assert {key: facts[key] for key in SETTLED if key in facts} == dict(counts), job_id
         for outcome, count in counts.items():
             outcome = "failed for another reason" if outcome == "failed" else outcome
@@ -293,15 +290,10 @@ def test_counts_by_outcome_are_recounted(shown, name: str) -> None:
 def test_restarts_and_downtime_are_those_of_the_log(shown, name: str) -> None:
     counts, raw = restarts(RECORDINGS / name), raw_outages(name)
     for job_id, job in shown[name].items():
-        facts, outages = facts_of(reported(job)), reported_rows(job, "outages")
         down = raw if counts[job_id] else []
         assert job["kpis"]["Restarts"][0] == str(counts[job_id]), job_id
         assert job["api_job"]["restarts"] == counts[job_id], job_id
-        assert facts["restarts"] == counts[job_id], job_id
         wanted = [(one.begun_ms, one.ended_ms - one.begun_ms, one.restored_id) for one in down]
-        assert [
-            (trigger_ms(one["at"]), one["downtime_ms"], one["restored"]) for one in outages
-        ] == wanted, job_id
         marked = [
             one["detail"]
             for one in job["api_annotations"]
@@ -321,19 +313,6 @@ def test_restarts_and_downtime_are_those_of_the_log(shown, name: str) -> None:
             str(number) for _at, _lasted, number in wanted
         ], job_id
         assert sum(int(row["Restarts"]) for row in on_page) == counts[job_id], job_id
-        for row, one in zip(on_page, outages, strict=True):
-            parts = {place: one.get(f"{place.lower().replace(' ', '_')}_ms") for place in PARTS}
-            assert [place for place in PARTS if not means(row[place], parts[place])] == [], job_id
-            assert sum(parts[place] or 0 for place in PARTS[1:]) == one["downtime_ms"], job_id
-        head, *rows = job["report_page"]["tables"].get("Outages", [[]])
-        in_file = [dict(zip(head, row, strict=True)) for row in rows]
-        assert [
-            means(row["Down"], lasted)
-            for row, (_at, lasted, _id) in zip(in_file, wanted, strict=True)
-        ] == [True] * len(wanted), job_id
-        assert [row["Restored"] for row in in_file] == [
-            str(number) for _at, _lasted, number in wanted
-        ], job_id
         told, _between, below = job["report_page"]["terms"]["Restarts"].partition(" ")
         assert told == str(counts[job_id])
         assert not down or means(

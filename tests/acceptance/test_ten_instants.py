@@ -258,7 +258,7 @@ def _of_hosts(doors: Doors) -> Iterator[str]:
     for host in hosts:
         address = f"/hosts/{host.host}/"
         page = doors.page(address, since).context
-        taskmanagers = doors.page(f"{address}taskmanagers", since).context["found"].rows
+        taskmanagers = doors.page(f"{address}taskmanagers", since).context["taskmanagers"].rows
         yield from _different(
             f"failures on {host.host}", list=host.failures, page=page["counts"]["failures"]
         )

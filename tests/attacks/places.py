@@ -34,7 +34,7 @@ from webapp.reports.models import IncidentReport
 from webapp.storage.models import StorageRoot, StorageStatement
 from webapp.work.models import PipelineRun
 
-FEWEST = 250
+FEWEST = 230
 """The walk never becomes a short one unnoticed."""
 
 OWNER: dict[str, type[Model]] = {

@@ -412,6 +412,8 @@ def _cost(job: JobFigures, notable: Sequence[PresentedFinding]) -> Iterator[str]
             wasted_bytes=bytes_text(checkpoints.wasted_bytes),
         )
     for row in (presented.finding for presented in notable):
+        if excess := row.data.get("excess_bytes"):
+            yield message("{excess:name} were uploaded in excess.", excess=bytes_text(excess))
         if row.rule in ("pressure.root", "pressure.outbound") and row.last_seen > row.first_seen:
             yield message(
                 "Records were back-pressured by {subject:name} for at least {first_seen:name}.",

@@ -25,7 +25,7 @@ from ingest.messages import (
     to_plain,
 )
 from ingest.redaction.texts import redact
-from webapp.findings.models import WithdrawnFinding
+from webapp.incidents.models import Incident
 from webapp.lib.messages.rendering import localised
 from webapp.site.translations.areas import areas
 
@@ -166,17 +166,11 @@ def test_pages_show_messages_in_their_language_and_escape_names() -> None:
 def test_a_row_keeps_template_and_values_and_plain_text_is_a_quote() -> None:
     at = datetime(2026, 11, 24, tzinfo=UTC)
     said = message("{files:count} files", files=1200)
-    for number, title in ((1, said), (2, "what Flink says")):
-        WithdrawnFinding.objects.create(
-            number=number,
-            cluster="c",
-            rule="r",
-            subject_id="s",
-            title=title,
-            first_seen=at,
-            withdrawn_at=at,
+    for title in (said, "what Flink says"):
+        Incident.objects.create(
+            rule="r", title=title, severity="info", severity_rank=1, began_at=at, last_seen=at
         )
-    first, second = WithdrawnFinding.objects.order_by("number")
+    first, second = Incident.objects.order_by("pk")
     assert (first.title, first.title.template, first.title.values) == (
         "1,200 files",
         "{files:count} files",
