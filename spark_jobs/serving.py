@@ -489,7 +489,8 @@ FINDING_OCCURRENCE = _served(
         title message!
         cause message!
         next_step message!
-        evidence messages!: [{name, value, unit, threshold, comparison, threshold_key, note}], the figure that matters most first
+        evidence messages!: [{name, value, unit, threshold, comparison, threshold_key, note}],
+            the figure that matters most first
         related messages!: [{kind, subject, note, path}]
         data messages!: what pages draw, by rule
     """),

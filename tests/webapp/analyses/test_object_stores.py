@@ -216,9 +216,7 @@ def test_who_sees_one_cluster_is_not_told_that_others_share_the_notice(db):
         client = Client()
         client.force_login(User.objects.get(username=who))
         rows = client.get(reverse("api-alerts-list")).json()["results"]
-        page = client.get(reverse("alert", args=(rows[-1]["uid"],))).content.decode()
         told_as[who] = {row["group"] for row in rows}
-        assert all(group in page for group in told_as[who])
     assert told_as == {"ann": {"prod-eu/store"}, "bob": {"/store s3://lake STORE_THROTTLED"}}
 
 

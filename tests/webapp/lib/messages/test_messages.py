@@ -168,7 +168,13 @@ def test_a_row_keeps_template_and_values_and_plain_text_is_a_quote() -> None:
     said = message("{files:count} files", files=1200)
     for title in (said, "what Flink says"):
         Incident.objects.create(
-            rule="r", title=title, severity="info", severity_rank=1, began_at=at, last_seen=at
+            rule="r",
+            title=title,
+            severity="info",
+            severity_rank=1,
+            began_at=at,
+            last_seen=at,
+            created_at=at,
         )
     first, second = Incident.objects.order_by("pk")
     assert (first.title, first.title.template, first.title.values) == (
