@@ -119,7 +119,6 @@ def test_a_finding_tells_what_why_what_next_and_on_which_figures(viewer, now):
         "high",
         "orders",
         "pressure.root",
-        f"/api/v1/findings/{one.pk}/",
     ):
         assert told in page, told
 

@@ -1,6 +1,6 @@
 """Storage pages: what they show, and what they say where there is nothing yet."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from django.conf import settings
@@ -191,19 +191,6 @@ def test_files_that_are_not_live_are_listed_with_their_reason(viewer, tmp_path):
     )
 
 
-def test_a_file_that_an_audit_lacked_tells_from_when_it_may_count_as_others(viewer, tmp_path):
-    since = datetime(2026, 2, 25, 4, 10, tzinfo=UTC)
-    reasons = {"was_unlisted": since, "referrer_lost": since}
-    rows = [
-        file_row(f"{ROOT}/{JOB}/shared/{why}", verdict="kept", reason=why, listed_since=at)
-        for why, at in sorted(reasons.items())
-    ]
-    path = write_run(tmp_path, "storage-1", {"storage_file": [rows]})
-    root_figures(audit(files_kept=True, manifest_path=path, run_dir=str(tmp_path)))
-    text = viewer.get(reverse("storage-files"), {"uri": ROOT}).content.decode()
-    assert text.count("at the earliest in an audit from 2026-02-28 04:10") == 1
-
-
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_tables_are_exported_whole(viewer, tmp_path, form):
     rows = [
@@ -333,12 +320,6 @@ def test_directories_that_jobs_write_to_are_suggested_until_they_are_roots(viewe
 def test_nobody_sees_storage_without_signing_in(client, name):
     whole_audit()
     assert client.get(reverse(name), {"uri": ROOT}).status_code == 302
-
-
-def test_the_fleet_shows_orphan_bytes(viewer):
-    cluster(at=timezone.now())
-    job(at=timezone.now(), orphan_bytes=18_000_000)
-    assert "18 MB" in text(viewer, "fleet")
 
 
 def test_settings_of_storage_have_sane_defaults():

@@ -170,7 +170,5 @@ def test_the_command_says_what_would_come_change_and_leave(api, capsys):
     call_command("discover", apply=True)
     capsys.readouterr()
     api.put("services", objects.rest_service("orders", port=80))
-    call_command("discover", json=True)
-    told = json.loads(capsys.readouterr().out)
-    assert (told["kind"], told["changed"]) == ("kubernetes", ["shop.orders"])
-    assert told["clusters"][0]["operator"] == "stable, orders pipeline running"
+    call_command("discover")
+    assert "change   shop.orders" in capsys.readouterr().out
