@@ -147,7 +147,7 @@ def furnish(fleet: dict[str, JobCurrent], folder: Path, at: datetime) -> None:
     )
     perform(work_keys.key_of(report.pk), even_if_not_due=True)
     told = delivery(endpoint(last_delivered_at=at), notice(made_at=at), state="delivered")
-    Attempt.objects.create(delivery=told, number=1, at=at, request_id="r", status=200, latency_ms=3)
+    Attempt.objects.create(delivery=told, number=1, at=at, status=200, latency_ms=3)
     PipelineRun.objects.create(
         kind="spark", key=keys.CYCLE, attempt="a", started_at=at, state="done"
     )
