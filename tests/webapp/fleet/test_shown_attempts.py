@@ -151,9 +151,6 @@ def test_the_trend_is_that_of_all_attempts_where_each_restored_what_the_last_one
     of_api = viewer.get(f"/api/v1/jobs/prod-eu/{line[2].job_id}/").json()["size_trend"]
     assert of_api["points"] == 42
     assert of_api["bytes_per_h"] == pytest.approx(60 * MB, rel=0.02)
-    assert "in 24 h" in chart(viewer, line[2], "strip")["note"], (
-        "six hours of one attempt are not there"
-    )
     assert shown(viewer, line[2]).context["trend"].bytes_per_h == pytest.approx(60 * MB, rel=0.02)
     assert shown(viewer, line[2], attempts="this").context["trend"] is None
 
