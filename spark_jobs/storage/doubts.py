@@ -180,8 +180,10 @@ def _stated_dead(directory: str | None) -> list[Row]:
 
 
 def _stated_foreign(row: Row) -> list[Row]:
+    if row["reason"] not in ACKNOWLEDGEABLE:
+        return []
     modified, head = row["metadata_modified"], row["head_sha256"]
-    if row["reason"] not in ACKNOWLEDGEABLE or None in (modified, head):
+    if modified is None or head is None:
         return []
     named = {"kind": FOREIGN_FILE, "subject": row["subject"], "bytes": row["metadata_bytes"]}
     return [named | {"modified": modified, "head_sha256": head}]

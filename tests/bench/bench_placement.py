@@ -25,9 +25,7 @@ def run(report: Report) -> None:
     ratios = {}
     for name, placement in vars(found).items():
         where = [placement.taskmanagers(vertex) for vertex in range(VERTICES)]
-        ratios[name] = spread(
-            plan, where, TASKMANAGERS, BufferSettings(), [0.3] * VERTICES
-        ).max_over_mean
+        ratios[name] = spread(plan, where, TASKMANAGERS, BufferSettings()).max_over_mean
     report("both placements with their figures", time.perf_counter() - started, "s", budget=MOST_S)
     report(
         "tasks of the fullest TaskManager over the mean, by default", ratios["by_default"] or 0, ""
