@@ -291,15 +291,17 @@ def _read(line: str) -> tuple[_Entry, Texts] | None:
         line = line.replace("\x01", "")
     opening = line[:_SURE_CHARS]
     entries = _BY_OPENING.get(opening, ())
-    for piece in _CONTAINED:
-        if piece in line:
-            entries = _BY_OPENING_OR_ANYWHERE.get(opening, _ANYWHERE)
-            break
     for entry in entries:
         if line.startswith(entry.starts) and entry.contains in line:
             match = entry.match(line)
             if match:
                 return entry, _texts(entry, match)
+    # Only now: most lines begin as an entry does, and looking for each piece takes longer.
+    if any(piece in line for piece in _CONTAINED):
+        for entry in _ANYWHERE:
+            if entry.contains in line and (match := entry.match(line)):
+                return entry, _texts(entry, match)
+        entries = _BY_OPENING_OR_ANYWHERE.get(opening, _ANYWHERE)
     return _read_tolerantly(line, entries) if entries else None
 
 
