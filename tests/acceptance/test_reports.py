@@ -102,7 +102,9 @@ def test_every_form_says_the_same_first(reported: dict[str, Path], name: str) ->
 
 def test_the_cost_of_a_failing_job_is_what_its_log_tells(reported: dict[str, Path]) -> None:
     report = json.loads((reported["1.20.5/J"] / "report.json").read_text())
-    (costs,) = [one["lines"] for one in report["pages"]["blocks"] if one["title"] == "What it cost"]
+    (costs,) = [
+        one["lines"] for one in report["pages"]["blocks"] if one.get("title") == "What it cost"
+    ]
     raw = raw_outages("1.20.5/J")
     (down,) = [line.removeprefix("Down for ") for line in costs if line.startswith("Down for ")]
     lasted, _, times = down.partition(" in ")

@@ -174,7 +174,6 @@ def _of_job(doors: Doors, job: Row) -> Iterator[str]:
             job=one["restarts"],
             page=int(PageFigures(page.content.decode()).kpis["Restarts"][0]),
             export=int(exported["restarts"]),
-            report=facts(of_report)["restarts"],
         )
     runtime = doors.page(address, {"tab": "runtime", **doors.last_hour})
     yield from _different(

@@ -115,6 +115,7 @@ def _assumed(troubles: Sequence[StoreTrouble]) -> int:
 
 def _stores(troubles: Sequence[StoreTrouble]) -> Table:
     recent = message("of the newest ten minutes of each job")
+    titles = {fault: of_code(fault).title for fault in _FAULTS}
 
     def count(key: str, name: str, kind: str) -> Column:
         return Column(key, name, "count", recent, lambda trouble: trouble.count(kind))
@@ -125,7 +126,11 @@ def _stores(troubles: Sequence[StoreTrouble]) -> Table:
         message("Buckets"),
         (
             Column("store", STORE, "mono", value="resource"),
-            Column("fault", message("Fault"), value=lambda trouble: of_code(trouble.fault).title),
+            Column(
+                "fault",
+                message("Fault"),
+                value=lambda trouble: titles.get(trouble.fault, trouble.fault),
+            ),
             Column("open", message("Open"), "flag", value="is_open"),
             Column("jobs", message("Jobs"), "count", value=lambda trouble: len(trouble.jobs)),
             Column(
