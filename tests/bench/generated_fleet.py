@@ -89,7 +89,6 @@ class Fleet:
             BEGINS,
             None,
             "1.20.5",
-            "STREAMING",
             self.subtasks,
             tuple(
                 Vertex(one, f"operator {place}", self.subtasks, 128, "RUNNING", self.subtasks)
