@@ -29,7 +29,6 @@ from tests.webapp.analyses.answers import tables_of
 
 FAILED = ("declined", "expired", "failed")
 UNSETTLED = ("in_progress", "preflight")
-SETTLED = ("completed", *FAILED, "subsumed", "aborted")
 EXACT = ("outcome", "is_savepoint", "end_to_end_ms", "state_bytes", "checkpointed_bytes")
 OUTAGE = ("Began", "Down", "Restarts", "Restored", "Processed again")
 ALSO_COUNTED = (*EXACT, "subtasks", "acknowledged")
