@@ -1,6 +1,8 @@
 """Calls of all jobs to each file system by second, and the load of its NameNodes."""
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from itertools import cycle
 
 from django.urls import reverse
 
@@ -20,6 +22,7 @@ from webapp.analyses.document import (
     Verdict,
 )
 from webapp.analyses.filesystem_calls.fleet_calls import (
+    SECONDS,
     FileSystemCalls,
     FleetCalls,
     RootMemory,
@@ -27,7 +30,7 @@ from webapp.analyses.filesystem_calls.fleet_calls import (
     roots_memory,
 )
 from webapp.analyses.links import job_link
-from webapp.charts.filesystem_calls import calls_by_second
+from webapp.charts.over_time import COLOURS, Line, lines
 from webapp.findings.models import Finding
 from webapp.lib.messages.rendering import localised
 from webapp.storage.namenode_findings import open_findings
@@ -73,16 +76,23 @@ def filesystem_calls(inputs: Inputs) -> Document:
 @filesystem_calls.draws("seconds")
 def seconds(inputs: Inputs) -> Drawn:
     fleet_calls = look_up_fleet_calls(inputs.now)
-    series = [
-        (localised(system.file_system or UNKNOWN_SYSTEM), system.seconds)
-        for system in fleet_calls.file_systems
-        if any(system.seconds)
-    ]
-    if not series:
+    systems = [system for system in fleet_calls.file_systems if any(system.seconds)]
+    if not systems:
         text = message("No job whose files an audit counted took a checkpoint in these minutes.")
         return Drawn(empty_title=message("No calls are known"), empty_text=text)
+    instants = [fleet_calls.start + timedelta(seconds=second) for second in range(SECONDS)]
+    drawn = [
+        Line(
+            localised(system.file_system or UNKNOWN_SYSTEM),
+            list(zip(instants, system.seconds, strict=True)),
+            colour,
+            steps=True,
+        )
+        for system, colour in zip(systems, cycle(COLOURS), strict=False)
+    ]
     note = message("Calls of each second, a checkpoint's evenly over its duration.")
-    return Drawn(calls_by_second(series, fleet_calls.start), note)
+    figure = lines(drawn, instants[0], instants[-1], tickformat=",d", rangemode="tozero")
+    return Drawn(figure, note)
 
 
 def _verdict(fleet_calls: FleetCalls, findings: Sequence[Finding]) -> Verdict:
