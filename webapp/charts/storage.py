@@ -9,7 +9,6 @@ from django.utils.translation import gettext
 
 from webapp.charts.sizes import bytes_axis
 from webapp.charts.theme import CRIT, figure, plot_time, time_axis
-from webapp.lib.instants import minute_text
 from webapp.lib.quantities import bytes_text, count_text
 from webapp.lib.translations import gettext_lazy as _
 
@@ -49,10 +48,9 @@ def word_of(verdict: str) -> str:
 
 
 def history(points: Sequence[StoragePoint]) -> go.Figure:
-    """Stacked areas, oldest first; one audit alone becomes bars."""
+    """Stacked areas, oldest first."""
     names = list(VERDICT_COLOURS)
-    single = len({point.at for point in points}) == 1
-    traces = [_bar(name, points) if single else _area(name, points) for name in names]
+    traces = [_area(name, points) for name in names]
     if any(point.bytes.get(MISSING) for point in points):
         traces.append(_missing(points))
     highest = max(
@@ -62,15 +60,12 @@ def history(points: Sequence[StoragePoint]) -> go.Figure:
         ),
         default=0,
     )
-    start, end = points[0].at, points[-1].at
-    axis = {"type": "category"} if single else time_axis(start, end)
     return figure(
         traces,
         HEIGHT_PX,
-        xaxis=axis,
-        barmode="stack",
+        xaxis=time_axis(points[0].at, points[-1].at),
         yaxis=bytes_axis(highest),
-        hovermode="x unified" if not single else "closest",
+        hovermode="x unified",
     )
 
 
@@ -89,25 +84,10 @@ def _area(name: str, points: Sequence[StoragePoint]) -> go.Scatter:
     )
 
 
-def _bar(name: str, points: Sequence[StoragePoint]) -> go.Bar:
-    return go.Bar(
-        name=word_of(name),
-        x=[minute_text(point.at)[:16] for point in points],
-        y=[point.bytes.get(name, 0) for point in points],
-        width=0.3,
-        marker={"color": VERDICT_COLOURS[name], "line": {"width": 0}},
-        hovertext=[_hover(name, point) for point in points],
-        hovertemplate="%{hovertext}<extra></extra>",
-    )
-
-
 def _missing(points: Sequence[StoragePoint]) -> go.Scatter:
     return go.Scatter(
         name=gettext("missing (referred to, not there)"),
-        x=[
-            plot_time(point.at) if len(points) > 1 else minute_text(point.at)[:16]
-            for point in points
-        ],
+        x=[plot_time(point.at) for point in points],
         y=[point.bytes.get(MISSING, 0) for point in points],
         mode="lines+markers",
         marker={"size": 5, "symbol": "triangle-up"},

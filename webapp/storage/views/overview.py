@@ -33,18 +33,14 @@ def over_time(request: HttpRequest) -> HttpResponse:
     if uri:
         rows = rows.filter(root=uri)
     newest_first = list(reversed(rows.values("root", "as_of", *_NAMES)[:MOST_AUDITS]))
-    if not newest_first:
+    points = _points(newest_first)
+    if len(points) < 2:
         empty = {
-            "title": gettext("No audit yet"),
-            "text": gettext("Totals show from the first audit on."),
+            "title": gettext("No trend yet"),
+            "text": gettext("Totals show over time from the second audit on."),
         }
         return JsonResponse({"figure": None, "note": "", "empty": empty})
-    points = _points(newest_first)
-    note = (
-        gettext("%(points)s audits.") % {"points": f"{len(points):,}"}
-        if len(points) > 1
-        else gettext("One audit so far: a trend needs a second one.")
-    )
+    note = gettext("%(points)s audits.") % {"points": f"{len(points):,}"}
     return JsonResponse(answer(history(points), note))
 
 
