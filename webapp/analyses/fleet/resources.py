@@ -19,7 +19,7 @@ from webapp.analyses.document import (
     Verdict,
 )
 from webapp.analyses.resources.job_resources import (
-    BY,
+    CLUSTER,
     FleetResources,
     Group,
     JobResources,
@@ -50,7 +50,7 @@ class Grouping(Text):
 
 
 class ResourcesFilters(ListFilters):
-    by = Grouping(about=_("by cluster, first word of the name, or a label of clusters"))
+    by = Grouping(about=_("by cluster, or by a label of clusters"))
 
 
 @analysis(
@@ -64,7 +64,7 @@ class ResourcesFilters(ListFilters):
     is_slow=True,
 )
 def resources(inputs: Inputs) -> Document:
-    fleet_resources = look_up_fleet(inputs.until, inputs.parameters.values.get("by", BY[0]))
+    fleet_resources = look_up_fleet(inputs.until, inputs.parameters.values.get("by", CLUSTER))
     if fleet_resources is None:
         return Document(Verdict("unknown", UNREADABLE), (NotKnown(UNREADABLE_TEXT),))
     facts = _facts(fleet_resources)
