@@ -185,7 +185,7 @@ def test_after_a_day_with_a_peak_less_is_advised_and_flink_starts_with_it():
 @pytest.mark.parametrize(
     ("rows", "reason"),
     [
-        (day(hours=3), "3 of its hours were sampled so far"),
+        (day(hours=3), "samples of 3 h of the last day were read"),
         (day(peak=1.0), "took 1.0 times the CPU time of the usual one"),
         (day(cpu_ms=None, cpu_load=None), "report no CPU time"),
     ],

@@ -139,7 +139,7 @@ def test_minutes_of_samples_lower_nothing(home):
     (job,) = taken_up(LEAKING, home)
     assert not advice_on(job)
     reasons = [block.reason for block in document_of(job).blocks if isinstance(block, NotKnown)]
-    assert any("1 of its hours were sampled so far" in reason for reason in reasons)
+    assert any("samples of 1 h of the last day were read" in reason for reason in reasons)
 
 
 def test_before_1_13_nobody_knows_whose_slots_are(home):
