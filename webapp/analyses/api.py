@@ -25,6 +25,8 @@ from webapp.lib.query_parameters import LongText
 from webapp.storage.newest_audits import audited_or_404
 
 ANY_VALUE = {"nullable": True, "description": "in the unit of its column or fact; null is unknown"}
+
+
 class RootParameters(ListFilters):
     root = LongText(about=message("its canonical URI"))
 
