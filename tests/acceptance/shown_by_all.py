@@ -136,7 +136,6 @@ def _report(cluster: str, job_id: str) -> dict[str, Any]:
     return {
         "report": json.loads(made[".json"]),
         "report_page": {"terms": page.terms, "facts": page.facts, "tables": page.tables},
-        "report_md": made[".md"],
     }
 
 

@@ -64,7 +64,7 @@ OWNER: dict[str, type[Model]] = {
 MISSING: dict[str, tuple[str, ...]] = {
     "pk": ("987654",),
     "uid": tuple(f"{kind}_{'a' * 26}" for kind in ("alr", "inc", "rep", "msg")),
-    "form": ("json", "md"),
+    "form": ("json",),
     "token": ("987654",),
     "verb": ("undo", "withdraw"),
     "id": ("987654",),

@@ -32,7 +32,7 @@ from webapp.delivery.rendering import rendered
 from webapp.fleet.models import Cluster, JobException, LogEvent
 from webapp.pipeline.table_models import SERVED
 from webapp.reports import document_json
-from webapp.reports.renderers import html, markdown
+from webapp.reports.renderers import html
 from webapp.work.models import PipelineRun
 from webapp.work.runs import RunRecord, describe
 from webapp.work.upserts import upsert
@@ -153,7 +153,6 @@ def test_no_form_of_a_report_holds_one() -> None:
         document = told(of)
         for form in (
             html.render(document),
-            markdown.render(document),
             document_json.to_json(document),
         ):
             assert not leaks(form, some)

@@ -25,15 +25,6 @@ from webapp.lib.query_parameters import LongText
 from webapp.storage.newest_audits import audited_or_404
 
 ANY_VALUE = {"nullable": True, "description": "in the unit of its column or fact; null is unknown"}
-LISTED_FIELDS = ("name", "title", "summary", "tab")
-LISTED = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {name: {"type": "string"} for name in LISTED_FIELDS},
-        "required": list(LISTED_FIELDS),
-    },
-}
 
 
 class RootParameters(ListFilters):
@@ -92,22 +83,6 @@ def document_schema() -> dict[str, Any]:
     }
 
 
-class AnalysesView(APIView):
-    @extend_schema(
-        summary="Analyses available for a job",
-        operation_id="job_analyses",
-        responses={200: LISTED, **ERRORS, **NOT_FOUND},
-    )
-    def get(self, request: Request, cluster: str, job_id: str) -> Response:
-        job_or_404(cluster, job_id)
-        return Response(
-            [
-                {name: getattr(analysis, name) for name in LISTED_FIELDS}
-                for analysis in all_analyses().values()
-            ]
-        )
-
-
 def _arguments(request: Request, analysis: Analysis, **address: str) -> tuple[Any, ...]:
     """The subject of the analysis, none for the fleet, and its ``Inputs``."""
     if analysis.of == "fleet":
@@ -141,21 +116,17 @@ def view_of(analysis: Analysis) -> Callable[..., Any]:
     return AnalysisView.as_view()
 
 
-JOB_ANALYSES = "jobs/<name:cluster>/<name:job_id>/analyses/"
 ADDRESSES: Mapping[Subject, tuple[str, str]] = {
     "fleet": ("analyses/", "api-analysis-"),
     "root": ("storage-analyses/", "api-storage-analysis-"),
-    "job": (JOB_ANALYSES, "api-job-analysis-"),
+    "job": ("jobs/<name:cluster>/<name:job_id>/analyses/", "api-job-analysis-"),
 }
 """Path before the name of an analysis, and prefix of the address's name."""
 
 
 def urlpatterns() -> list[URLPattern]:
     return [
-        path(JOB_ANALYSES, AnalysesView.as_view(), name="api-job-analyses"),
-        *(
-            path(f"{folder}{name}/", view_of(analysis), name=f"{prefix}{name}")
-            for of, (folder, prefix) in ADDRESSES.items()
-            for name, analysis in all_analyses(of).items()
-        ),
+        path(f"{folder}{name}/", view_of(analysis), name=f"{prefix}{name}")
+        for of, (folder, prefix) in ADDRESSES.items()
+        for name, analysis in all_analyses(of).items()
     ]

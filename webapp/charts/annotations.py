@@ -91,8 +91,8 @@ def drawn(
     return {"shapes": shapes, "annotations": labels}, note
 
 
-def add_limit(layout: dict[str, Any], value: float, words: str, *, at_right: bool = False) -> None:
-    """A dashed line across a chart, with words at its left or right end."""
+def add_limit(layout: dict[str, Any], value: float, words: str) -> None:
+    """A dashed line across a chart, with words at its left end."""
     line = {"color": CRIT, "width": 1.2, "dash": "dash"}
     layout["shapes"].append(
         {
@@ -109,8 +109,8 @@ def add_limit(layout: dict[str, Any], value: float, words: str, *, at_right: boo
     layout["annotations"].append(
         {
             "xref": "paper",
-            "x": 1 if at_right else 0,
-            "xanchor": "right" if at_right else "left",
+            "x": 0,
+            "xanchor": "left",
             "yref": "y",
             "y": value,
             "yanchor": "bottom",

@@ -2,10 +2,9 @@
 
 import itertools
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
 
 import plotly.graph_objects as go
 from django.utils.translation import gettext
@@ -30,8 +29,6 @@ from webapp.lib.checkpoint_point import CheckpointPoint
 from webapp.lib.instants import instant_text
 from webapp.lib.quantities import bytes_text, duration_text
 
-PointT = TypeVar("PointT")
-
 WIDEST_BAR_SHARE = 0.035
 """Of the chart: a single bar must not look like a block."""
 
@@ -42,27 +39,6 @@ thousand.
 
 MOST_BARS = 480
 """Bars across a chart of about a thousand pixels: two pixels each."""
-
-
-def worst_in_buckets(
-    points: Sequence[PointT],
-    limit: int,
-    time: Callable[[PointT], datetime],
-    badness: Callable[[PointT], Any],
-) -> list[PointT]:
-    """At most ``limit`` of ``points`` (sorted by ``time``): the one of largest ``badness`` of each
-    equal slice of time; all if they are few enough. ``badness`` values must be comparable.
-    """
-    if len(points) <= limit:
-        return list(points)
-    start, end = time(points[0]), time(points[-1])
-    width = (end - start) / limit or timedelta(milliseconds=1)
-    worst: dict[int, PointT] = {}
-    for point in points:
-        bucket = min((time(point) - start) // width, limit - 1)
-        if bucket not in worst or badness(point) > badness(worst[bucket]):
-            worst[bucket] = point
-    return [worst[bucket] for bucket in sorted(worst)]
 
 
 def note(shown: int, total: int, what: str, kept: str) -> str:
@@ -160,10 +136,6 @@ class CheckpointBar(CheckpointPoint):
         """The rest of the height; all of it if no phase is known."""
         return max(self.lasted_ms - sum(self.parts_ms.values()), 0.0)
 
-    @property
-    def badness(self) -> tuple[bool, bool, float]:
-        return self.failed, self.is_savepoint, self.lasted_ms
-
 
 def timeline(
     bars: Sequence[CheckpointBar],
@@ -175,19 +147,18 @@ def timeline(
 ) -> tuple[go.Figure, str]:
     """The figure and what it left out.
 
-    ``bars`` are sorted by trigger time; ``total`` includes those that the caller left out.
+    ``bars`` are sorted by trigger time, at most ``MOST_BARS`` of the ``total``.
     """
-    shown = worst_in_buckets(bars, MOST_BARS, lambda bar: bar.trigger_time, lambda bar: bar.badness)
     layout, events_note = annotated.drawn(events, start, end)
     widths_ms = bar_widths_ms(
-        [bar.trigger_time for bar in shown], (end - start) / timedelta(milliseconds=1), 0.72
+        [bar.trigger_time for bar in bars], (end - start) / timedelta(milliseconds=1), 0.72
     )
     heights_ms = [
-        (gettext(PHASE_WORDS[phase]), PHASE_COLOURS[phase], [bar.parts_ms[phase] for bar in shown])
+        (gettext(PHASE_WORDS[phase]), PHASE_COLOURS[phase], [bar.parts_ms[phase] for bar in bars])
         for phase in PHASES
     ]
-    heights_ms.append((gettext("other or unknown"), OTHER, [bar.other_ms for bar in shown]))
-    traces = [_stack(shown, *part, widths_ms) for part in heights_ms]
+    heights_ms.append((gettext("other or unknown"), OTHER, [bar.other_ms for bar in bars]))
+    traces = [_stack(bars, *part, widths_ms) for part in heights_ms]
     longest_ms = max(map(sum, zip(*(part[2] for part in heights_ms), strict=True)), default=0.0)
     # A distant time-out would flatten the bars; it is only drawn if they come near it.
     if timeout_ms and longest_ms >= timeout_ms / 3:
@@ -198,7 +169,7 @@ def timeline(
         )
         longest_ms = max(longest_ms, timeout_ms)
     below_ms = longest_ms * _MARKS_SHARE or 1.0
-    traces += _marks(shown, -below_ms)
+    traces += _marks(bars, -below_ms)
     tick_ms = tick_step_ms(longest_ms)
     ticks = [tick_ms * step for step in range(int(longest_ms / tick_ms) + 2)]
     result = figure(
@@ -207,8 +178,8 @@ def timeline(
         barmode="stack",
         meta={
             SHARED: {
-                "hovertext": [_hover(bar) for bar in shown],
-                "customdata": [bar.url for bar in shown],
+                "hovertext": [_hover(bar) for bar in bars],
+                "customdata": [bar.url for bar in bars],
             }
         },
         xaxis=time_axis(start, end),
@@ -224,7 +195,7 @@ def timeline(
             None,
             (
                 note(
-                    len(shown),
+                    len(bars),
                     total or len(bars),
                     gettext("checkpoints"),
                     gettext("the failed or slowest one"),

@@ -8,11 +8,13 @@ from statistics import median
 
 import plotly.graph_objects as go
 
-from webapp.charts.theme import figure, plain, plot_time, time_axis
+from webapp.charts.theme import ACCENT, CRIT, OK, OTHER, WARN, figure, plain, plot_time, time_axis
 
 HEIGHT_PX = 200
 MOST_POINTS = 400
 BARS = 60
+COLOURS = (ACCENT, WARN, OK, OTHER, CRIT)
+"""Of several lines, in this order."""
 _MISSING_FROM = 3.5
 """Samples further apart than so many of their usual distances are not joined."""
 

@@ -1,15 +1,14 @@
 """Storage over time by verdict."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import plotly.graph_objects as go
 from django.utils.translation import gettext
 
 from webapp.charts.sizes import bytes_axis
 from webapp.charts.theme import CRIT, figure, plot_time, time_axis
-from webapp.lib.instants import minute_text
 from webapp.lib.quantities import bytes_text, count_text
 from webapp.lib.translations import gettext_lazy as _
 
@@ -21,7 +20,6 @@ VERDICT_COLOURS = {
     "recent": "var(--recent)",
     "kept": "var(--kept)",
 }
-MISSING = "missing"
 WORDS = {
     "live": _("live"),
     "retained_waste": _("retained waste"),
@@ -33,93 +31,66 @@ WORDS = {
 """Codes alone could mislead."""
 
 
-@dataclass(frozen=True)
-class StoragePoint:
-    """One audit: bytes and files by verdict; ``missing`` files do not exist, so they are drawn as a
-    separate line.
-    """
-
-    at: datetime
-    bytes: Mapping[str, int]
-    files: Mapping[str, int]
+Point = tuple[datetime, Mapping[str, int]]
+"""An audit and its sums, with the columns of a root: ``live_bytes``, ``missing_files``."""
 
 
 def word_of(verdict: str) -> str:
     return str(WORDS.get(verdict, verdict.replace("_", " ")))
 
 
-def history(points: Sequence[StoragePoint]) -> go.Figure:
-    """Stacked areas, oldest first; one audit alone becomes bars."""
-    names = list(VERDICT_COLOURS)
-    single = len({point.at for point in points}) == 1
-    traces = [_bar(name, points) if single else _area(name, points) for name in names]
-    if any(point.bytes.get(MISSING) for point in points):
-        traces.append(_missing(points))
-    highest = max(
-        (
-            max(sum(point.bytes.get(name, 0) for name in names), point.bytes.get(MISSING, 0))
-            for point in points
-        ),
-        default=0,
-    )
-    start, end = points[0].at, points[-1].at
-    axis = {"type": "category"} if single else time_axis(start, end)
+def history(points: Sequence[Point]) -> go.Figure:
+    """Stacked areas, oldest first."""
+    traces = [
+        _trace(
+            name,
+            word_of(name),
+            points,
+            stackgroup="verdicts",
+            mode="lines",
+            # The result of an audit holds until the next one.
+            line={"width": 0.5, "color": colour, "shape": "hv"},
+            fillcolor=colour,
+        )
+        for name, colour in VERDICT_COLOURS.items()
+    ]
+    missing = [sums["missing_bytes"] for _at, sums in points]
+    if any(missing):
+        traces.append(
+            _trace(
+                "missing",
+                gettext("missing (referred to, not there)"),
+                points,
+                mode="lines+markers",
+                marker={"size": 5, "symbol": "triangle-up"},
+                line={"width": 2, "color": CRIT, "dash": "dot", "shape": "hv"},
+            )
+        )
+    stacked = [sum(sums[f"{name}_bytes"] for name in VERDICT_COLOURS) for _at, sums in points]
     return figure(
         traces,
         HEIGHT_PX,
-        xaxis=axis,
-        barmode="stack",
-        yaxis=bytes_axis(highest),
-        hovermode="x unified" if not single else "closest",
+        xaxis=time_axis(points[0][0], points[-1][0]),
+        yaxis=bytes_axis(max(*stacked, *missing)),
+        hovermode="x unified",
     )
 
 
-def _area(name: str, points: Sequence[StoragePoint]) -> go.Scatter:
+def _trace(name: str, label: str, points: Sequence[Point], **look: Any) -> go.Scatter:
+    hover = gettext("%(verdict)s %(bytes)s in %(files)s files")
     return go.Scatter(
-        name=word_of(name),
-        x=[plot_time(point.at) for point in points],
-        y=[point.bytes.get(name, 0) for point in points],
-        stackgroup="verdicts",
-        mode="lines",
-        # The result of an audit holds until the next one.
-        line={"width": 0.5, "color": VERDICT_COLOURS[name], "shape": "hv"},
-        fillcolor=VERDICT_COLOURS[name],
-        hovertext=[_hover(name, point) for point in points],
-        hovertemplate="%{hovertext}<extra></extra>",
-    )
-
-
-def _bar(name: str, points: Sequence[StoragePoint]) -> go.Bar:
-    return go.Bar(
-        name=word_of(name),
-        x=[minute_text(point.at)[:16] for point in points],
-        y=[point.bytes.get(name, 0) for point in points],
-        width=0.3,
-        marker={"color": VERDICT_COLOURS[name], "line": {"width": 0}},
-        hovertext=[_hover(name, point) for point in points],
-        hovertemplate="%{hovertext}<extra></extra>",
-    )
-
-
-def _missing(points: Sequence[StoragePoint]) -> go.Scatter:
-    return go.Scatter(
-        name=gettext("missing (referred to, not there)"),
-        x=[
-            plot_time(point.at) if len(points) > 1 else minute_text(point.at)[:16]
-            for point in points
+        name=label,
+        x=[plot_time(at) for at, _sums in points],
+        y=[sums[f"{name}_bytes"] for _at, sums in points],
+        hovertext=[
+            hover
+            % {
+                "verdict": gettext(name.replace("_", " ")),
+                "bytes": bytes_text(sums[f"{name}_bytes"]),
+                "files": count_text(sums[f"{name}_files"]),
+            }
+            for _at, sums in points
         ],
-        y=[point.bytes.get(MISSING, 0) for point in points],
-        mode="lines+markers",
-        marker={"size": 5, "symbol": "triangle-up"},
-        line={"width": 2, "color": CRIT, "dash": "dot", "shape": "hv"},
-        hovertext=[_hover(MISSING, point) for point in points],
         hovertemplate="%{hovertext}<extra></extra>",
+        **look,
     )
-
-
-def _hover(name: str, point: StoragePoint) -> str:
-    return gettext("%(verdict)s %(bytes)s in %(files)s files") % {
-        "verdict": gettext(name.replace("_", " ")),
-        "bytes": bytes_text(point.bytes.get(name, 0)),
-        "files": count_text(point.files.get(name, 0)),
-    }

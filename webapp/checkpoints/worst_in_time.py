@@ -1,6 +1,5 @@
 """The worst checkpoint of each slice of time, selected by the database: a month has tens of
-thousands, and a chart shows hundreds. The same as
-:func:`webapp.charts.checkpoints.worst_in_buckets` selects, so no peak is lost.
+thousands, and a chart shows hundreds. No peak is lost.
 """
 
 from collections.abc import Iterator, Sequence
@@ -74,9 +73,7 @@ def _newest(facts: Any) -> Any:
 
 
 def _slices(first: datetime, last: datetime, limit: int) -> Iterator[tuple[datetime, datetime]]:
-    """First and last instant of each slice, to the microsecond of databases; the same slices as in
-    ``worst_in_buckets``.
-    """
+    """First and last instant of each slice, to the microsecond of databases."""
     width = (last - first) / limit or timedelta(milliseconds=1)
     for number in range(limit):
         begins = first + width * number

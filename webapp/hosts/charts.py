@@ -12,8 +12,8 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from webapp.charts.answers import answer_or_nothing
-from webapp.charts.over_time import Events, Line, Point, bars, lines, sampled
-from webapp.charts.theme import ACCENT, CRIT, OK, OTHER, UPLOADED, WARN
+from webapp.charts.over_time import COLOURS, Events, Line, Point, bars, lines, sampled
+from webapp.charts.theme import CRIT, OTHER, UPLOADED, WARN
 from webapp.hosts.lives import lost
 from webapp.hosts.models import HostEvent
 from webapp.hosts.views import clusters_of_page
@@ -25,7 +25,6 @@ log = logging.getLogger(__name__)
 
 MOST_EVENTS = MOST_SAMPLES = 20_000
 GIB = 1 << 30
-COLOURS = (ACCENT, WARN, OK, OTHER, CRIT)
 READ = (
     "ts",
     "heap_used_bytes",

@@ -17,7 +17,6 @@ from django.views.decorators.http import require_GET
 from spark_jobs.fold.taskmanager_lives import reason_of
 from webapp.findings.badges import severity_badge
 from webapp.findings.choices import FindingState
-from webapp.findings.models import Finding
 from webapp.fleet.badges import JOB_BADGES
 from webapp.fleet.filters import ClusterLabels
 from webapp.fleet.list_controls import clusters_control
@@ -36,7 +35,6 @@ from webapp.lib.messages.rendering import localised
 from webapp.lib.timeranges import last_day
 
 MOST_MOMENTS = 200
-SEVERE = {"critical": "crit", "warning": "warn"}
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,6 @@ class Moment:
     taskmanager_id: str = ""
     checkpoint_id: int | None = None
     trigger_ms: int | None = None
-    finding: int | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,6 @@ class HostTimeline:
 def timeline(
     events: QuerySet[HostEvent],
     losses: QuerySet[TaskManagerLife],
-    findings: Iterable[Finding],
     start: datetime,
     end: datetime,
 ) -> HostTimeline:
@@ -79,7 +75,7 @@ def timeline(
     known = known_jobs(
         {(row.cluster, row.job_id) for row in rows} | {job for _, jobs in lost for job in jobs}
     )
-    moments = [*_moments(rows, known), *_losses(lost, known), *_findings(findings)]
+    moments = [*_moments(rows, known), *_losses(lost, known)]
     # Before the oldest event that was read, events are missing.
     since = rows[MOST_MOMENTS].at if len(rows) > MOST_MOMENTS else start
     within = sorted(
@@ -153,23 +149,6 @@ def _words(row: HostEvent) -> tuple[str, str]:
     return f"{row.kind.replace('_', ' ').capitalize()}: {row.subject}", detail
 
 
-def _findings(findings: Iterable[Finding]) -> Iterator[Moment]:
-    for finding in findings:
-        jobs = (
-            ((finding.cluster, finding.job_id, finding.job_name or finding.job_id),)
-            if finding.job_id
-            else ()
-        )
-        yield Moment(
-            finding.first_seen,
-            SEVERE.get(finding.severity, "done"),
-            gettext("Found: %(title)s") % {"title": localised(finding.title)},
-            finding.rule,
-            jobs,
-            finding=finding.pk,
-        )
-
-
 def clusters_of_page(request: HttpRequest, host: str) -> tuple[list[str], list[str]]:
     """Clusters with a host of this name, and those to show: the requested one, else all. Pages link
     to hosts of which nothing else is known, so the page always exists.
@@ -185,7 +164,7 @@ def clusters_of_page(request: HttpRequest, host: str) -> tuple[list[str], list[s
 
 PAGE_SIZE = 50
 LIVES_SHOWN = 20
-SHAPES = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}
+SHAPES = {"crit": "✕", "warn": "◆"}
 
 
 @require_GET
@@ -226,7 +205,7 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
     jobs, running = lookup.jobs_of(host, clusters)
     findings = lookup.findings_of(host, clusters, start, end)
     losses = lost(start, end).filter(host=host, cluster__in=clusters)
-    story = timeline(events, losses, findings, start, end)
+    story = timeline(events, losses, start, end)
     context: dict[str, Any] = {
         "name": host,
         "is_known": bool(set(known) & set(clusters)),
@@ -236,7 +215,7 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
         "range_query": time_range.query if time_range.chosen else "",
         "counts": lookup.counts_of(host, clusters, start, end),
         "concentrations": lookup.concentrations(host, clusters, start, end),
-        "moments": [(moment, SHAPES.get(moment.tone, "■")) for moment in story.moments],
+        "moments": [(moment, SHAPES[moment.tone]) for moment in story.moments],
         "left_out": story.left_out,
         "jobs": [
             (job, JOB_BADGES.get(job.job.status, UNKNOWN) if job.job else UNKNOWN) for job in jobs
@@ -274,14 +253,14 @@ def taskmanager(request: HttpRequest, cluster: str, taskmanager_id: str) -> Http
     host = lives[0].host if lives else events.values_list("host", flat=True)[0]
     happened = events.filter(host=host, at__gte=start, at__lte=end).order_by("-at", "-id")
     losses = lost(start, end).filter(**of_it)
-    story = timeline(happened, losses, (), start, end)
+    story = timeline(happened, losses, start, end)
     context: dict[str, Any] = {
         "cluster": cluster,
         "taskmanager_id": taskmanager_id,
         "host": host,
         "lives": [(life, ended_words(life)) for life in lives],
         "living": bool(lives) and lives[0].ended_at is None,
-        "moments": [(moment, SHAPES.get(moment.tone, "■")) for moment in story.moments],
+        "moments": [(moment, SHAPES[moment.tone]) for moment in story.moments],
         "left_out": story.left_out,
         "time_range": time_range,
         "range_query": time_range.query if time_range.chosen else "",

@@ -62,6 +62,12 @@ def _checkpoints(shown: Shown) -> dict[str, Any]:
     )
     return {
         "checkpoint_filters": filters,
+        "outcome_kinds": [
+            ("", gettext("all")),
+            ("failed", gettext("failed")),
+            ("completed", gettext("completed")),
+            ("savepoints", gettext("savepoints")),
+        ],
         "checkpoints": checkpoints,
         "checkpoint_rows": [
             (fact, outcome_badge(fact.outcome), epoch_ms(fact.trigger_time))

@@ -127,7 +127,7 @@ class ReportViews(ListView):
     )
     @action(
         detail=True,
-        url_path=r"files/(?P<form>html|md|json)",
+        url_path=r"files/(?P<form>html|json)",
         filter_backends=[],
         pagination_class=None,
         content_negotiation_class=WhateverTheyAccept,

@@ -1,5 +1,5 @@
 """The content of a report as plain data: two pages, and an appendix. Both are documents of analyses
-(:mod:`webapp.analyses.document`), whose blocks page, file, PDF, Markdown and JSON render. A report
+(:mod:`webapp.analyses.document`), whose blocks page and files render. A report
 is complete: renderers need no other data. Its texts are shortened and redacted
 (:func:`webapp.reports.texts.fit`). Charts are drawn from its own tables
 (:mod:`webapp.reports.renderers.html`). Gathering is bounded (``gathering``), and tables give the

@@ -3,7 +3,7 @@ from webapp.reports import document_json
 from webapp.reports.choices import ReportState
 from webapp.reports.document import Report
 from webapp.reports.models import IncidentReport
-from webapp.reports.renderers.files import BY_LANGUAGE, ENGLISH, rendered
+from webapp.reports.renderers.files import ENGLISH, rendered
 
 
 class Gone(Exception):
@@ -21,10 +21,10 @@ def document_of(report: IncidentReport) -> Report | None:
 
 
 def content(report: IncidentReport, form: str, language: str = ENGLISH) -> bytes:
-    """The file's content; formats for people are in ``language``. Raises :class:`Gone`."""
+    """The file's content, HTML in ``language``. Raises :class:`Gone`."""
     if report.state != ReportState.DONE:
         raise Gone(message("This report is not made yet."))
     document = document_of(report)
     if document is None:
         raise Gone(message("Another version of Weir made this report."))
-    return rendered(document, form, language if form in BY_LANGUAGE else ENGLISH)
+    return rendered(document, form, language if form == "html" else ENGLISH)

@@ -15,8 +15,6 @@ urlpatterns = [
     re_path(rf"^reports/{UID}/delete$", views.delete, name="report-delete"),
     re_path(rf"^reports/{UID}/open$", views.opened, name="report-open"),
     re_path(
-        rf"^reports/{UID}/report\.(?P<form>html|md|json)$",
-        views.download,
-        name="report-download",
+        rf"^reports/{UID}/report\.(?P<form>html|json)$", views.download, name="report-download"
     ),
 ]

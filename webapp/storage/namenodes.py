@@ -51,12 +51,10 @@ class NameNode:
 
     cluster: str
     at: datetime
-    samples: int
     ha_state: str | None
     queue_ms: float | None
     most_queue_ms: float | None
     processing_ms: float | None
-    most_processing_ms: float | None
     call_queue_length: int | None
     files: int | None
     blocks: int | None
@@ -141,11 +139,9 @@ def _namenode(cluster: str, rows: Sequence[Row]) -> NameNode:
     return NameNode(
         cluster,
         last["ts"],
-        len(rows),
         queue_ms=last["rpc_queue_ms"],
         most_queue_ms=_most(row["rpc_queue_ms"] for row in rows),
         processing_ms=last["rpc_processing_ms"],
-        most_processing_ms=_most(row["rpc_processing_ms"] for row in rows),
         per_s=per_s,
         kinds=dict(kinds[:MOST_KINDS]),
         **{name: last[name] for name in _AS_IS},

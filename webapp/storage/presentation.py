@@ -18,7 +18,7 @@ from spark_jobs.storage_words import (
     TWO_NAMES,
     VERDICTS,
 )
-from webapp.charts.storage import StoragePoint, word_of
+from webapp.charts.storage import word_of
 from webapp.lib import scopes
 from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.choices import StatementKind
@@ -171,15 +171,6 @@ def summed(rows: Iterable[RootFigures]) -> dict[str, int]:
         name: sum(getattr(row, name) for row in all_rows)
         for name in (*names, "files", "bytes", "checkpoints")
     }
-
-
-def point(row: Any, at: Any) -> StoragePoint:
-    names = (*VERDICTS, MISSING)
-    return StoragePoint(
-        at,
-        {name: _of(row, name, "bytes") for name in names},
-        {name: _of(row, name, "files") for name in names},
-    )
 
 
 def reasons(rows: Sequence[VerdictFigures]) -> list[tuple[VerdictFigures, str, str]]:

@@ -83,7 +83,6 @@ def test_page_api_and_command_show_rocksdb_as_flink_measured_it(
     assert not advice_of(document)
     page = shown(viewer, CLUSTER, own.job_id)
     assert document["verdict"]["sentence"] in page
-    assert "Buffer debloating is on" in page
     assert "RocksDB stopped or slowed the writes of enrich" in page
     apart = [
         one["distance_ms"]
@@ -120,16 +119,6 @@ def test_where_metrics_are_off_the_page_says_so_and_how_to_switch_them_on(
     page = shown(viewer, CLUSTER, own.job_id)
     assert "whether it stalls is unknown" in page
     assert "state.backend.rocksdb.metrics.is-write-stopped: true" in page
-
-
-def test_what_is_set_already_is_not_advised(home: Path, viewer: Client) -> None:
-    own = taken_up("incidents/1.20.5/transactions", home)
-    assert "buffer-debloat.enabled: true (1.14 and later)" in shown(viewer, CLUSTER, own.job_id)
-    own.configuration["taskmanager.network.memory.buffer-debloat.enabled"] = "true"
-    own.save()
-    page = shown(viewer, CLUSTER, own.job_id)
-    assert "buffer-debloat.enabled: true" not in page
-    assert "Buffer debloating is set; its figures were not read" in page
 
 
 def test_a_job_of_which_nothing_is_known_has_a_page(

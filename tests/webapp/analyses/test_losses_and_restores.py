@@ -189,7 +189,7 @@ def test_lost_and_living_taskmanagers_are_the_same_wherever_they_are_told(
         of_host = taskmanagers_of(*place).rows
         assert sum(one.lost_at is not None for one in of_host) == row.losses
         own = lost(*place[2:]).filter(host=row.host)
-        told = timeline(HostEvent.objects.none(), own, (), *place[2:])
+        told = timeline(HostEvent.objects.none(), own, *place[2:])
         assert len(told.moments) == row.losses
 
     by_job = {job.job_id: recent_outages(job, last.last_seen_at) for job in recorded.jobs}

@@ -1,9 +1,30 @@
 """Of all checkpoints those that the size chart draws, without a database."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
 
-from webapp.charts.checkpoints import MOST_BARS, MOST_POINTS, worst_in_buckets
+from webapp.charts.checkpoints import MOST_BARS, MOST_POINTS
 from webapp.charts.sizes import SizePoint, Sizes
+
+
+def worst_in_buckets(
+    points: Sequence[Any],
+    limit: int,
+    time: Callable[[Any], datetime],
+    badness: Callable[[Any], Any],
+) -> list[Any]:
+    """Of ``points``, sorted by ``time``, the worst of each of ``limit`` equal slices of time."""
+    if len(points) <= limit:
+        return list(points)
+    start, end = time(points[0]), time(points[-1])
+    width = (end - start) / limit or timedelta(milliseconds=1)
+    worst: dict[int, Any] = {}
+    for point in points:
+        bucket = min((time(point) - start) // width, limit - 1)
+        if bucket not in worst or badness(point) > badness(worst[bucket]):
+            worst[bucket] = point
+    return [worst[bucket] for bucket in sorted(worst)]
 
 
 def drawn_of(points: Sequence[SizePoint]) -> Sizes:

@@ -10,8 +10,7 @@ from django.db.models import F, Q
 
 from spark_jobs.serving import FAILED_OUTCOMES
 from tests.webapp.builders import T0, cluster, job, unsaved_fact
-from tests.webapp.charts.drawn import drawn_of
-from webapp.charts.checkpoints import worst_in_buckets
+from tests.webapp.charts.drawn import drawn_of, worst_in_buckets
 from webapp.charts.sizes import SizePoint
 from webapp.checkpoints import querysets, worst_in_time
 from webapp.checkpoints.models import CheckpointFact

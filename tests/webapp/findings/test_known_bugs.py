@@ -17,7 +17,7 @@ from tests.webapp.reports.stories import told as reported
 from webapp.findings.known_bugs import bugs_beside
 from webapp.incidents.models import Incident
 from webapp.reports.document_json import from_plain, to_json
-from webapp.reports.renderers import html, markdown
+from webapp.reports.renderers import html
 
 pytestmark = pytest.mark.django_db
 UNALIGNED = {"mode": "exactly_once", "state_backend": "HashMap", "unaligned": True}
@@ -140,7 +140,7 @@ def test_a_report_names_it_on_paper_too(viewer):
     finding(of, "restart.loop", T0 + timedelta(minutes=26))
     document = reported(of)
     assert from_plain(json.loads(to_json(document))) == document
-    assert "and this is how it shows" in markdown.render(document)
+    assert "and this is how it shows" in html.render(document)
     assert "browse/FLINK-38483" in html.render(document)
 
 

@@ -222,8 +222,8 @@ def test_files_of_an_audit_whose_list_is_gone_are_unknown_and_not_none(viewer):
 
 
 def test_charts_tell_that_there_is_nothing_yet_and_draw_what_there_is(viewer):
-    assert viewer.get(reverse("storage-chart-history")).json()["empty"]["title"] == "No audit yet"
     root_figures(audit("storage-1"))
+    assert viewer.get(reverse("storage-chart-history")).json()["empty"]["title"] == "No trend yet"
     root_figures(audit("storage-2", as_of=T0 + timedelta(hours=6)), orphan_bytes=500_000)
     answer = viewer.get(reverse("storage-chart-history"), {"uri": ROOT}).json()
     orphans = next(trace for trace in answer["figure"]["data"] if trace["name"] == "orphan")

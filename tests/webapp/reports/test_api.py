@@ -48,7 +48,7 @@ def test_a_report_is_asked_for_made_and_taken_along(writer, of):
     one = f"{LIST}{answer.json()['uid']}/"
     assert writer.get(one).json()["title"] == "clickstream: Checkpoints expired"
     assert writer.get(f"{one}files/json/").json()["pages"]["verdict"]["tone"] == "crit"
-    assert writer.get(f"{one}files/md/").content.startswith(b"# clickstream")
+    assert writer.get(f"{one}files/html/").content.startswith(b"<!doctype html>")
 
 
 def test_a_report_is_made_from_an_alert(writer, of):

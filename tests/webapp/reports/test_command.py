@@ -36,7 +36,6 @@ def test_it_writes_what_was_asked_for_and_keeps_nothing(of, tmp_path):
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "report.html",
         "report.json",
-        "report.md",
     ]
     assert told["headline"].startswith("4 checkpoints expired")
     assert not IncidentReport.objects.exists()

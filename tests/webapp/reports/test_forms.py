@@ -7,15 +7,13 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from markdown_it import MarkdownIt
 
 from tests.webapp.builders import T0, event, exception, job
 from tests.webapp.reports.stories import HOSTILE, expiring, seen, told
 from webapp.reports import document_json
 from webapp.reports.document import Report
-from webapp.reports.renderers import html, markdown
+from webapp.reports.renderers import html
 from webapp.reports.renderers.html import charts_of
-from webapp.reports.renderers.markdown import plain
 from webapp.reports.texts import TRACE
 
 
@@ -121,65 +119,13 @@ def test_a_hostile_name_is_only_text_in_html(hostile):
     assert "x" * (TRACE + 1) not in page
 
 
-def test_a_hostile_name_is_only_text_in_markdown(hostile):
-    text = markdown.render(hostile)
-    tokens = MarkdownIt("commonmark").enable("table").parse(text)
-    inside = [child for token in tokens for child in token.children or ()]
-    assert {token.type for token in (*tokens, *inside)} & {
-        "html_block",
-        "html_inline",
-        "link_open",
-        "image",
-    } == set()
-    assert "\u202e" not in text
-    assert "@all" not in re.sub(r"(?m)^    .*$", "", text)
-
-
 def test_a_hostile_name_is_only_text_in_json(hostile):
     assert "<script>document" in json.loads(document_json.to_json(hostile))["title"]
     assert max(len(line) for line in document_json.to_json(hostile).splitlines()) < 4_000
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "# a",
-        "- a",
-        "1. a",
-        "> a",
-        "```",
-        "| a | b |",
-        "a\n\nb",
-        "[a](b)",
-        "<b>",
-        "= a",
-        "+ a",
-        "a  \nb",
-        "~~a~~",
-        "&lt;",
-    ],
-)
-def test_words_stay_words_in_markdown(text):
-    tokens = MarkdownIt("commonmark").parse(f"{plain(text)}\n")
-    assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
-    shown = "".join(child.content for child in tokens[1].children)
-    assert shown == " ".join(text.split())
-
-
-def test_markdown_has_the_pages_first(document):
-    headings = re.findall(r"(?m)^##+ (.+)$", markdown.render(document))
-    assert headings[:6] == [
-        "What happened",
-        "Why",
-        "What it cost",
-        "What to do",
-        "What is not known",
-        "Time line",
-    ]
-
-
 def test_no_form_holds_a_secret_of_an_exception(document):
-    for form in (html.render(document), markdown.render(document), document_json.to_json(document)):
+    for form in (html.render(document), document_json.to_json(document)):
         assert "hunter2-canary" not in form
         assert "refused, password=" in form
 
@@ -188,4 +134,3 @@ def test_a_job_without_anything_has_a_report_too(db):
     seen()
     document = told(job(at=T0, graph=None, configuration=None, checkpoint_config=None, name=None))
     assert "Nothing was found wrong" in html.render(document)
-    assert "Nothing was found wrong" in markdown.render(document)

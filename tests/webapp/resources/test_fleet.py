@@ -27,15 +27,14 @@ def fleet(home):
 def test_groups_are_sums_over_their_jobs(fleet):
     job, at = fleet
     alone = look_up_resources(job)
-    by_cluster, by_name = look_up_fleet(at), look_up_fleet(at, "name")
-    assert [group.name for group in by_cluster.groups] == [job.cluster]
-    assert [group.name for group in by_name.groups] == ["lab"]
-    for group in (*by_cluster.groups, *by_name.groups):
-        assert (group.jobs, group.slots, group.unused_bytes) == (1, alone.slots, alone.unused_bytes)
-        assert (group.memory_bytes, group.cpu_used) == (
-            alone.memory_bytes,
-            pytest.approx(alone.cpu_used),
-        )
+    by_cluster = look_up_fleet(at)
+    (group,) = by_cluster.groups
+    assert (group.name, group.jobs, group.slots) == (job.cluster, 1, alone.slots)
+    assert (group.unused_bytes, group.memory_bytes, group.cpu_used) == (
+        alone.unused_bytes,
+        alone.memory_bytes,
+        pytest.approx(alone.cpu_used),
+    )
     assert [(name, one.job_id) for name, one in by_cluster.jobs] == [("lab-leaking", job.job_id)]
     assert (by_cluster.taskmanagers, by_cluster.idle_slots) == (2, 8 - alone.slots)
     assert by_cluster.idle_bytes == sum(
@@ -46,27 +45,25 @@ def test_groups_are_sums_over_their_jobs(fleet):
 def test_labels_of_clusters_group_their_jobs(fleet, viewer):
     job, at = fleet
     Cluster.objects.create(name=job.cluster, url="http://127.0.0.1:8081", labels={"team": "shop"})
-    assert groupings() == ("cluster", "name", "team")
+    assert groupings() == ("cluster", "team")
     assert [(group.name, group.jobs) for group in look_up_fleet(at, "team").groups] == [("shop", 1)]
     assert '<option value="team">' in viewer.get("/resources/").content.decode()
 
 
 def test_page_api_and_command_have_one_document(fleet, viewer, monkeypatch):
-    _job, at = fleet
+    job, at = fleet
     monkeypatch.setattr("django.utils.timezone.now", lambda: at)
-    answer = viewer.get("/api/v1/analyses/resources/?by=name").json()
+    answer = viewer.get("/api/v1/analyses/resources/?by=cluster").json()
     out, printed = StringIO(), StringIO()
-    call_command("analyse", fleet="resources", set=["by=name"], json=True, stdout=out)
+    call_command("analyse", fleet="resources", set=["by=cluster"], json=True, stdout=out)
     assert json.loads(out.getvalue()) == answer
     groups, jobs = [block for block in answer["blocks"] if block["kind"] == "table"]
-    assert [row["group"] for row in groups["rows"]] == ["lab"]
+    assert [row["group"] for row in groups["rows"]] == [job.cluster]
     assert [row["job"] for row in jobs["rows"]] == ["lab-leaking"]
     call_command("analyse", fleet="resources", stdout=printed)
-    page = viewer.get("/resources/?by=name", headers={"HX-Request": "true"}).content.decode()
+    page = viewer.get("/resources/?by=cluster", headers={"HX-Request": "true"}).content.decode()
     for text in (answer["verdict"]["sentence"], "lab-leaking"):
         assert text in page and text in printed.getvalue()
-    figure = viewer.get("/resources/memory.json?by=name").json()["figure"]
-    assert figure["data"][0]["y"] == ["lab"]
 
 
 def test_jobs_of_clusters_that_a_reader_does_not_see_are_in_no_table_and_no_sum(fleet):
@@ -85,13 +82,11 @@ def test_a_lake_that_cannot_be_read_makes_the_fleet_unknown(fleet, viewer, home)
     (home / "lake" / "taskmanagers" / "_delta_log").write_text("no log")
     verdict = viewer.get("/api/v1/analyses/resources/").json()["verdict"]
     assert (verdict["tone"], verdict["sentence"]) == ("unknown", "The lake could not be read")
-    empty = viewer.get("/resources/memory.json").json()["empty"]
-    assert empty["title"] == "The lake could not be read"
 
 
 def test_a_wrong_grouping_and_an_analysis_that_is_not_there_are_refused(viewer, db):
     assert viewer.get("/api/v1/analyses/resources/?by=colour").status_code == 400
-    with pytest.raises(CommandError, match="Give one of cluster, name"):
+    with pytest.raises(CommandError, match="Give one of cluster"):
         call_command("analyse", fleet="resources", set=["by=colour"])
     with pytest.raises(CommandError, match="No analysis is called nothing"):
         call_command("analyse", fleet="nothing")

@@ -185,7 +185,7 @@ def test_after_a_day_with_a_peak_less_is_advised_and_flink_starts_with_it():
 @pytest.mark.parametrize(
     ("rows", "reason"),
     [
-        (day(hours=3), "3 of its hours were sampled so far"),
+        (day(hours=3), "samples of 3 h of the last day were read"),
         (day(peak=1.0), "took 1.0 times the CPU time of the usual one"),
         (day(cpu_ms=None, cpu_load=None), "report no CPU time"),
     ],
@@ -198,16 +198,9 @@ def test_without_a_day_with_a_peak_nothing_is_lowered_and_it_is_said_what_is_wai
     assert found.unused_bytes and reason in found.observed.waits_for
 
 
-def test_where_a_day_is_more_than_is_read_it_does_not_wait_for_hours_to_come():
-    rows = day(hours=6)
-    cut = observed([rows], AT, rows[0]["ts"])
-    assert not cut.shows_peak and "has more samples of TaskManagers than are read, 6 h" in (
-        cut.waits_for
-    )
-    assert (
-        "6 of its hours were sampled so far"
-        in observed([rows], AT, AT - timedelta(days=1)).waits_for
-    )
+def test_a_part_of_a_day_shows_no_peak():
+    part = observed([day(hours=6)], AT)
+    assert not part.shows_peak and "samples of 6 h of the last day were read" in part.waits_for
 
 
 def test_a_taskmanager_of_another_configuration_is_no_part_of_the_day():

@@ -43,20 +43,13 @@ def tree(tmp_path, spark):
     return uri
 
 
-def test_a_root_is_registered_with_its_clusters_and_who_attests(capsys):
+def test_a_root_is_registered_with_its_clusters_and_who_attests():
     cluster(at=T0)
-    told = lines(
-        capsys,
-        "add_storage_root",
-        "s3a://bucket/flink/",
-        "--cluster",
-        "prod-eu",
-        "--attest",
-        "Olga",
-        "--json",
+    call_command(
+        "add_storage_root", "s3a://bucket/flink/", "--cluster", "prod-eu", "--attest", "Olga"
     )
     row = StorageRoot.objects.get()
-    assert (told[0]["root"], row.attested_name, row.clusters.get().name) == (
+    assert (row.uri, row.attested_name, row.clusters.get().name) == (
         "s3://bucket/flink",
         "Olga (command line)",
         "prod-eu",

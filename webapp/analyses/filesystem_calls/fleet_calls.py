@@ -15,12 +15,12 @@ from webapp.fleet.models import JobCurrent
 from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
 from webapp.replication.storages import storage_of
 from webapp.storage.auditing.audit_request import spellings
-from webapp.storage.models import JobStorage, RootFigures, StorageRoot
+from webapp.storage.models import JobStorage, StorageRoot
 from webapp.storage.namenodes import NameNode, NameNodes, namenodes_in
 from webapp.storage.newest_audits import latest
 
 SCHEMES = ("hdfs:", "viewfs:", "webhdfs:", "swebhdfs:")
-MOST_JOBS, MOST_PATHS = 50, 1_000
+MOST_PATHS = 1_000
 
 
 @dataclass(frozen=True)
@@ -48,49 +48,27 @@ class RootMemory:
         return small_heap_bytes(self.small_files)
 
 
-@dataclass(frozen=True)
-class NameNodeMemory:
-    """``roots`` and ``jobs``: most files first; ``jobs``: only the first of ``job_count``."""
-
-    roots: Sequence[RootMemory]
-    jobs: Sequence[JobStorage]
-    job_count: int
-
-
-def namenode_memory(known: Sequence[NameNode]) -> NameNodeMemory:
-    """Memory of roots on HDFS. ``known``: NameNodes whose JMX answered."""
+def roots_memory(known: Sequence[NameNode]) -> list[RootMemory]:
+    """Memory of roots on HDFS, most files first. ``known``: NameNodes whose JMX answered."""
     figures = [row for row in latest() if row.root.startswith(SCHEMES)]
-    if not figures:
-        return NameNodeMemory((), (), 0)
-    audits = {_audit_key(row) for row in figures}
     rows = JobStorage.objects.filter(
-        audit__in={audit for audit, _root in audits}, root__in={root for _audit, root in audits}
+        audit__in={str(row.audit_id) for row in figures}, root__in={row.root for row in figures}
     )
     small = {
         (str(row["audit_id"]), row["root"]): row["small"]
         for row in rows.order_by().values("audit_id", "root").annotate(small=Sum("small_files"))
     }
-    nodes = _by_storage(known)
+    nodes = _by_storage(known) if figures else {}
     roots = [
         RootMemory(
             row.root,
             Namespace(row.files, row.bytes),
             nodes.get(storage_of(row.root)),
-            small.get(_audit_key(row)) or 0,
+            small.get((str(row.audit_id), row.root)) or 0,
         )
         for row in figures
     ]
-    # A root that was audited alone later also has rows in an older audit.
-    jobs = [
-        row for row in rows.order_by("-files", "id")[: MOST_JOBS * 2] if _audit_key(row) in audits
-    ]
-    return NameNodeMemory(
-        sorted(roots, key=lambda root: -root.namespace.files), jobs[:MOST_JOBS], rows.count()
-    )
-
-
-def _audit_key(row: RootFigures | JobStorage) -> tuple[str, str]:
-    return str(row.audit_id), row.root
+    return sorted(roots, key=lambda root: -root.namespace.files)
 
 
 def _by_storage(known: Sequence[NameNode]) -> Mapping[str, NameNode]:

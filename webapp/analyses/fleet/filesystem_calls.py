@@ -1,12 +1,12 @@
 """Calls of all jobs to each file system by second, and the load of its NameNodes."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from datetime import timedelta
+from itertools import cycle
 
 from django.urls import reverse
 
 from ingest.messages import Message, join_messages, message, plural
-from spark_jobs.filesystem_calls.namenode_heap import Namespace, small_heap_bytes
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Block,
@@ -19,21 +19,20 @@ from webapp.analyses.document import (
     NotKnown,
     Table,
     Tone,
-    Value,
     Verdict,
 )
 from webapp.analyses.filesystem_calls.fleet_calls import (
+    SECONDS,
     FileSystemCalls,
     FleetCalls,
-    NameNodeMemory,
+    RootMemory,
     look_up_fleet_calls,
-    namenode_memory,
+    roots_memory,
 )
 from webapp.analyses.links import job_link
-from webapp.charts.filesystem_calls import calls_by_second
+from webapp.charts.over_time import COLOURS, Line, lines
 from webapp.findings.models import Finding
 from webapp.lib.messages.rendering import localised
-from webapp.storage.models import JobStorage
 from webapp.storage.namenode_findings import open_findings
 
 SHOWN = 50
@@ -69,23 +68,31 @@ def filesystem_calls(inputs: Inputs) -> Document:
         blocks += [_file_systems(fleet_calls.file_systems), _together(fleet_calls.file_systems)]
     if fleet_calls.namenodes.known:
         blocks.append(_namenodes(fleet_calls))
-    blocks += _memory(fleet_calls)
+    if roots := roots_memory(fleet_calls.namenodes.known):
+        blocks.append(_memory(roots))
     return Document(_verdict(fleet_calls, findings), tuple(blocks))
 
 
 @filesystem_calls.draws("seconds")
 def seconds(inputs: Inputs) -> Drawn:
     fleet_calls = look_up_fleet_calls(inputs.now)
-    series = [
-        (localised(system.file_system or UNKNOWN_SYSTEM), system.seconds)
-        for system in fleet_calls.file_systems
-        if any(system.seconds)
-    ]
-    if not series:
+    systems = [system for system in fleet_calls.file_systems if any(system.seconds)]
+    if not systems:
         text = message("No job whose files an audit counted took a checkpoint in these minutes.")
         return Drawn(empty_title=message("No calls are known"), empty_text=text)
+    instants = [fleet_calls.start + timedelta(seconds=second) for second in range(SECONDS)]
+    drawn = [
+        Line(
+            localised(system.file_system or UNKNOWN_SYSTEM),
+            list(zip(instants, system.seconds, strict=True)),
+            colour,
+            steps=True,
+        )
+        for system, colour in zip(systems, cycle(COLOURS), strict=False)
+    ]
     note = message("Calls of each second, a checkpoint's evenly over its duration.")
-    return Drawn(calls_by_second(series, fleet_calls.start), note)
+    figure = lines(drawn, instants[0], instants[-1], tickformat=",d", rangemode="tozero")
+    return Drawn(figure, note)
 
 
 def _verdict(fleet_calls: FleetCalls, findings: Sequence[Finding]) -> Verdict:
@@ -284,31 +291,27 @@ def _namenodes(fleet_calls: FleetCalls) -> Table:
     )
 
 
-def _memory(fleet_calls: FleetCalls) -> Iterator[Table]:
-    memory = namenode_memory(fleet_calls.namenodes.known)
-    if memory.roots:
-        yield _memory_of_roots(memory)
-        yield _memory_of_jobs(memory)
-
-
-HEAP_ESTIMATE = message("estimate: 150 bytes a file and a block")
-BLOCK_SIZE = message("of 128 MiB")
-
-
-def _memory_of_roots(memory: NameNodeMemory) -> Table:
+def _memory(roots: Sequence[RootMemory]) -> Table:
+    estimate = message("estimate: 150 bytes a file and a block")
     share = message(
         "of all files, directories and blocks of its NameNode; its own directories are not counted"
     )
     inlined = message("heap of files of at most 1 MiB, which could be inline in the _metadata")
     return Table.of(
-        memory.roots,
+        roots,
         "memory",
         message("Heap of NameNodes by root"),
         (
             Column("root", message("Root"), "mono"),
             Column("files", message("Files"), "count", value="namespace.files"),
-            Column("blocks", message("Blocks at most"), "count", BLOCK_SIZE, "namespace.blocks"),
-            Column("heap_bytes", message("Heap"), "bytes", HEAP_ESTIMATE, "namespace.heap_bytes"),
+            Column(
+                "blocks",
+                message("Blocks at most"),
+                "count",
+                message("of 128 MiB"),
+                "namespace.blocks",
+            ),
+            Column("heap_bytes", message("Heap"), "bytes", estimate, "namespace.heap_bytes"),
             Column("share", message("Share"), "share", share),
             Column(
                 "inlined_bytes", message("Less if inline"), "bytes", inlined, "small_heap_bytes"
@@ -325,41 +328,6 @@ def _memory_of_roots(memory: NameNodeMemory) -> Table:
             "heap of the JobManager instead."
         ),
     )
-
-
-def _memory_of_jobs(memory: NameNodeMemory) -> Table:
-    table = Table.of(
-        memory.jobs,
-        "memory-jobs",
-        message("Heap of NameNodes by job"),
-        (
-            Column("job", message("Job"), value=_storage_owner),
-            Column("cluster", message("Cluster"), value=lambda storage: storage.cluster or None),
-            Column("files", message("Files"), "count"),
-            Column(
-                "heap_bytes",
-                message("Heap"),
-                "bytes",
-                HEAP_ESTIMATE,
-                lambda storage: Namespace(storage.files, storage.bytes).heap_bytes,
-            ),
-            Column(
-                "small_bytes",
-                message("Small files"),
-                "bytes",
-                message("heap of files of at most 1 MiB"),
-                lambda storage: small_heap_bytes(storage.small_files),
-            ),
-        ),
-        subtitle=message("most files first"),
-    )
-    return replace(table, total=memory.job_count)
-
-
-def _storage_owner(storage: JobStorage) -> Value:
-    if storage.cluster and storage.job_id:
-        return job_link(storage.cluster, storage.job_id, storage.job_name or storage.job_id)
-    return storage.directory
 
 
 def _tenths(value: float | None) -> float | None:

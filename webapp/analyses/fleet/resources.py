@@ -8,10 +8,8 @@ from django.utils.translation import gettext
 from ingest.messages import list_text, message, plural
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
-    Chart,
     Column,
     Document,
-    Drawn,
     Fact,
     Facts,
     Inputs,
@@ -21,20 +19,17 @@ from webapp.analyses.document import (
     Verdict,
 )
 from webapp.analyses.resources.job_resources import (
-    BY,
+    CLUSTER,
     FleetResources,
     Group,
     JobResources,
     groupings,
     look_up_fleet,
 )
-from webapp.charts.resources import configured_and_used
 from webapp.lib.filter_sets import ListFilters
-from webapp.lib.messages.rendering import localised
 from webapp.lib.query_parameters import Text
 from webapp.lib.translations import gettext_lazy as _
 
-CHARTED = 20
 UNREADABLE = message("The lake could not be read")
 UNREADABLE_TEXT = message("The server's log has the reason.")
 MOST_FIRST = message("most unused memory first")
@@ -55,7 +50,7 @@ class Grouping(Text):
 
 
 class ResourcesFilters(ListFilters):
-    by = Grouping(about=_("by cluster, first word of the name, or a label of clusters"))
+    by = Grouping(about=_("by cluster, or by a label of clusters"))
 
 
 @analysis(
@@ -69,41 +64,15 @@ class ResourcesFilters(ListFilters):
     is_slow=True,
 )
 def resources(inputs: Inputs) -> Document:
-    fleet_resources = _read_resources(inputs)
+    fleet_resources = look_up_fleet(inputs.until, inputs.parameters.values.get("by", CLUSTER))
     if fleet_resources is None:
         return Document(Verdict("unknown", UNREADABLE), (NotKnown(UNREADABLE_TEXT),))
     facts = _facts(fleet_resources)
     if not fleet_resources.jobs:
         return Document(Verdict("unknown", NO_JOB), (facts,))
-    chart = Chart(
-        "memory",
-        message("Memory and what of it is not used"),
-        subtitle=MOST_FIRST,
-    )
     return Document(
-        _verdict(fleet_resources), (chart, facts, _groups(fleet_resources), _jobs(fleet_resources))
+        _verdict(fleet_resources), (facts, _groups(fleet_resources), _jobs(fleet_resources))
     )
-
-
-@resources.draws("memory")
-def memory(inputs: Inputs) -> Drawn:
-    fleet_resources = _read_resources(inputs)
-    if fleet_resources is None:
-        return Drawn(empty_title=UNREADABLE, empty_text=UNREADABLE_TEXT)
-    groups = fleet_resources.groups[:CHARTED]
-    if not groups:
-        return Drawn(empty_title=message("No TaskManager was sampled"), empty_text=NO_JOB)
-    figure = configured_and_used(
-        [group.name or "–" for group in groups],
-        [group.memory_bytes for group in groups],
-        [group.unused_bytes for group in groups],
-        (localised(message("memory")), localised(message("of it not used"))),
-    )
-    return Drawn(figure, message("Most unused memory first, twenty at most."))
-
-
-def _read_resources(inputs: Inputs) -> FleetResources | None:
-    return look_up_fleet(inputs.until, inputs.parameters.values.get("by", BY[0]))
 
 
 def _verdict(fleet_resources: FleetResources) -> Verdict:

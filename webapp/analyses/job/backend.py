@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 
 from ingest.messages import message
 from webapp.analyses.backend.job_backend import (
-    OF_BUFFERS,
     OF_INPUTS,
     OF_ROCKSDB,
     JobBackend,
@@ -22,13 +21,12 @@ from webapp.analyses.document import (
     Fact,
     Facts,
     Inputs,
-    Note,
     NotKnown,
     Table,
     Verdict,
 )
 from webapp.fleet.models import JobCurrent
-from webapp.lib.quantities import count_text, duration_text
+from webapp.lib.quantities import count_text
 
 SHOWN = 50
 WHY_UNKNOWN: Mapping[str | None, str] = {
@@ -40,7 +38,6 @@ WHY_UNKNOWN: Mapping[str | None, str] = {
         "A watermark has not come, its source has ended, or it is unknown which operator sends it."
     ),
 }
-_DEBLOATS = "taskmanager.network.memory.buffer-debloat.enabled"
 
 
 @analysis(
@@ -55,10 +52,10 @@ _DEBLOATS = "taskmanager.network.memory.buffer-debloat.enabled"
 )
 def backend(job: JobCurrent, inputs: Inputs) -> Document:
     job_state = job_backend(job, inputs.until)
-    return Document(_verdict(job_state), tuple(_blocks(job, job_state)))
+    return Document(_verdict(job_state), tuple(_blocks(job_state)))
 
 
-def _blocks(job: JobCurrent, job_state: JobBackend) -> Iterator[Block]:
+def _blocks(job_state: JobBackend) -> Iterator[Block]:
     yield Facts(
         (
             Fact("backend", message("Backend"), job_state.backend),
@@ -81,7 +78,6 @@ def _blocks(job: JobCurrent, job_state: JobBackend) -> Iterator[Block]:
             message("Metrics that are off"),
         )
     yield from _inputs(job_state)
-    yield Note(_debloating(job, job_state))
     yield _options(job_state)
 
 
@@ -261,30 +257,3 @@ def _verdict(job_state: JobBackend) -> Verdict:
         )
         return Verdict("unknown", off)
     return Verdict("ok", message("No stall of writes in these minutes."))
-
-
-def _debloating(job: JobCurrent, job_state: JobBackend) -> str:
-    seen = job_state.having(OF_BUFFERS)
-    if seen:
-        longest = max(
-            (vertex_figures.newest["buffers_consumed_in_ms"] or 0 for vertex_figures in seen),
-            default=0,
-        )
-        return message(
-            "Buffer debloating is on: what is in flight before a vertex is consumed within "
-            "{longest:name} at most. Barriers wait no longer than that for data before them; "
-            "taskmanager.network.memory.buffer-debloat.target (1 s by default) sets it.",
-            longest=duration_text(longest),
-        )
-    if str((job.configuration or {}).get(_DEBLOATS) or "").lower() == "true":
-        return message(
-            "Buffer debloating is set; its figures were not read, so how much it leaves in flight "
-            "is not known."
-        )
-    return message(
-        "Buffer debloating is off, or its figures were not read: buffers have their "
-        "full size (taskmanager.memory.segment-size, 32 kb by default) however slowly "
-        "they are consumed. Where checkpoints wait in alignment, set "
-        "taskmanager.network.memory.buffer-debloat.enabled: true (1.14 and later); "
-        "what is in flight is then about a second of input."
-    )

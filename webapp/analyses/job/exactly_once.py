@@ -44,14 +44,10 @@ COMMITTER = "committer"
 
 @dataclass(frozen=True)
 class JobTransactions:
-    """``at``: the end of the range. ``mode``: of its checkpoints. ``committers``: names of vertices
-    that commit transactions or files. ``open_ratio``: the share of the time-out from which the rule
-    warns.
+    """``committers``: names of vertices that commit transactions or files. ``open_ratio``: the
+    share of the time-out from which the rule warns.
     """
 
-    at: datetime
-    mode: str | None
-    interval_ms: int | None
     committers: Sequence[str]
     open_ratio: float
     of_sinks: Transactions
@@ -83,10 +79,7 @@ def job_transactions(
     committers = [
         vertex["name"] for vertex in vertices if COMMITTER in (vertex.get("name") or "").lower()
     ]
-    config = job.checkpoint_config or {}
-    return JobTransactions(
-        at, config.get("mode"), job.checkpoint_interval_ms, committers, limits[RATIO], transactions
-    )
+    return JobTransactions(committers, limits[RATIO], transactions)
 
 
 def _lines(log_events: Any) -> list[Any]:
@@ -144,8 +137,6 @@ def _times(transactions: JobTransactions) -> Facts:
     lost_by = message("logs of TaskManagers, in this time; without them it is not known")
     return Facts(
         (
-            Fact("mode", message("Mode of checkpoints"), transactions.mode),
-            Fact("interval_ms", message("Interval of checkpoints"), transactions.interval_ms, "ms"),
             Fact("timeout_ms", message("Time-out"), sinks.timeout_ms, "ms", timeout_by),
             Fact("open_ms", message("Longest that one was open"), sinks.open_ms, "ms", open_by),
             Fact("restart_ms", message("Longest restart"), sinks.restart_ms, "ms", restart_by),

@@ -22,32 +22,9 @@ from webapp.analyses.document import (
 from webapp.analyses.recovery.failover import LEAST_CHECKPOINTS, Failover, SpareSlots, failover
 from webapp.analyses.recovery.job_restores import HISTORY, recent_outages
 from webapp.fleet.models import JobCurrent
-from webapp.lib.filter_sets import ListFilters
 from webapp.lib.quantities import count_text, duration_text, percent_text
-from webapp.lib.query_parameters import Whole
 
 SHOWN, VERTICES_SHOWN = 10, 50
-MOST_REUSE = 100
-
-
-class RegionalParameters(ListFilters):
-    share = Whole(
-        about=message("percent of the regions that a regional checkpoint may lack (FLIP-600: 30)"),
-    )
-    reuse = Whole(
-        about=message(
-            "how often in a row a region may be carried by an old snapshot (FLIP-600: 2)"
-        ),
-    )
-
-    @property
-    def limits(self) -> tuple[float, int]:
-        """(share of regions, times in a row)"""
-        share, reuse = (self.values.get(name) for name in ("share", "reuse"))
-        return (
-            PROPOSED_LIMITS[0] if share is None else min(share, 100) / 100,
-            PROPOSED_LIMITS[1] if reuse is None else min(reuse, MOST_REUSE),
-        )
 
 
 @analysis(
@@ -57,17 +34,11 @@ class RegionalParameters(ListFilters):
         "what restarts with it, and what regional checkpoints or restarting it alone would save"
     ),
     tab="checkpoints",
-    parameters=RegionalParameters,
     in_report=True,
 )
 def one_task_fails(job: JobCurrent, inputs: Inputs) -> Document:
-    limits = (
-        inputs.parameters.limits
-        if isinstance(inputs.parameters, RegionalParameters)
-        else PROPOSED_LIMITS
-    )
     outages = recent_outages(job, inputs.until)
-    outcome = failover(job, inputs.until, inputs.until - HISTORY, outages, limits)
+    outcome = failover(job, inputs.until, inputs.until - HISTORY, outages)
     if outcome is None:
         reason = message(
             "What a failure restarts is not known: the plan of this job is not, or it is too large "
@@ -221,8 +192,8 @@ def _regional(outcome: Failover) -> Iterator[Block]:
         subtitle=message(
             "as FLIP-600 proposes: at most {share:share} of regions, {reuse:count} times in a row; "
             "no release of Flink has it",
-            share=checkpoints.max_failed_share,
-            reuse=checkpoints.max_reuse,
+            share=PROPOSED_LIMITS[0],
+            reuse=PROPOSED_LIMITS[1],
         ),
         note=join_messages(
             (

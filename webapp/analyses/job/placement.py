@@ -7,10 +7,8 @@ from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
     Block,
-    Chart,
     Column,
     Document,
-    Drawn,
     Fact,
     Facts,
     Inputs,
@@ -25,9 +23,7 @@ from webapp.analyses.placement.job_placement import (
     JobPlacement,
     look_up_placement,
 )
-from webapp.charts.resources import tasks_by_taskmanager
 from webapp.fleet.models import JobCurrent
-from webapp.lib.messages.rendering import localised
 
 LABELS = {
     NOW: message("Observed"),
@@ -56,11 +52,6 @@ def placement(job: JobCurrent, inputs: Inputs) -> Document:
     if job_placement is None:
         return Document(Verdict("unknown", NO_PLAN), (NotKnown(READ_FIRST),))
     blocks: list[Block] = [
-        Chart(
-            "tasks",
-            message("Tasks by TaskManager"),
-            subtitle=message("observed, and with balanced tasks"),
-        ),
         *([NotKnown(join_messages(job_placement.unknown, " "))] if job_placement.unknown else []),
         _outcomes(job_placement),
         *_advice(job_placement),
@@ -69,21 +60,6 @@ def placement(job: JobCurrent, inputs: Inputs) -> Document:
     if job_placement.taskmanagers:
         blocks += [_taskmanagers(job_placement), _vertices(job_placement)]
     return Document(_verdict(job_placement), tuple(blocks))
-
-
-@placement.draws("tasks")
-def tasks(job: JobCurrent, inputs: Inputs) -> Drawn:
-    job_placement = look_up_placement(job, inputs.until)
-    if job_placement is None:
-        return Drawn(empty_title=NO_PLAN, empty_text=READ_FIRST)
-    before = job_placement.outcome(NOW) or job_placement.outcome(DEFAULT)
-    series = [
-        (localised(LABELS[outcome.key]), outcome.tasks)
-        for outcome in (before, job_placement.outcome(BALANCED))
-        if outcome
-    ]
-    note = message("TaskManagers in order of their tasks, fullest first.")
-    return Drawn(tasks_by_taskmanager(series), note)
 
 
 def _verdict(job_placement: JobPlacement) -> Verdict:

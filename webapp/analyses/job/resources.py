@@ -7,10 +7,8 @@ from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Advice,
     Block,
-    Chart,
     Column,
     Document,
-    Drawn,
     Fact,
     Facts,
     Inputs,
@@ -20,10 +18,8 @@ from webapp.analyses.document import (
     Verdict,
 )
 from webapp.analyses.resources.job_resources import JobResources, look_up_resources, memory_advice
-from webapp.charts.resources import configured_and_used
 from webapp.fleet.models import JobCurrent
 from webapp.hosts.memory_budget import OVERHEAD, MemoryPart
-from webapp.lib.messages.rendering import localised
 
 STATE_WORDS = {
     "tight": message("tight"),
@@ -32,8 +28,6 @@ STATE_WORDS = {
     "unknown": message("unknown"),
 }
 CORES = message("cores")
-EMPTY = message("No TaskManager was sampled")
-EMPTY_TEXT = message("No sample of a TaskManager with slots of this job is in the day looked at.")
 
 
 @analysis(
@@ -50,15 +44,11 @@ EMPTY_TEXT = message("No sample of a TaskManager with slots of this job is in th
 def resources(job: JobCurrent, inputs: Inputs) -> Document:
     job_resources = look_up_resources(job, inputs.until)
     if job_resources is None:
-        return Document(Verdict("unknown", EMPTY), (NotKnown(EMPTY_TEXT),))
-    blocks: list[Block] = [
-        Chart(
-            "memory",
-            message("Memory by part"),
-            subtitle=message("configured, and used at most"),
-        ),
-        _memory(job_resources),
-    ]
+        unsampled = NotKnown(
+            message("No sample of a TaskManager with slots of this job is in the day looked at.")
+        )
+        return Document(Verdict("unknown", message("No TaskManager was sampled")), (unsampled,))
+    blocks: list[Block] = [_memory(job_resources)]
     if reasons := tuple(_unknown(job_resources)):
         blocks.append(NotKnown(join_messages(reasons, " ")))
     if advice := tuple(memory_advice(job_resources, job.configuration, job.flink_version)):
@@ -72,25 +62,6 @@ def resources(job: JobCurrent, inputs: Inputs) -> Document:
             Note(_bounds(job_resources)),
         ),
     )
-
-
-@resources.draws("memory")
-def memory(job: JobCurrent, inputs: Inputs) -> Drawn:
-    job_resources = look_up_resources(job, inputs.until)
-    if job_resources is None:
-        return Drawn(empty_title=EMPTY, empty_text=EMPTY_TEXT)
-    parts = [part for part in job_resources.parts if part.configured_bytes]
-    figure = configured_and_used(
-        [localised(part.name) for part in parts],
-        [part.configured_bytes for part in parts],
-        [part.used_bytes for part in parts],
-        (localised(message("configured")), localised(message("used"))),
-    )
-    note = message(
-        "Of the TaskManager that uses most of each part. Used: the most in the day; of the heap "
-        "what collections left at its peak."
-    )
-    return Drawn(figure, note)
 
 
 def _verdict(job_resources: JobResources) -> Verdict:

@@ -16,10 +16,8 @@ from webapp.analyses.backend.job_backend import OF_SOURCES, job_backend
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Block,
-    Chart,
     Column,
     Document,
-    Drawn,
     Fact,
     Facts,
     Inputs,
@@ -29,7 +27,6 @@ from webapp.analyses.document import (
     Unit,
     Verdict,
 )
-from webapp.charts.source_lag import lag_lines
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent, JobStart
 from webapp.lib.instants import epoch_ms
@@ -310,48 +307,11 @@ def source_lag(job: JobCurrent, inputs: Inputs) -> Document:
                 )
             )
         )
-    if lags.reporting:
-        subtitle = message("in the hour before")
-        blocks.append(Chart("lag", message("Lag"), subtitle=subtitle))
     if lags.sources:
         facts = (*_connector_facts(lags), *_replay_facts(lags), _outage(lags))
         blocks += [_sources(lags), Facts(facts)]
     blocks += [_throughput(job, inputs), Note(FED_BY)]
     return Document(_verdict(lags), tuple(blocks))
-
-
-@source_lag.draws("lag")
-def lag(job: JobCurrent, inputs: Inputs) -> Drawn:
-    start = inputs.until - LOOK_BACK
-    rows = PressureWindow.objects.filter(
-        REPORTS,
-        cluster=job.cluster,
-        job_id=job.job_id,
-        window_start__gt=start,
-        window_start__lte=inputs.until,
-    ).order_by("-window_start")
-    by_vertex: dict[str, list[PressureWindow]] = {}
-    for window in reversed(rows[:MOST_WINDOWS]):
-        by_vertex.setdefault(window.vertex_id, []).append(window)
-    if not by_vertex:
-        return Drawn(empty_title=message("No lag was reported"), empty_text=NOT_REPORTED)
-    records, event_time_s = (
-        [
-            (
-                windows[-1].vertex_name or vertex_id,
-                [
-                    (window.as_of, None if value is None else value / factor)
-                    for window in windows
-                    for value in [getattr(window, column)]
-                ],
-            )
-            for vertex_id, windows in by_vertex.items()
-            if any(getattr(window, column) is not None for window in windows)
-        ]
-        for column, factor in (("pending_records", 1), ("emit_lag_ms", 1000))
-    )
-    note = message("At the end of each minute; the event-time lag is that of the last record.")
-    return Drawn(lag_lines(records, event_time_s, start, inputs.until), note)
 
 
 def _verdict(lags: JobSources) -> Verdict:

@@ -4,10 +4,8 @@ from ingest.messages import in_sentence, join_messages, message, plural
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Block,
-    Chart,
     Column,
     Document,
-    Drawn,
     Inputs,
     Note,
     NotKnown,
@@ -23,11 +21,8 @@ from webapp.analyses.starts.job_starts import (
     job_starts,
 )
 from webapp.analyses.starts.rpc_troubles import RpcTroubles, rpc_troubles
-from webapp.charts.starts import phases_by_start
 from webapp.fleet.models import JobCurrent
-from webapp.lib import shown_zone
-from webapp.lib.instants import day_and_clock_text, instant_text
-from webapp.lib.messages.rendering import localised
+from webapp.lib.instants import instant_text
 from webapp.lib.quantities import duration_text
 
 PHASES = {
@@ -222,28 +217,10 @@ def starts(job: JobCurrent, inputs: Inputs) -> Document:
     seen = job_starts(job, until=inputs.until)
     calls = rpc_troubles(job, inputs.until, seen.starts)
     jars = jar_downloads(job, seen, inputs.until)
-    blocks: list[Block] = [Chart("phases", message("Phases"), subtitle=message("of each start"))]
+    blocks: list[Block] = []
     if seen.newest:
         blocks += [_starts(seen), _phases(seen.newest), _slowest(seen.newest)]
     return Document(_verdict(seen, calls, jars), (*blocks, _calls(calls), _jars(jars)))
-
-
-@starts.draws("phases")
-def phases(job: JobCurrent, inputs: Inputs) -> Drawn:
-    seen = job_starts(job, until=inputs.until)
-    if not seen.starts:
-        text = message("Phases are known once all tasks of a start ran.")
-        return Drawn(empty_title=message("No whole start was seen"), empty_text=text)
-    oldest_first = []
-    for start in reversed(seen.starts):
-        at = day_and_clock_text(start.at).replace(" ", "<br>", 1)
-        durations = {
-            phase.name: phase.duration_ms for phase in start.phases if phase.name != "detect"
-        }
-        oldest_first.append((f"{localised(KINDS[start.kind])}<br>{at}", durations))
-    labels = {name: localised(label) for name, (label, _) in PHASES.items()}
-    note = message("Oldest first; instants are {zone:name}.", zone=shown_zone.label())
-    return Drawn(phases_by_start(oldest_first, labels), note)
 
 
 def _verdict(starts_read: JobStarts, calls: RpcTroubles, jars: JarDownloads) -> Verdict:

@@ -132,21 +132,13 @@ class RegionalCheckpoints:
     failed: int
     task_success: float | None
     at_least: float | None
-    max_failed_share: float
-    max_reuse: int
     curve: Sequence[AtParallelism]
 
 
 def regional_checkpoints(
-    job: JobCurrent,
-    plan: Plan,
-    regions: int,
-    until: datetime,
-    limits: tuple[float, int] = PROPOSED_LIMITS,
+    job: JobCurrent, plan: Plan, regions: int, until: datetime
 ) -> RegionalCheckpoints:
-    """``limits``: share of regions that may fail, and how often in a row one may be reused. One
-    query.
-    """
+    """One query."""
     until = min(until, job.last_seen_at or job.as_of)
     taken = CheckpointFact.objects.filter(
         cluster=job.cluster,
@@ -173,13 +165,14 @@ def regional_checkpoints(
         )
         parts = min(tasks, max(1, round(regions * parallelism / now))) if regions > 1 else 1
         shares, bounds = (
-            None if rate is None else _shares(rate, tasks, parts, *limits) for rate in (own, least)
+            None if rate is None else _shares(rate, tasks, parts) for rate in (own, least)
         )
         curve.append(AtParallelism(parallelism, tasks, parts, parallelism == now, shares, bounds))
-    return RegionalCheckpoints(tried.completed, tried.failed, own, least, *limits, curve)
+    return RegionalCheckpoints(tried.completed, tried.failed, own, least, curve)
 
 
-def _shares(rate: float, tasks: int, parts: int, share: float, reuse: int) -> Shares:
+def _shares(rate: float, tasks: int, parts: int) -> Shares:
+    share, reuse = PROPOSED_LIMITS
     by_region = regional_share(1 - rate ** (tasks / parts), parts, int(share * parts + 1e-9), reuse)
     return Shares(rate**tasks, by_region)
 
@@ -227,11 +220,8 @@ def failover(
     until: datetime,
     since: datetime,
     observed: Sequence[tuple[Outage, int]],
-    limits: tuple[float, int] = PROPOSED_LIMITS,
 ) -> Failover | None:
-    """``observed``: (outage, number of lost TaskManagers); ``limits`` of regional checkpoints. None if
-    the plan is unknown or too large.
-    """
+    """``observed``: (outage, number of lost TaskManagers). None if the plan is unknown or too large."""
     plan = plan_of(job)
     if plan is None or plan.tasks > LARGEST_MAP:
         return None
@@ -263,7 +253,7 @@ def failover(
         hosts=placement.hosts if placement else (),
         phases=of_outages,
         spare=spare_slots(observed, restart_delay_ms(job.configuration), slots),
-        checkpoints=regional_checkpoints(job, plan, by_plan, until, limits),
+        checkpoints=regional_checkpoints(job, plan, by_plan, until),
     )
 
 

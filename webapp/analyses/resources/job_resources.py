@@ -1,7 +1,6 @@
 """TaskManager resources of jobs, used and unused: of one job, of all jobs, and of groups."""
 
 import logging
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,14 +59,12 @@ _CONFIGURED = (
 
 @dataclass(frozen=True)
 class Observed:
-    """``hours``: of the last day, with samples. ``peak_ratio``: CPU time of the busiest hour over
-    that of a usual one, None if unknown. ``is_cut``: its cluster has more samples in a day than are
-    read.
+    """``hours``: of the last day, with samples that were read. ``peak_ratio``: CPU time of the
+    busiest hour over that of a usual one, None if unknown.
     """
 
     hours: int
     peak_ratio: float | None
-    is_cut: bool = False
 
     @property
     def shows_peak(self) -> bool:
@@ -75,16 +72,10 @@ class Observed:
 
     @property
     def waits_for(self) -> str:
-        if self.hours < LEAST_HOURS and self.is_cut:
-            return message(
-                "What could be saved shows after a day with a peak: its cluster has more samples "
-                "of TaskManagers than are read, {hours:count} h of the last day.",
-                hours=self.hours,
-            )
         if self.hours < LEAST_HOURS:
             return message(
-                "What could be saved shows after a day with a peak: {hours:count} of its hours "
-                "were sampled so far.",
+                "What could be saved shows after a day with a peak: samples of {hours:count} h of "
+                "the last day were read.",
                 hours=self.hours,
             )
         if self.peak_ratio is None:
@@ -129,8 +120,7 @@ def current_samples(samples: Sequence[Samples], present: Collection[str]) -> lis
     return [own for own in samples if _configured(own[-1]) in configured]
 
 
-def observed(samples: Sequence[Samples], at: datetime, since: datetime | None = None) -> Observed:
-    """``since``: the start of the samples read, if less than a day."""
+def observed(samples: Sequence[Samples], at: datetime) -> Observed:
     hours: dict[int, list[Samples]] = {}
     for own in samples:
         of_hour: dict[int, list[Mapping[str, Any]]] = {}
@@ -145,8 +135,7 @@ def observed(samples: Sequence[Samples], at: datetime, since: datetime | None = 
         if len(known := [used for own in rows if (used := cpu_used(own)) is not None]) == len(rows)
     ]
     usual = median(cores) if cores else 0.0
-    is_cut = since is not None and at - since < DAY
-    return Observed(len(hours), max(cores) / usual if usual else None, is_cut)
+    return Observed(len(hours), max(cores) / usual if usual else None)
 
 
 def _configured(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -155,7 +144,6 @@ def _configured(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 STATES = ("tight", "unknown", "ok", "spare")
 """Of equally configured TaskManagers, the first of these states that any has counts."""
-_WORD = re.compile(r"[^-_./:\s]+")
 
 
 @dataclass(frozen=True)
@@ -259,12 +247,6 @@ def together(budgets: Sequence[TaskManagerBudget]) -> list[MemoryPart]:
     return memory_parts
 
 
-def first_word(name: str) -> str:
-    """The first word of a job's name, which may be a team's: ``orders`` of ``orders-enrich``."""
-    match = _WORD.search(name)
-    return match[0] if match else ""
-
-
 def grouped(jobs: Iterable[JobResources], group_of: Callable[[JobResources], str]) -> list[Group]:
     """Groups with most unused memory first."""
     members: dict[str, list[JobResources]] = {}
@@ -300,10 +282,8 @@ def _whole(value: float | None) -> int | None:
 
 log = logging.getLogger(__name__)
 
-BY = ("cluster", "name")
-"""What all jobs can be grouped by: the cluster, the first word of the job's name; and any label of
-clusters.
-"""
+CLUSTER = "cluster"
+"""What all jobs are grouped by, or by a label of clusters."""
 _MADE_OF = (MemoryPart, TaskManagerBudget, Observed, JobResources, Group)
 
 
@@ -333,7 +313,7 @@ def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobReso
     if isinstance(cached, JobResources):
         return cached
     try:
-        samples, since = read_taskmanagers(at, job.cluster, DAY)
+        samples, _since = read_taskmanagers(at, job.cluster, DAY)
     except Exception:  # The lake may be any storage, with any error.
         log.exception("Samples of TaskManagers of %s could not be read from the lake", job.cluster)
         return None
@@ -351,7 +331,7 @@ def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobReso
         job.cluster,
         job.job_id,
         [budget(rows) for rows in own if rows[-1]["taskmanager_id"] in present],
-        observed(own, at, since),
+        observed(own, at),
         [budget(rows) for rows in own if rows[-1]["taskmanager_id"] not in present],
     )
     if resources:
@@ -360,10 +340,10 @@ def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobReso
 
 
 def groupings() -> tuple[str, ...]:
-    return (*BY, *(name for name in label_names() if name not in BY))
+    return (CLUSTER, *(name for name in label_names() if name != CLUSTER))
 
 
-def look_up_fleet(now: datetime, by: str = BY[0]) -> FleetResources | None:
+def look_up_fleet(now: datetime, by: str = CLUSTER) -> FleetResources | None:
     """All jobs that have slots, most unused memory first; ``by`` one of :func:`groupings`.
 
     None if the lake could not be read.
@@ -401,13 +381,7 @@ def look_up_fleet(now: datetime, by: str = BY[0]) -> FleetResources | None:
         for cluster, job_id, name in rows
         if (cluster, job_id) in of_job
     }
-    group_of = {
-        "cluster": lambda job: job.cluster,
-        "name": lambda job: first_word(names.get((job.cluster, job.job_id)) or ""),
-    }
-    if by not in BY:
-        labels = dict(Cluster.objects.values_list("name", "labels"))
-        group_of[by] = lambda job: str(labels.get(job.cluster, {}).get(by, ""))
+    labels = dict(Cluster.objects.values_list("name", "labels")) if by != CLUSTER else {}
     jobs.sort(key=lambda job: (-(job.unused_bytes or 0), job.cluster, job.job_id))
     idle = [
         (manager_budget, manager_budget.free_slots)
@@ -424,7 +398,12 @@ def look_up_fleet(now: datetime, by: str = BY[0]) -> FleetResources | None:
             for manager_budget, free in idle
         ),
         [(names.get((job.cluster, job.job_id)) or job.job_id, job) for job in jobs],
-        grouped(jobs, group_of[by]),
+        grouped(
+            jobs,
+            lambda job: (
+                job.cluster if by == CLUSTER else str(labels.get(job.cluster, {}).get(by, ""))
+            ),
+        ),
     )
     cache.set(key, found_fleet, KEPT_S)
     return found_fleet

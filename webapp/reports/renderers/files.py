@@ -1,6 +1,5 @@
-"""All file formats of a document. Formats for people are in a language, with times in UTC; JSON is
-English. A document has English sentences, which are translated when rendered, so it is available in
-every language.
+"""The file formats of a document: HTML in the language of its reader, with times in UTC, and JSON in
+English. A document has English sentences, which are translated when rendered.
 """
 
 from collections.abc import Callable
@@ -12,7 +11,7 @@ from django.utils import translation
 from webapp.lib import shown_zone
 from webapp.reports import document_json
 from webapp.reports.document import Report
-from webapp.reports.renderers import html, markdown
+from webapp.reports.renderers import html
 
 
 @dataclass(frozen=True)
@@ -26,11 +25,6 @@ FORMS = {
     "html": Form(
         "HTML", "text/html; charset=utf-8", lambda document: html.render(document).encode()
     ),
-    "md": Form(
-        "Markdown",
-        "text/markdown; charset=utf-8",
-        lambda document: markdown.render(document).encode(),
-    ),
     "json": Form(
         "JSON", "application/json", lambda document: document_json.to_json(document).encode()
     ),
@@ -38,8 +32,6 @@ FORMS = {
 
 
 ENGLISH = "en"
-BY_LANGUAGE = frozenset({"html", "md"})
-"""What people read; JSON is English."""
 
 
 def rendered(document: Report, form: str, language: str = ENGLISH) -> bytes:

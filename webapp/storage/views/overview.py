@@ -11,13 +11,13 @@ from django.views.decorators.http import require_GET
 
 from spark_jobs.storage_words import RECENT, VERDICTS
 from webapp.charts.answers import answer
-from webapp.charts.storage import StoragePoint, history
+from webapp.charts.storage import Point, history
 from webapp.findings.models import Finding
 from webapp.storage.badges import root_badge
 from webapp.storage.models import StorageRoot, VerdictFigures
 from webapp.storage.newest_audits import latest, latest_audits, loaded_figures
 from webapp.storage.orphan_proof import together, unreferenced
-from webapp.storage.presentation import MISSING, parts, point, summed, why_not_cleanable
+from webapp.storage.presentation import MISSING, parts, summed, why_not_cleanable
 from webapp.storage.suggestions import suggestions
 from webapp.storage.views.parameters import parameter
 
@@ -33,30 +33,26 @@ def over_time(request: HttpRequest) -> HttpResponse:
     if uri:
         rows = rows.filter(root=uri)
     newest_first = list(reversed(rows.values("root", "as_of", *_NAMES)[:MOST_AUDITS]))
-    if not newest_first:
+    points = _points(newest_first)
+    if len(points) < 2:
         empty = {
-            "title": gettext("No audit yet"),
-            "text": gettext("Totals show from the first audit on."),
+            "title": gettext("No trend yet"),
+            "text": gettext("Totals show over time from the second audit on."),
         }
         return JsonResponse({"figure": None, "note": "", "empty": empty})
-    points = _points(newest_first)
-    note = (
-        gettext("%(points)s audits.") % {"points": f"{len(points):,}"}
-        if len(points) > 1
-        else gettext("One audit so far: a trend needs a second one.")
-    )
+    note = gettext("%(points)s audits.") % {"points": f"{len(points):,}"}
     return JsonResponse(answer(history(points), note))
 
 
-def _points(rows: list[dict[str, Any]]) -> list[StoragePoint]:
+def _points(rows: list[dict[str, Any]]) -> list[Point]:
     last: dict[str, dict[str, Any]] = {}
     at_times: dict[datetime, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
         at_times[row["as_of"]].append(row)
-    points = []
+    points: list[Point] = []
     for at, of_instant in at_times.items():
         last |= {row["root"]: row for row in of_instant}
-        points.append(point({name: sum(row[name] for row in last.values()) for name in _NAMES}, at))
+        points.append((at, {name: sum(row[name] for row in last.values()) for name in _NAMES}))
     return points
 
 

@@ -26,17 +26,17 @@ def of():
     return one
 
 
-def answer(viewer, of, **asked):
+def answer(viewer, of):
     address = reverse("api-job-analysis-one-task-fails", args=(of.cluster, of.job_id))
-    return viewer.get(address, asked).json()["blocks"]
+    return viewer.get(address).json()["blocks"]
 
 
-def regional(viewer, of, **asked):
-    return next(one for one in answer(viewer, of, **asked) if one.get("key") == "regional")
+def regional(viewer, of):
+    return next(one for one in answer(viewer, of) if one.get("key") == "regional")
 
 
 def test_shares_are_those_of_the_model_at_the_rate_of_the_rows(viewer, of):
-    found = regional(viewer, of, share=10, reuse=2)
+    found = regional(viewer, of)
     said = (
         "20 of its 100 checkpoints failed, as if each task completed its part in 98.8905 % of "
         "them ("
@@ -51,21 +51,9 @@ def test_shares_are_those_of_the_model_at_the_rate_of_the_rows(viewer, of):
     assert now["is_now"] and now["full"] == pytest.approx(0.8)
     # Clopper and Pearson, one-sided: 1 - beta.ppf(0.95, 21, 80).
     assert now["full_at_least"] == pytest.approx(0.7228, abs=1e-3)
-    assert now["by_region"] == pytest.approx(regional_share(1 - 0.8 ** (1 / 10), 10, 1, 2))
+    assert now["by_region"] == pytest.approx(regional_share(1 - 0.8 ** (1 / 10), 10, 3, 2))
+    assert "at most 30" in found["subtitle"]
     assert points[160]["full"] == pytest.approx(0.8**16) and points[160]["by_region"] > 0.5
-
-
-def test_without_limits_of_the_reader_those_of_flinks_proposal_hold(viewer, of):
-    assert regional(viewer, of) == regional(viewer, of, share=30, reuse=2)
-    assert "at most 30" in regional(viewer, of)["subtitle"]
-    address = reverse("api-job-analysis-one-task-fails", args=(of.cluster, of.job_id))
-    assert viewer.get(address, {"share": "x"}).status_code == 400
-
-
-def test_without_either_limit_a_regional_checkpoint_is_a_full_one(viewer, of):
-    for asked in ({"share": 0}, {"reuse": 0}):
-        for one in regional(viewer, of, **asked)["rows"]:
-            assert one["by_region"] == pytest.approx(one["full"])
 
 
 def test_where_none_failed_only_a_lower_bound_is_known(viewer):

@@ -174,12 +174,6 @@ def answered(viewer: Any, job: JobCurrent) -> dict[str, Any]:
     }
 
 
-def drawn(viewer: Any, job: JobCurrent) -> Any:
-    return viewer.get(reverse("starts-chart-phases", args=(job.cluster, job.job_id))).json()[
-        "figure"
-    ]
-
-
 def test_what_held_a_start_up_is_named_in_the_verdict(viewer: Any, home: Path) -> None:
     (job,) = taken_up(SLOW[0], home)
     found = answered(viewer, job)
@@ -196,8 +190,6 @@ def test_what_held_a_start_up_is_named_in_the_verdict(viewer: Any, home: Path) -
         "Deploy",
         "Restore",
     }
-    names = [one["name"] for one in drawn(viewer, job)["data"]]
-    assert names == ["Graph", "Cancel", "Wait", "Slots", "Deploy", "Restore"]
 
 
 def test_a_job_of_which_no_start_was_seen_says_so(viewer: Any, home: Path) -> None:
@@ -216,7 +208,6 @@ def test_a_job_of_which_no_start_was_seen_says_so(viewer: Any, home: Path) -> No
     verdict_of = answered(viewer, job)["verdict"]
     no_start = "No start of this job was seen from its beginning until all tasks ran."
     assert (verdict_of["tone"], verdict_of["sentence"]) == ("unknown", no_start)
-    assert drawn(viewer, job) is None
 
 
 @pytest.mark.parametrize("recording", SLOW)
@@ -243,7 +234,7 @@ def test_starts_at_the_ends_of_the_calendar_cost_no_page(viewer: Any, at: dateti
     of = job(at=datetime(2026, 1, 1, tzinfo=UTC))
     start(of, datetime(2026, 1, 1, tzinfo=UTC), begun_at=at, running_at=at, deployed_at=at)
     where = (of.cluster, of.job_id)
-    for name in ("starts", "starts-chart-phases", "api-job-analysis-starts"):
+    for name in ("starts", "api-job-analysis-starts"):
         assert viewer.get(reverse(name, args=where)).status_code == 200
 
 

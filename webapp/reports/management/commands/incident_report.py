@@ -21,9 +21,9 @@ from webapp.reports.report_scope import BadScope, JobKey, ReportScope
 
 class Command(PreparedCommand):
     help = (
-        "Report what happened to jobs in a time range, as files: one HTML file that contains its "
-        "charts, Markdown, JSON. The report is not stored in Weir. Exit code 0, 1 if a file could "
-        "not be written, 2 if the input is invalid."
+        "Report what happened to jobs in a time range, as two files: HTML that contains its "
+        "charts, and JSON. The report is not stored in Weir. Exit code 0, 1 if a file could not be "
+        "written, 2 if the input is invalid."
     )
 
     refusals = (BadScope,)

@@ -1,4 +1,3 @@
-import json
 from argparse import ArgumentParser
 from typing import Any
 
@@ -64,27 +63,15 @@ class Command(PreparedCommand):
         parser.add_argument(
             "--replace", action="store_true", help="change a root that is already registered"
         )
-        parser.add_argument("--json", action="store_true", help="JSON instead of text")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not options["uri"]:
-            return self._suggest(options["json"])
+            return self._suggest()
         try:
             row = self._save(options)
         except ValidationError as error:
             raise CommandError(" ".join(error.messages), returncode=REFUSED) from error
-        fields = {
-            "root": row.uri,
-            "read_at": row.read_at,
-            "kind": row.kind,
-            "attested": row.is_attested,
-            "clusters": options["cluster"],
-        }
-        self.stdout.write(
-            json.dumps(fields)
-            if options["json"]
-            else f"{row.uri} is registered; an audit is due now."
-        )
+        self.stdout.write(f"{row.uri} is registered; an audit is due now.")
         return None
 
     def _save(self, options: dict[str, Any]) -> StorageRoot:
@@ -108,24 +95,12 @@ class Command(PreparedCommand):
             attest(row, f"{options['attest']} (command line)")
         return row
 
-    def _suggest(self, as_json: bool) -> None:
+    def _suggest(self) -> None:
         for suggestion in suggestions():
-            if as_json:
-                self.stdout.write(
-                    json.dumps(
-                        {
-                            "uri": suggestion.uri,
-                            "kind": suggestion.kind,
-                            "clusters": suggestion.clusters,
-                            "why": suggestion.why,
-                        }
-                    )
-                )
-            else:
-                self.stdout.write(
-                    f"{suggestion.uri}  {suggestion.kind}, used by "
-                    f"{', '.join(suggestion.clusters)} (from {suggestion.why})"
-                )
+            self.stdout.write(
+                f"{suggestion.uri}  {suggestion.kind}, used by "
+                f"{', '.join(suggestion.clusters)} (from {suggestion.why})"
+            )
 
 
 def known_root(written: str) -> StorageRoot | None:

@@ -6,12 +6,9 @@ from django.core.management.base import CommandError
 from spark_jobs.storage_words import STATEMENTS
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.lib.command_line import command_line_name
-from webapp.lib.printing import json_line
 from webapp.lib.refusals import InputRefused
 from webapp.storage.models import StorageStatement
 from webapp.storage.statements import Stated, state, take_back
-
-_FIELDS = ("id", "kind", "subject", "cluster", "job_id", "reason", "stated_name", "stated_at")
 
 
 class Command(PreparedCommand):
@@ -38,7 +35,6 @@ class Command(PreparedCommand):
         parser.add_argument("--job", default="", metavar="ID", help="id of a dead job")
         parser.add_argument("--reason", default="", metavar="TEXT", help="why this is true")
         parser.add_argument("--take-back", type=int, metavar="ID", help="end this statement")
-        parser.add_argument("--json", action="store_true", help="JSON instead of text")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["take_back"] is not None:
@@ -48,10 +44,10 @@ class Command(PreparedCommand):
                 raise CommandError("Name a URI, or a --cluster and --job.", returncode=REFUSED)
             stated = Stated(options["kind"], options["subject"], options["cluster"], options["job"])
             made = state(stated, options["reason"], command_line_name())
-            self._print(made, as_json=options["json"])
+            self._print(made)
         else:
             for row in StorageStatement.objects.counting():
-                self._print(row, as_json=options["json"])
+                self._print(row)
 
     def _take_back(self, number: int) -> None:
         row = StorageStatement.objects.counting().filter(pk=number).first()
@@ -60,9 +56,7 @@ class Command(PreparedCommand):
         take_back(row, command_line_name())
         self.stdout.write(f"{row} is taken back.")
 
-    def _print(self, row: StorageStatement, *, as_json: bool) -> None:
+    def _print(self, row: StorageStatement) -> None:
         self.stdout.write(
-            json_line(_FIELDS, [getattr(row, name) for name in _FIELDS])
-            if as_json
-            else f"{row.pk}  {row}  {row.stated_name}, {row.stated_at:%Y-%m-%d %H:%M} UTC: {row.reason}"
+            f"{row.pk}  {row}  {row.stated_name}, {row.stated_at:%Y-%m-%d %H:%M} UTC: {row.reason}"
         )
