@@ -6,6 +6,7 @@ import yaml
 
 from ingest.errors import Skipped
 from ingest.json_bounds import TooManyValues, decoded
+from ingest.messages import message
 
 MAX_BYTES = 8 * 1024 * 1024
 """10,000 clusters with a dozen labels each hold some 5 MB."""
@@ -22,9 +23,9 @@ def from_json(content: bytes) -> Any:
     try:
         return decoded(content, MAX_VALUES)[0]
     except TooManyValues as error:
-        raise Skipped(f"it was not read: {error}") from error
+        raise Skipped(message("it was not read: {error:text}", error=str(error))) from error
     except (ValueError, RecursionError) as error:
-        raise Skipped("it is not a complete JSON document") from error
+        raise Skipped(message("it is not a complete JSON document")) from error
 
 
 def from_yaml(content: bytes) -> Any:
@@ -35,16 +36,22 @@ def from_yaml(content: bytes) -> Any:
             values += 1
             depth += isinstance(event, _OPENS) - isinstance(event, _CLOSES)
             if isinstance(event, yaml.AliasEvent):
-                raise Skipped("it holds a YAML alias (*), which is not read: write the values out")
+                raise Skipped(
+                    message("it holds a YAML alias (*), which is not read: write the values out")
+                )
             if depth > MAX_DEPTH or values > MAX_VALUES:
                 raise Skipped(
-                    f"it is deeper than {MAX_DEPTH} levels or holds more than "
-                    f"{MAX_VALUES:,} values, and was not read"
+                    message(
+                        "it is deeper than {max_depth:number} levels or holds more than "
+                        "{max_values:count} values, and was not read",
+                        max_depth=MAX_DEPTH,
+                        max_values=MAX_VALUES,
+                    )
                 )
         return yaml.load(content, Loader=yaml.CSafeLoader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        where = f" at line {mark.line + 1}" if mark else ""
-        raise Skipped(f"it is not YAML{where}") from error
+        where = message(" at line {line:name}", line=str(mark.line + 1)) if mark else ""
+        raise Skipped(message("it is not YAML{where:message}", where=where)) from error
     except (ValueError, RecursionError) as error:  # such as a date that no calendar has
-        raise Skipped("it is not YAML: a value in it cannot be read") from error
+        raise Skipped(message("it is not YAML: a value in it cannot be read")) from error

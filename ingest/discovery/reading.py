@@ -52,12 +52,11 @@ async def _guard(source: DiscoverySource) -> Listing:
             )
         )
     except IngestError as error:
-        is_too_large = isinstance(error, BadAnswer) and error.reason == "too_large"
-        why = (
-            message("it answers more than {max_bytes:number} MiB", max_bytes=MAX_BYTES >> 20)
-            if is_too_large
-            else str(error).rstrip(".")
-        )
+        why = str(error)
+        if isinstance(error, BadAnswer) and error.reason == "too_large":
+            why = message("it answers more than {max_bytes:number} MiB", max_bytes=MAX_BYTES >> 20)
+        elif why.endswith("."):
+            why = why.rstrip(".")  # of a message this makes a plain text
         return Listing(
             error=message(
                 "{place:name} could not be read: {why:name}. {check:message}",
@@ -82,7 +81,9 @@ def _leaders(source: DiscoverySource) -> tuple[list[Target], list[RefusedTarget]
     try:
         from ingest.discovery.zookeeper import leaders
     except ModuleNotFoundError as error:
-        raise Skipped("Weir lacks the library kazoo here: pip install 'weir[zookeeper]'") from error
+        raise Skipped(
+            message("Weir lacks the library kazoo here: pip install 'weir[zookeeper]'")
+        ) from error
     return leaders(source.zookeeper, source.root)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from ingest.discovery.operator_report import OperatorReport
 from ingest.errors import Skipped
+from ingest.messages import message
 from ingest.redaction.texts import redact
 
 MAX_TARGETS = 10_000
@@ -32,25 +33,35 @@ class Target:
 def targets_of(document: Any) -> list[Target]:
     """Raises ``Skipped``, which names the place of the error."""
     if not isinstance(document, list):
-        raise Skipped("it must be a list of target groups")
+        raise Skipped(message("it must be a list of target groups"))
     by_labels: dict[tuple[str, tuple[tuple[str, str], ...]], Target] = {}
     listed = 0
     for number, group in enumerate(document, 1):
-        where = f"group {number}"
+        where = message("group {number:number}", number=number)
         if not isinstance(group, dict):
-            raise Skipped(f"{where} must have targets and labels")
+            raise Skipped(message("{where:message} must have targets and labels", where=where))
         labels = dict(_labels(group.get("labels"), where))
         targets = group.get("targets")
         if not isinstance(targets, list):
-            raise Skipped(f"{where}: targets must be a list of addresses")
+            raise Skipped(
+                message("{where:message}: targets must be a list of addresses", where=where)
+            )
         listed += len(targets)
         if listed > MAX_TARGETS:
             raise Skipped(
-                f"it lists more than {MAX_TARGETS:,} targets; split it into several sources"
+                message(
+                    "it lists more than {max_targets:count} targets; split it into several sources",
+                    max_targets=MAX_TARGETS,
+                )
             )
         for address in targets:
             if not isinstance(address, str):
-                raise Skipped(f"{where}: a target must be a text such as jobmanager:8081")
+                raise Skipped(
+                    message(
+                        "{where:message}: a target must be a text such as jobmanager:8081",
+                        where=where,
+                    )
+                )
             by_labels.setdefault((address, tuple(sorted(labels.items()))), Target(address, labels))
     return list(by_labels.values())
 
@@ -59,16 +70,31 @@ def _labels(given: Any, where: str) -> Iterator[tuple[str, str]]:
     if given is None:
         return
     if not isinstance(given, dict) or len(given) > MAX_LABELS:
-        raise Skipped(f"{where}: labels must be at most {MAX_LABELS} names with texts")
+        raise Skipped(
+            message(
+                "{where:text}: labels must be at most {max_labels:number} names with texts",
+                where=where,
+                max_labels=MAX_LABELS,
+            )
+        )
     for name, value in given.items():
         if not isinstance(name, str) or not _LABEL.fullmatch(name):
             raise Skipped(
-                f"{where}: {str(name)[:64]!r} is not a valid label name: letters, digits and "
-                "underscores, 64 at most"
+                message(
+                    "{where:text}: {name:text} is not a valid label name: letters, digits and "
+                    "underscores, 64 at most",
+                    where=where,
+                    name=f"{str(name)[:64]!r}",
+                )
             )
         if not isinstance(value, str) or len(value) > MAX_VALUE or _UNSEEN.search(value):
             raise Skipped(
-                f"{where}: the label {name} must be a text of at most {MAX_VALUE} characters on "
-                "one line"
+                message(
+                    "{where:text}: the label {name:name} must be a text of at most "
+                    "{max_value:number} characters on one line",
+                    where=where,
+                    name=name,
+                    max_value=MAX_VALUE,
+                )
             )
         yield name, redact(value)

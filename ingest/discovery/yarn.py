@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from ingest.discovery.target_groups import MAX_TARGETS, MAX_VALUE, Target
 from ingest.errors import Skipped
+from ingest.messages import message
 from ingest.redaction.texts import redact
 
 APPLICATIONS = "/ws/v1/cluster/apps?states=RUNNING&applicationTypes=Apache%20Flink"
@@ -34,7 +35,9 @@ def applications(document: Any) -> list[Target]:
             "it must be {'apps': {'app': [...]}}, as a ResourceManager lists applications"
         )
     if len(apps) > MAX_TARGETS:
-        raise Skipped(f"it lists more than {MAX_TARGETS:,} applications")
+        raise Skipped(
+            message("it lists more than {max_targets:count} applications", max_targets=MAX_TARGETS)
+        )
     return [
         _target(app) for app in apps if app.get("state") == "RUNNING" and app.get("trackingUrl")
     ]

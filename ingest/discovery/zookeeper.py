@@ -17,6 +17,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 from ingest.discovery.sources import RefusedTarget
 from ingest.discovery.target_groups import Target
 from ingest.errors import Skipped
+from ingest.messages import message
 from ingest.network.clusters import RefusedAddress, check_host
 
 CONNECT_WITHIN_S = 3.0
@@ -50,10 +51,15 @@ def leaders(hosts: tuple[str, ...], root: str) -> tuple[list[Target], list[Refus
         return _read(client, "/" + root.strip("/"))
     except NoNodeError as error:
         raise Skipped(
-            f"there is no {root} in it; give Flink's high-availability.zookeeper.path.root"
+            message(
+                "there is no {root:name} in it; give Flink's high-availability.zookeeper.path.root",
+                root=root,
+            )
         ) from error
     except (KazooException, KazooTimeoutError, OSError) as error:
-        raise Skipped(f"it did not answer in time ({type(error).__name__})") from error
+        raise Skipped(
+            message("it did not answer in time ({name:name})", name=type(error).__name__)
+        ) from error
     finally:
         client.stop()
         client.close()
@@ -70,7 +76,7 @@ def _read(client: KazooClient, root: str) -> tuple[list[Target], list[RefusedTar
             if address:
                 targets.append(_target(address, cluster_id))
                 continue
-            why: str = "it has no leader now; it stays unchanged"
+            why: str = message("it has no leader now; it stays unchanged")
         except ValueError as error:
             why = str(error)
         unled.append(RefusedTarget(f"{path}", why, cluster_id.replace("/", "-")))
@@ -86,7 +92,13 @@ def _clusters(client: KazooClient, root: str) -> Iterator[str]:
             children = sorted(_answer(client.get_children_async(path)))
             nodes += len(children)
             if nodes > MAX_NODES:
-                raise Skipped(f"more than {MAX_NODES:,} nodes are below {root}")
+                raise Skipped(
+                    message(
+                        "more than {max_nodes:count} nodes are below {root:name}",
+                        max_nodes=MAX_NODES,
+                        root=root,
+                    )
+                )
             if "leader" in children and path != root:
                 yield path
             else:

@@ -66,9 +66,14 @@ def unpacked(packed: bytes | None) -> JobState:
     if packed is None:
         return JobState()
     values: Mapping[str, Any] = orjson.loads(ZstdDecompressor().decompress(packed))
-    names = JobState.__dataclass_fields__
-    known = {name: _rows(value) for name, value in values.items() if name in names}
-    return JobState(**known | {"older": OlderFacts(**known.get("older", {}))})
+    known = _known(JobState, values)
+    older = _known(OlderFacts, known.get("older", {}))
+    return JobState(**known | {"older": OlderFacts(**older)})
+
+
+def _known(part: type[JobState | OlderFacts], values: Mapping[str, Any]) -> dict[str, Any]:
+    names = part.__dataclass_fields__
+    return {name: _rows(value) for name, value in values.items() if name in names}
 
 
 def _table(value: Any) -> Any:

@@ -458,3 +458,13 @@ def test_of_one_episode_the_restarts_are_counted():
     assert finding.cause.startswith(
         "The root exception of these restarts was java.io.IOException at shop.Enrich.map"
     )
+
+
+def test_a_cause_of_some_episodes_does_not_stand_for_all():
+    other = "java.lang.IllegalStateException: closed\n\tat shop.Lookup.ask(Lookup.java:9)\n"
+    mixed = loop([0, 60, 120, 180], make=lambda index: other if index == 3 else trace(index))
+    [finding] = found(mixed, RULE)
+    assert finding.cause.startswith(
+        "3 of 4 restart episodes are alike. The root exception of these restarts was "
+        "java.io.IOException at shop.Enrich.map"
+    )

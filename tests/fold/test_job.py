@@ -191,7 +191,8 @@ def test_nothing_told_is_a_job_without_anything() -> None:
 
 
 def test_state_of_another_version_of_weir_is_read_as_far_as_it_is_known() -> None:
-    other = ZstdCompressor().compress(json.dumps({"judged_to": 5, "something_new": [1]}).encode())
+    written = {"judged_to": 5, "something_new": [1], "older": {"something_older": 2}}
+    other = ZstdCompressor().compress(json.dumps(written).encode())
     assert unpacked(other) == JobState(judged_to=5)
     assert unpacked(None) == JobState()
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from ingest.discovery.documents import from_yaml
 from ingest.errors import Skipped
 from ingest.json_members import mapping, objects
+from ingest.messages import message
 from ingest.regular_files import open_regular
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -41,7 +42,10 @@ def in_cluster(folder: str = SERVICE_ACCOUNT) -> ApiServer:
     port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     if not host:
         raise Skipped(
-            "this process runs in no pod (KUBERNETES_SERVICE_HOST is not set); give a 'kubeconfig'"
+            message(
+                "this process runs in no pod (KUBERNETES_SERVICE_HOST is not set); give a "
+                "'kubeconfig'"
+            )
         )
     token, ca = read_text(f"{folder}/token"), read_text(f"{folder}/ca.crt")
     try:
@@ -64,12 +68,18 @@ def read_text(path: str) -> str:
         with open_regular(path) as file:
             content = file.read(MAX_FILE_BYTES + 1)
         if len(content) > MAX_FILE_BYTES:
-            raise Skipped(f"{path} is larger than 1 MiB")
+            raise Skipped(message("{path:text} is larger than 1 MiB", path=path))
         return content.decode().strip()
     except OSError as error:
-        raise Skipped(f"{path} cannot be opened ({error.strerror})") from error
+        raise Skipped(
+            message(
+                "{path:text} cannot be opened ({strerror:name})",
+                path=path,
+                strerror=str(error.strerror),
+            )
+        ) from error
     except ValueError as error:
-        raise Skipped(f"{path} holds no text") from error
+        raise Skipped(message("{path:text} holds no text", path=path)) from error
 
 
 def checked_url(url: str) -> str:
@@ -85,7 +95,9 @@ def checked_url(url: str) -> str:
     except ValueError:
         usable = False
     if not usable:
-        raise Skipped("the address of the API server must be such as https://10.0.0.1:6443")
+        raise Skipped(
+            message("the address of the API server must be such as https://10.0.0.1:6443")
+        )
     return url.rstrip("/")
 
 
@@ -95,7 +107,7 @@ def context(ca: str, credentials: Credentials, *, verify: bool = True) -> ssl.SS
         made = ssl.create_default_context(cadata=ca or None)
     except (ssl.SSLError, ValueError) as error:
         raise Skipped(
-            "the certificate authority of the API server is not a PEM certificate"
+            message("the certificate authority of the API server is not a PEM certificate")
         ) from error
     if not verify:
         made.check_hostname = False
@@ -116,8 +128,10 @@ def _load(made: ssl.SSLContext, credentials: Credentials) -> None:
         )  # an empty password keeps OpenSSL from asking for one on the terminal
     except (ssl.SSLError, OSError, ValueError) as error:
         raise Skipped(
-            "the client certificate and its key do not load; both must be PEM, the "
-            "key without a password"
+            message(
+                "the client certificate and its key do not load; both must be PEM, the key without "
+                "a password"
+            )
         ) from error
     finally:
         Path(path).unlink(missing_ok=True)
@@ -130,11 +144,15 @@ def read_kubeconfig(path: str, named: str = "") -> ApiServer:
     """``named``: a context, else ``current-context``. Raises ``Skipped``, without secrets."""
     document = from_yaml(read_text(path).encode())
     if not isinstance(document, dict):
-        raise Skipped(f"{path} is not a kubeconfig: names with values are expected")
+        raise Skipped(
+            message("{path:name} is not a kubeconfig: names with values are expected", path=path)
+        )
     folder = Path(path).parent
     wanted = named or _text(document, "current-context")
     if not wanted:
-        raise Skipped(f"{path} has no current-context: say which 'context' of it")
+        raise Skipped(
+            message("{path:name} has no current-context: say which 'context' of it", path=path)
+        )
     chosen = _find_named(document, "contexts", "context", wanted)
     cluster = _find_named(document, "clusters", "cluster", _text(chosen, "cluster"))
     user = (
@@ -145,10 +163,12 @@ def read_kubeconfig(path: str, named: str = "") -> ApiServer:
     url = checked_url(_text(cluster, "server"))
     credentials = _credentials(user, folder)
     if _text(cluster, "proxy-url"):
-        raise Skipped("its cluster has a 'proxy-url', and Weir uses no proxy")
+        raise Skipped(message("its cluster has a 'proxy-url', and Weir uses no proxy"))
     if url.startswith("http:"):
         if credentials != Credentials():
-            raise Skipped("its server uses plain HTTP, and Weir sends credentials only over HTTPS")
+            raise Skipped(
+                message("its server uses plain HTTP, and Weir sends credentials only over HTTPS")
+            )
         return ApiServer(url, None, namespace=_text(chosen, "namespace"))
     verify = cluster.get("insecure-skip-tls-verify") is not True
     tls = context(_content(cluster, "certificate-authority", folder), credentials, verify=verify)
@@ -161,25 +181,32 @@ def _credentials(user: dict[str, Any], folder: Path) -> Credentials:
     for key in ("exec", "auth-provider"):
         if user.get(key):
             raise Skipped(
-                f"its user signs in with {key!r}, and Weir runs no program that a "
-                "file names: use a service account's token or a certificate"
+                message(
+                    "its user signs in with {key:text}, and Weir runs no program that a file "
+                    "names: use a service account's token or a certificate",
+                    key=f"{key!r}",
+                )
             )
     if user.get("username") or user.get("password"):
         raise Skipped(
-            "its user has a password, which API servers no longer accept since 1.19: "
-            "use a token or a certificate"
+            message(
+                "its user has a password, which API servers no longer accept since 1.19: use "
+                "a token or a certificate"
+            )
         )
     certificate = _content(user, "client-certificate", folder)
     key = _content(user, "client-key", folder)
     if bool(certificate) != bool(key):
-        raise Skipped("its user has only one of client certificate and key; both are needed")
+        raise Skipped(
+            message("its user has only one of client certificate and key; both are needed")
+        )
     token_file = _text(user, "tokenFile")
     token = read_text(str(folder / token_file)) if token_file else _text(user, "token")
     if any(
         character.isspace() or not character.isprintable() or ord(character) > 126
         for character in token
     ):
-        raise Skipped("its token contains characters that are not allowed in a token")
+        raise Skipped(message("its token contains characters that are not allowed in a token"))
     return Credentials(token, certificate, key)
 
 
@@ -192,7 +219,9 @@ def _content(given: dict[str, Any], key: str, folder: Path) -> str:
         try:
             return base64.b64decode(data, validate=True).decode()
         except (binascii.Error, ValueError) as error:
-            raise Skipped(f"its {key}-data is not base64-encoded PEM") from error
+            raise Skipped(
+                message("its {key:text}-data is not base64-encoded PEM", key=key)
+            ) from error
     path = _text(given, key)
     return read_text(str(folder / path)) if path else ""
 
@@ -201,11 +230,13 @@ def _find_named(document: dict[str, Any], key: str, inner: str, name: str) -> di
     for entry in objects(document, key)[:MAX_NAMED]:
         if entry.get("name") == name:
             return mapping(entry.get(inner))
-    raise Skipped(f"it has no entry {name[:100]!r} in {key}")
+    raise Skipped(
+        message("it has no entry {name:text} in {key:text}", name=f"{name[:100]!r}", key=key)
+    )
 
 
 def _text(given: dict[str, Any], key: str, longest: int = 64 * 1024) -> str:
     text = given.get(key) or ""
     if not isinstance(text, str) or len(text) > longest or "\0" in text:
-        raise Skipped(f"its {key!r} is not text")
+        raise Skipped(message("its {key:text} is not text", key=f"{key!r}"))
     return text

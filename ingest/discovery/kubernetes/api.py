@@ -7,16 +7,22 @@ from ingest.discovery.kubernetes.access import ApiServer
 from ingest.errors import Skipped
 from ingest.flink_rest.client import Gate, RestClient
 from ingest.flink_rest.faults import BadAnswer, Unanswered
+from ingest.messages import message
 from ingest.sources import Auth
 
 PAGE_BYTES = 32 * 1024 * 1024
 PAGE_TIMEOUT_S = 10.0
+RETRY_PAUSE_S = 1.0
+"""An API server that answers 429 or 503 is overloaded."""
 
 _MEANING = {
-    401: " The token or certificate is not known to the API server, or has expired.",
-    403: " RBAC does not allow 'list' of it.",
-    404: " There is no such resource; is its CustomResourceDefinition installed?",
-    410: " That version is no longer available.",
+    401: message(
+        "HTTP 401: the token or certificate is not known to the API server, or has expired"
+    ),
+    403: message("HTTP 403: RBAC does not allow 'list' of it"),
+    404: message("HTTP 404: there is no such resource; is its CustomResourceDefinition installed?"),
+    410: message("HTTP 410: that version is no longer available"),
+    429: message("HTTP 429: the API server is overloaded"),
 }
 
 
@@ -39,7 +45,7 @@ class Api(RestClient):
             server_name=server.server_name,
             request_timeout_s=PAGE_TIMEOUT_S,
             max_response_bytes=PAGE_BYTES,
-            gate=Gate(same_path_pause_s=0),
+            gate=Gate(same_path_pause_s=RETRY_PAUSE_S),
         )
 
     async def page(self, path: str, parameters: dict[str, str]) -> dict[str, Any]:
@@ -49,9 +55,15 @@ class Api(RestClient):
             document = await self.get(path + query)
         except (BadAnswer, Unanswered) as error:
             status = error.status or 0
-            text = str(error).replace(query, "") + _MEANING.get(status, "")
-            raise ApiFault(text.rstrip("."), status) from error
+            text = str(error).replace(query, "").rstrip(".")
+            if meaning := _MEANING.get(status):
+                text = message(
+                    "{path:name} is answered by {meaning:text}", path=path, meaning=meaning
+                )
+            raise ApiFault(text, status) from error
         match document:
             case {"items": list(), "metadata": dict()}:
                 return dict(document)
-        raise ApiFault(f"{path} answers something that is not a Kubernetes list", 200)
+        raise ApiFault(
+            message("{path:name} answers something that is not a Kubernetes list", path=path), 200
+        )

@@ -10,6 +10,7 @@ from ingest.discovery.kubernetes.clusters import ListedObjects, targets
 from ingest.discovery.sources import OWN_NAMESPACE, KubernetesSource, RefusedTarget
 from ingest.discovery.target_groups import MAX_TARGETS, Target
 from ingest.errors import Skipped
+from ingest.messages import message
 
 PAGE = 250
 MAX_OBJECTS = 20_000
@@ -129,7 +130,11 @@ async def _read(
     made, unled = targets(source, listing)
     if len(made) > MAX_TARGETS:
         raise Skipped(
-            f"it lists more than {MAX_TARGETS:,} clusters; narrow it by 'namespaces' or 'selector'"
+            message(
+                "it lists more than {max_targets:count} clusters; narrow it by 'namespaces' or "
+                "'selector'",
+                max_targets=MAX_TARGETS,
+            )
         )
     return made, [*notes, *unled]
 
@@ -151,22 +156,28 @@ def _notes_on_fault(
     if not is_not_installed and not (resource.optional and fault.status in (403, 404)):
         if fault.status != 403:
             raise fault
-        raise Skipped(f"{fault}; or leave {resource.part} out of its 'read'")
+        raise Skipped(
+            message(
+                "{result:name}; or leave {part:name} out of its 'read'",
+                result=str(fault),
+                part=resource.part,
+            )
+        )
     if fault.status == 404:
         return []
     return [
         RefusedTarget(
             _path(resource, namespace),
-            f"{fault}; {_WITHOUT[into]}",
+            message("{result:name}; {without:message}", result=str(fault), without=_WITHOUT[into]),
         )
     ]
 
 
 _WITHOUT = {
-    "session_jobs": "jobs of session clusters are known from REST only",
-    "snapshots": "savepoints of the operator are known from its other resources only",
-    "events": "when the operator upgraded a job is known from its status only",
-    "deployments": "Weir assumes that there are none",
+    "session_jobs": message("jobs of session clusters are known from REST only"),
+    "snapshots": message("savepoints of the operator are known from its other resources only"),
+    "events": message("when the operator upgraded a job is known from its status only"),
+    "deployments": message("Weir assumes that there are none"),
 }
 
 
@@ -199,8 +210,12 @@ async def _pages(api: Api, path: str, read: Reader, parameters: dict[str, str]) 
         if seen > MAX_OBJECTS:
             raise ApiFault(
                 (
-                    f"{path} lists more than {MAX_OBJECTS:,} objects; narrow it by "
-                    "'namespaces' or 'selector'"
+                    message(
+                        "{path:name} lists more than {max_objects:count} objects; narrow it by "
+                        "'namespaces' or 'selector'",
+                        path=path,
+                        max_objects=MAX_OBJECTS,
+                    )
                 ),
                 200,
             )
@@ -209,7 +224,7 @@ async def _pages(api: Api, path: str, read: Reader, parameters: dict[str, str]) 
         if not more:
             return resources
         if not isinstance(more, str) or more == asked.get("continue") or not page["items"]:
-            raise ApiFault(f"{path} returns the same page repeatedly", 200)
+            raise ApiFault(message("{path:name} returns the same page repeatedly", path=path), 200)
         asked["continue"] = more
 
 
@@ -233,8 +248,11 @@ def _namespaces(source: KubernetesSource, server: ApiServer) -> list[str]:
     for namespace in source.namespaces:
         if namespace == OWN_NAMESPACE and not server.namespace:
             raise Skipped(
-                f"{OWN_NAMESPACE} is given as namespace, and neither the service "
-                "account nor the context has one"
+                message(
+                    "{own_namespace:name} is given as namespace, and neither the service account "
+                    "nor the context has one",
+                    own_namespace=OWN_NAMESPACE,
+                )
             )
         wanted.append(server.namespace if namespace == OWN_NAMESPACE else namespace)
     return list(dict.fromkeys(wanted)) or [""]

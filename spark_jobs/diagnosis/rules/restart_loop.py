@@ -282,7 +282,7 @@ def _finding(
     first: _Trouble | None,
     stuck: bool,
 ) -> Finding:
-    group, _ = largest_group([trouble.group for trouble in troubles])
+    group, often = largest_group([trouble.group for trouble in troubles])
     host = _host(window, troubles)
     lost = sorted({name for episode in failing for name in episode.lost})
     newest = next(trouble for trouble in reversed(troubles) if trouble.group == group)
@@ -313,7 +313,9 @@ def _finding(
             title=title,
             words=list_text(lost) + " lost" if group == LOST and lost else group,
         ),
-        cause=_cause(began, _current_cause(group, newest, lost, host)),
+        cause=_cause(
+            began, _of_alike(often, len(troubles), _current_cause(group, newest, lost, host))
+        ),
         next_step=_next_step(newest, host, _only_task(troubles)),
         seen_at_ms=failing[-1].restarts[-1],
         began_at_ms=min([failing[0].begun_ms, *(failure.at_ms for failure in failing[0].failures)]),
@@ -378,6 +380,18 @@ def _cause(began: _Trouble | None, current: str) -> str:
         first=began.group,
         who=message(" ({name:name})", name=who) if who and began.group == LOST else "",
         keeps=current,
+    )
+
+
+def _of_alike(often: int, episodes: int, current: str) -> str:
+    """The cause holds for the largest group of episodes only."""
+    if often == episodes:
+        return current
+    return message(
+        "{often:number} of {episodes:number} restart episodes are alike. {current:message}",
+        often=often,
+        episodes=episodes,
+        current=current,
     )
 
 

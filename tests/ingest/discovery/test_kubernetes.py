@@ -6,6 +6,7 @@ has been asked.
 
 import base64
 from pathlib import Path
+from time import monotonic
 
 import pytest
 import yaml
@@ -13,6 +14,7 @@ import yaml
 from ingest.discovery.declared import declared
 from ingest.discovery.kubernetes import access, reading
 from ingest.discovery.reading import read_sources
+from ingest.messages import Message
 from tests import kubernetes_objects as objects
 from tests.kubernetes_api import TOKEN, KubernetesApi, ok, status
 
@@ -197,7 +199,9 @@ def test_a_kubeconfig_that_cannot_be_used_says_why_and_no_secret(api, user, clus
 @pytest.mark.parametrize("content", ["[]", "a: *b", "{", "\0", "x: " + "[" * 100])
 def test_a_file_that_is_no_kubeconfig_is_an_error_of_the_source(api, tmp_path, content):
     (tmp_path / "k").write_text(content)
-    assert read(api, kubeconfig=str(tmp_path / "k")).error
+    error = read(api, kubeconfig=str(tmp_path / "k")).error
+    assert isinstance(error, Message)
+    assert isinstance(error.values["why"], Message), "it could not be translated"
 
 
 @pytest.mark.parametrize("code", [401, 403, 429, 500, 503])
@@ -210,6 +214,15 @@ def test_a_status_that_is_none_of_success_is_an_error_and_drops_nothing(api, cod
     api.odd = {}
     api.put("flinkdeployments", objects.deployment("carts"))
     assert set(urls(read(api))) == {"shop.orders", "shop.carts"}
+
+
+def test_a_server_that_is_overloaded_is_not_asked_again_at_once(api):
+    api.odd = {"flinkdeployments": status(429)}
+    api.asked.clear()
+    began = monotonic()
+    assert "429" in read(api).error
+    attempts = sum("flinkdeployments" in path for path in api.asked)
+    assert monotonic() - began >= attempts - 1
 
 
 def test_resources_that_may_not_be_read_beside_deployments_are_said_and_stop_nothing(api):
