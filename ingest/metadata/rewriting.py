@@ -56,5 +56,5 @@ def _copy(window: Window, out: BinaryIO, size: int) -> None:
 
 
 def _take(window: Window, size: int) -> bytes:
-    at = window.take(size, "what was there when it was read first")
+    at = window.take(size)
     return window.data[at : at + size]
