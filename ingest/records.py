@@ -28,7 +28,6 @@ class Vertex:
     parallelism: int | None
     max_parallelism: int | None = None
     status: str | None = None
-    running_tasks: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,8 +432,6 @@ class NameNodeSample:
     files: Annotated[int | None, "files and directories"]
     blocks: int | None
     used_bytes: Annotated[int | None, "raw: each replica counts"]
-    remaining_bytes: Annotated[int | None, "raw"]
-    under_replicated_blocks: int | None
     heap_used_bytes: int | None = None
     heap_max_bytes: int | None = None
     operations: Annotated[

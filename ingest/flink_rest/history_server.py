@@ -22,7 +22,7 @@ SECONDS_A_JOB, SECONDS_A_CYCLE = 20.0, 40.0
 """A slow History Server must not keep the other clusters of its shard waiting."""
 MAX_KNOWN = 20_000
 LIMITS = RequestLimits()
-WHOLE = SamplingRate(0, lean=False, reason="read once")
+WHOLE = SamplingRate(0, lean=False)
 
 
 async def read_history(

@@ -31,7 +31,7 @@ PARTS = ("answers", "windows", "checkpoints")
 PRESSURED_EVERY, ORIGIN, WINDOWS = 20, 10, 2
 AT_S = 1_772_366_400
 """The start of the judged window."""
-VERTEX_KINDS = {"max_parallelism": "bigint", "status": "string", "running_tasks": "bigint"}
+VERTEX_KINDS = {"max_parallelism": "bigint", "status": "string"}
 """What the answer of a real cluster tells of a vertex besides, and no rule reads."""
 BUDGET_S = 120
 OF_FOLD = ("readings", "newest_ts", "counters")
