@@ -26,8 +26,6 @@ class ProbeNotes:
     sees: list[str] = field(default_factory=list)
     misses: list[str] = field(default_factory=list)
     flink_version: str | None = None
-    jobs: int | None = None
-    taskmanagers: int | None = None
 
     @property
     def reachable(self) -> bool:
