@@ -174,7 +174,6 @@ def plural(count: int, singular: str, many: str, **values: Value) -> Message:
 
 
 def quoted(text: str) -> Message:
-    """A foreign text as a message."""
     return text if isinstance(text, Message) else Message("{text:text}", {"text": text})
 
 
@@ -284,13 +283,10 @@ def to_plain(value: Any) -> Any:
 
 
 def message_document(text: str) -> str:
-    """Compact JSON, as columns store it."""
     return json.dumps(to_plain(quoted(text)), ensure_ascii=False, separators=(",", ":"))
 
 
 def with_texts(shown: Message, change: Callable[[str], str]) -> Message:
-    """With ``change`` applied to its names and quotes, such as to remove secrets."""
-
     def changed(value: Any) -> Any:
         if isinstance(value, Message):
             return with_texts(value, change)

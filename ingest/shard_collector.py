@@ -115,7 +115,6 @@ _reading: dict[str, threading.Thread] = {}
 
 
 def _with_files(run: ClusterRun, within_s: float) -> ClusterRun:
-    """``run`` with what its files hold; without, where that was not read in time."""
     name = run.cluster.name
     if not any(source.files and source.wanted(run) for source in sources()):
         return run

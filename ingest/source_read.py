@@ -21,8 +21,6 @@ class SourceRead:
 
 @dataclass(slots=True)
 class ProbeNotes:
-    """Short sentences."""
-
     sees: list[str] = field(default_factory=list)
     misses: list[str] = field(default_factory=list)
     flink_version: str | None = None

@@ -117,7 +117,6 @@ def is_below(path: str, root: str) -> bool:
 
 
 def are_nested(uri: str, other: str) -> bool:
-    """Both canonical: they are the same, or one lies within the other."""
     return is_below(uri, other) or is_below(other, uri)
 
 

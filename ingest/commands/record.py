@@ -60,7 +60,6 @@ def add_log_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def source_of(args: argparse.Namespace, name: str, url: str) -> ClusterSource:
-    """Raises ``Refused`` if a secret cannot be read or two ways to sign in are given."""
     return ClusterSource(
         name=name,
         url=url,

@@ -40,8 +40,6 @@ _NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
 class Given:
-    """Names with values, and their place in the file. Raises ``ValueError``."""
-
     def __init__(self, values: Any, where: str, keys: tuple[str, ...] = ()) -> None:
         self.where = where
         if not isinstance(values, dict):

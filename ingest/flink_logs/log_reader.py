@@ -202,7 +202,6 @@ class LogReader:
 
     @property
     def headers(self) -> int:
-        """How many records began."""
         open_streams = (stream.splitter.headers for stream in self._streams.values())
         return self._ended_headers + sum(open_streams)
 

@@ -42,8 +42,6 @@ SAME_PATH_PAUSE_S = 3.0
 
 
 class Gate:
-    """Lets two requests through at once, and the same path every three seconds."""
-
     def __init__(self, same_path_pause_s: float = SAME_PATH_PAUSE_S) -> None:
         self.same_path_pause_s = same_path_pause_s
         self._slots = asyncio.Semaphore(REQUESTS_AT_ONCE)
@@ -379,7 +377,6 @@ class RestClient:
             raise self._transport_fault(error, path) from error
 
     async def _send(self, path: str) -> aiohttp.ClientResponse:
-        """The response, its body unread."""
         if self._session is None:
             raise RuntimeError("RestClient is used outside of its 'async with'")
         url = self.address.base + path

@@ -67,7 +67,6 @@ RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 
 
 def not_yet(status: int, body: str) -> str | None:
-    """Which of ``NOT_YET`` an error of Flink is, by the beginning of its body."""
     return next(
         (
             reason
@@ -79,7 +78,6 @@ def not_yet(status: int, body: str) -> str | None:
 
 
 def lasting(path: str, reason: str) -> str:
-    """A sentence for an answer that stayed ``NOT_YET``, with what to do."""
     if reason == INITIALIZING:
         return (
             f"{path} has answered HTTP 500 for {KNOWN_WITHIN_S // 60} minutes or more: "

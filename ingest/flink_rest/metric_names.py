@@ -114,7 +114,6 @@ def subtask_paths(
 
 
 def packed_paths(head: str, parts: Iterable[str], prefix_bytes: int = 0) -> list[str]:
-    """``head`` with as many parts, joined by commas, as Flink's limit allows in each path."""
     paths: list[str] = []
     current = head
     for part in parts:

@@ -71,7 +71,6 @@ class LakeReader:
         )
 
     def has_news(self, table: str, after: int) -> bool:
-        """Of any commit later than ``after`` (:mod:`ingest.lake.news`)."""
         # Compaction and removal are recorded as other operations.
         return any(
             commit["operation"] == "WRITE" and ROUTINE not in commit

@@ -1,5 +1,3 @@
-"""One cycle over one cluster's log store: new lines go into the spool that is read as logs."""
-
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -218,8 +216,6 @@ async def read_lines(
 
 
 class _Reading:
-    """Everything before ``to_ns`` is in the spool."""
-
     def __init__(
         self,
         client: RestClient,

@@ -1,5 +1,3 @@
-"""Handles as Arrow record batches, streamed, in the order of the file."""
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 

@@ -1,5 +1,3 @@
-"""Reads selected ``_metadata`` into rows of the lake, within bounds of number, size and time."""
-
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence

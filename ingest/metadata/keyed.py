@@ -1,5 +1,3 @@
-"""Keyed state handles: key groups, incremental state and changelogs."""
-
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -219,5 +217,4 @@ _READERS: dict[int, Callable[[Reading, Place], State]] = {
 
 
 def state_bytes(part: Part) -> int:
-    """What a part adds to the size of its subtask's state."""
     return sum(file_runs.sizes(part)) if isinstance(part, FileRun) else part.state_bytes

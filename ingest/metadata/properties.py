@@ -47,8 +47,6 @@ _T = TypeVar("_T")
 
 
 class JavaStream:
-    """Reads the content of one stream."""
-
     def __init__(self, window: Window) -> None:
         self._window = window
         self._handles: list[Any] = []

@@ -1,5 +1,3 @@
-"""Reads one ``_metadata``: its version and dialect, then its pieces."""
-
 import zlib
 from array import array
 from collections.abc import Callable, Iterator

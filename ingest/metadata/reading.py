@@ -35,7 +35,6 @@ class Reading:
         return self.window.text()
 
     def one_more_part(self) -> None:
-        """Called for each handle that is kept until its keyed state has been read."""
         self.parts += 1
         if self.parts > MOST_SINGLE_PARTS:
             raise DamagedMetadata(

@@ -1,5 +1,3 @@
-"""Copies a ``_metadata`` with changed paths; all other bytes stay."""
-
 from array import array
 from collections.abc import Callable
 from typing import BinaryIO

@@ -1,5 +1,3 @@
-"""The body of a ``_metadata`` file as a stream of pieces."""
-
 from collections.abc import Iterator
 from struct import Struct
 

@@ -1,5 +1,3 @@
-"""A forward-only view of a stream: big-endian fields with their positions, a window in memory."""
-
 from struct import Struct
 from typing import BinaryIO
 

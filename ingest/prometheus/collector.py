@@ -46,8 +46,6 @@ FORGOTTEN_AFTER_S = 3600
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """First and last instant, and the step."""
-
     start_s: int
     end_s: int
     step_s: int

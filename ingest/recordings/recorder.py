@@ -109,7 +109,6 @@ class LogCopies:
     _rolled: int = 0
 
     def copy_new(self) -> None:
-        """Packed archives are unpacked, so that secrets in them are masked too."""
         files, skips = find(self.globs)
         self._note(skips)
         for file in files:

@@ -114,8 +114,6 @@ def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator
 
 @dataclass(slots=True)
 class _Unknown:
-    """Since when Flink cannot answer, by endpoint."""
-
     since: dict[str, datetime] = field(default_factory=dict)
 
     def lasts(self, answer: Answer) -> bool:
@@ -181,7 +179,6 @@ def _not_yet(status: int, body: Any) -> str | None:
 
 
 def _error_text(body: Any) -> str:
-    """First line of Flink's ``{"errors": [text, …]}``, or of any other text."""
     errors = body.get("errors") if isinstance(body, dict) else body
     text = errors[0] if isinstance(errors, list) and errors else errors
     lines = text.splitlines() if isinstance(text, str) else []

@@ -160,7 +160,6 @@ class _Rows:
                 self.seen = {other for other in self.seen if not other % self.one_in}
 
     def refuse_if_short(self, inventory: Inventory) -> None:
-        """If rows are missing, or all files are elsewhere."""
         if inventory.rows not in (None, self.rows):
             raise Refused(
                 message(

@@ -1,7 +1,3 @@
-"""All files below a root, as a snapshot on disk: parallel by directory, resumable, in bounded
-memory.
-"""
-
 import queue
 import threading
 import time

@@ -195,7 +195,6 @@ def delete(path: str, expected: Stat | None = None, within: str | None = None) -
 
 
 def remove_empty(path: str, within: str | None = None) -> None:
-    """A directory without files, and its subdirectories; else it stays."""
     filesystem, name = _at(path, within)
     with suppress(OSError, ValueError):
         if isinstance(filesystem, LocalFiles):

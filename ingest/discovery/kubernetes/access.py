@@ -28,8 +28,6 @@ class ApiServer:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """PEM and token as text."""
-
     token: str = field(default="", repr=False)
     certificate: str = field(default="", repr=False)
     key: str = field(default="", repr=False)
@@ -59,7 +57,6 @@ def in_cluster(folder: str = SERVICE_ACCOUNT) -> ApiServer:
 
 
 def read_text(path: str) -> str:
-    """Raises ``Skipped``, which names the path but none of the content."""
     try:
         with open_regular(path) as file:
             content = file.read(MAX_FILE_BYTES + 1)

@@ -37,7 +37,6 @@ def deployment(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def session_job(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """A ``FlinkSessionJob``; ``deployment``: what it runs on, in its namespace."""
     kept = _resource(resource, "FlinkSessionJob")
     return kept and kept | {"deployment": _text(_part(resource, "spec").get("deploymentName"))}
 
@@ -222,7 +221,6 @@ def _error(value: Any) -> str:
 
 
 def _configured_port(configuration: dict[str, Any]) -> int:
-    """``rest.port``, as one key or, since 1.12 of the operator, as nested ones."""
     given = configuration.get("rest.port", member(configuration.get("rest"), "port"))
     if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 6:
         given = int(given)

@@ -50,11 +50,9 @@ class Fields:
         return clean_text(self._typed_value(names, str, "a text"))
 
     def upper(self, *names: str) -> str | None:
-        """A text that Flink writes in either case; ``None`` also if empty."""
         return (self.text(*names) or "").upper() or None
 
     def trace(self, *names: str) -> str | None:
-        """A long one keeps its innermost cause."""
         written = self._typed_value(names, str, "a text")
         return clean_text(written and shortened(written, MAX_TEXT_CHARS))
 

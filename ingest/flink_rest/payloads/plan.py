@@ -32,7 +32,6 @@ def slot_sharing(job: Any) -> tuple[SlotSharing, ...] | None:
 
 
 def planned_vertices(plan: Any) -> tuple[Vertex, ...]:
-    """As far as a plan alone describes them."""
     return tuple(
         Vertex(
             vertex_id=node.the_flink_id("id"),
