@@ -15,6 +15,7 @@ from pathlib import Path
 import fsspec
 
 import ingest.network.schemes  # noqa: F401 - what it adds to fsspec's
+from ingest.beneath import Unusable
 from ingest.messages import message
 from ingest.network.uris import schemes_of
 
@@ -61,12 +62,8 @@ NO_STORES = frozenset(
 """Schemes of fsspec that are no storage of Flink."""
 
 
-class NotAllowed(OSError):
-    """``strerror`` says what to do."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.strerror = why
+class NotAllowed(Unusable):
+    pass
 
 
 def read_directories() -> tuple[str, ...]:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
-from urllib.parse import urlsplit
 from zoneinfo import available_timezones
 
 from ingest.discovery.documents import MAX_BYTES, from_yaml
@@ -16,7 +15,7 @@ from ingest.discovery.sources import ADDRESS, OWN_NAMESPACE, DiscoverySource, Ku
 from ingest.errors import Refused, Skipped
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.network.clusters import RefusedAddress
-from ingest.network.uris import check_uri
+from ingest.network.uris import check_uri, is_http_address
 from ingest.regular_files import open_regular
 from ingest.sources import Auth, LogSource, PrometheusSource, Tls
 
@@ -81,19 +80,10 @@ class Given:
     def url(self) -> str:
         url = self.text("url")
         try:
-            parts = urlsplit(url)
-            usable = (
-                parts.scheme in ("http", "https")
-                and bool(parts.hostname)
-                and parts.port != 0
-                and "@" not in parts.netloc
-            )
             check_uri(url)
         except RefusedAddress as error:
             self.refuse(str(error.strerror))
-        except ValueError:
-            usable = False
-        if not usable:
+        if not is_http_address(url):
             raise ValueError(
                 f"{self.where} needs a 'url' such as https://inventory.example.org/flink, without "
                 "user and password"

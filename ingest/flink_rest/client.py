@@ -150,17 +150,10 @@ async def unpacked(
         async for chunk in chunks:
             yield chunk
         return
-    if encoding not in ("gzip", "x-gzip", "deflate"):
-        raise BadAnswer(
-            message(
-                "{path:name} was answered with encoding {encoding:text}, which was not requested.",
-                path=path,
-                encoding=f"{encoding[:40]!r}",
-            ),
-            "http_error",
-        )
     unpacker, left = zlib.decompressobj(GZIP_OR_ZLIB), limit_bytes
     try:
+        if encoding not in ("gzip", "x-gzip", "deflate"):
+            raise zlib.error
         async for chunk in chunks:
             piece = unpacker.decompress(chunk, left + 1)
             left -= len(piece)
@@ -170,10 +163,10 @@ async def unpacked(
     except zlib.error as error:
         raise BadAnswer(
             message(
-                "{path:name} was answered with encoding {encoding:name} but cannot be "
+                "{path:name} was answered with encoding {encoding:name}, and cannot be "
                 "decompressed.",
                 path=path,
-                encoding=encoding,
+                encoding=encoding[:40],
             ),
             "http_error",
         ) from error

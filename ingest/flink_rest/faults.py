@@ -78,17 +78,15 @@ def not_yet(status: int, body: str) -> str | None:
 
 
 def lasting(path: str, reason: str) -> str:
-    if reason == INITIALIZING:
-        return (
-            f"{path} has answered HTTP 500 for {KNOWN_WITHIN_S // 60} minutes or more: "
-            "the JobManager is still initializing this job. Its log says what that waits "
-            "for, such as the storage of the checkpoint that the job starts from."
-        )
-    return (
-        f"{path} has answered HTTP 500 for {KNOWN_WITHIN_S // 60} minutes or more: the "
-        "JobManager has metrics of none of its subtasks. Check that they run, and that "
-        "it reaches metrics.internal.query-service.port of TaskManagers."
+    why = (
+        "is still initializing this job. Its log says what that waits for, such as the storage of "
+        "the checkpoint that the job starts from."
+        if reason == INITIALIZING
+        else "has metrics of none of its subtasks. Check that they run, and that it reaches "
+        "metrics.internal.query-service.port of TaskManagers."
     )
+    minutes = KNOWN_WITHIN_S // 60
+    return f"{path} has answered HTTP 500 for {minutes} minutes or more: the JobManager {why}"
 
 
 def fault_of_status(status: int, path: str, body: str = "") -> Fault:

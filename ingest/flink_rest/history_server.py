@@ -1,6 +1,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -95,9 +96,7 @@ async def _read_job(
     if session.down:
         return None
     if reading.overview is not None:
-        reading.overview = type(reading.overview)(
-            reading.overview.path, ended_at, reading.overview.body
-        )
+        reading.overview = replace(reading.overview, at=ended_at)
     return list(assembly.observe_job(reading, cluster, "history"))
 
 

@@ -205,11 +205,7 @@ async def read_lines(
         lines=reading.lines,
         skips=(
             *reading.skips,
-            *(
-                [Skip(client.address.base, getattr(error, "reason", "error"), str(error))]
-                if error
-                else []
-            ),
+            *([Skip(client.address.base, error.reason, str(error))] if error else []),
         ),
         error=str(error) if error else None,
     )

@@ -72,7 +72,7 @@ async def read_metrics(
         return SourceRead(
             (),
             dict(cursor),
-            (Skip(subject, getattr(error, "reason", "error"), str(error)),),
+            (Skip(subject, error.reason, str(error)),),
             False,
             str(error),
         )
@@ -158,7 +158,7 @@ class _Reading:
         self.skips.append(
             Skip(
                 f"job {job.job_id}",
-                getattr(error, "reason", "error"),
+                error.reason,
                 str(error),
             )
         )

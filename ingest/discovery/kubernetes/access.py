@@ -6,11 +6,11 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from ingest.discovery.documents import from_yaml
 from ingest.errors import Skipped
 from ingest.json_members import mapping, objects
+from ingest.network.uris import is_http_address
 from ingest.regular_files import open_regular
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -71,17 +71,7 @@ def read_text(path: str) -> str:
 
 def checked_url(url: str) -> str:
     """Raises ``Skipped``."""
-    try:
-        parts = urlsplit(url)
-        usable = (
-            parts.scheme in ("http", "https")
-            and bool(parts.hostname)
-            and parts.port != 0
-            and "@" not in parts.netloc
-        )
-    except ValueError:
-        usable = False
-    if not usable:
+    if not is_http_address(url):
         raise Skipped("the address of the API server must be such as https://10.0.0.1:6443")
     return url.rstrip("/")
 
