@@ -3,7 +3,6 @@ lake: of them only the demo's logs and lines that it stored for this cluster
 (``LogSource.own_globs``) are read. Where ``WEIR_READ_DIRS`` lists directories, nothing outside of
 them is read.
 
-:func:`refusal_of_entry` helps people who enter a path; :func:`refusal_of_file` enforces it.
 Refusals are sentences, "" if nothing is refused.
 """
 

@@ -1,14 +1,13 @@
 """Sentences for people, as a template and its values.
 
-Code without a web framework writes sentences as messages::
+For example::
 
     EXPIRED = "{count:count} checkpoints expired after {timeout_ms:duration}"
     message(EXPIRED, count=9, timeout_ms=4000)
 
-The template is English and is the msgid of the catalogues of translations. A message is a ``str``
-(its English text), so logs, exceptions and comparisons need nothing of it. Rows store template and
-values (:func:`to_plain`), and pages render them in their reader's language
-(``webapp.lib.messages``).
+The template is English and is the msgid of the catalogues of translations. A message is a ``str``:
+its English text. Rows store template and values (:func:`to_plain`), and pages render them in their
+reader's language (``webapp.lib.messages``).
 
 Kinds of placeholders::
 
@@ -26,8 +25,7 @@ Kinds of placeholders::
     message    Message       a part of the sentence; empty for nothing
 
 A message in an f-string or in ``join`` becomes plain text: :func:`join_messages` leaves it a
-message. Columns that store messages are ``MessageField`` and ``MessagesField``
-(``webapp.lib.messages.fields``).
+message.
 """
 
 from __future__ import annotations

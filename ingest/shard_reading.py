@@ -1,5 +1,5 @@
-"""The endpoints of all clusters of a shard at once, on an event loop in a thread of its own, in
-groups as clusters are done; the caller reads files and commits meanwhile.
+"""Reads the endpoints of all clusters of a shard at once, on an event loop in a thread of its own;
+the caller reads files and commits meanwhile.
 """
 
 import asyncio

@@ -1,7 +1,5 @@
-"""The file of ``sources:``, which operators write: read each time, and refused as a whole if any
-part is invalid. A new way to find clusters is a key here, and a function in ``reading`` that
-fetches it within its limits. ``webapp/fleet/listed_clusters.py`` makes clusters of them; a listing
-with an error removes nothing.
+"""The file of ``sources:``, refused as a whole if any part is invalid. A new way to find clusters is
+a key here, and a function in ``reading`` that fetches it within its limits.
 """
 
 import re

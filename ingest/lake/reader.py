@@ -1,8 +1,4 @@
-"""The lake as it is read: Delta tables on a local disk, HDFS or object storage, without a JVM.
-
-Every row carries ``commit_seq``, the version of its table that brought it. The Delta library runs
-threads of its own: never open a lake in a process that forks afterwards.
-"""
+"""The Delta library runs threads of its own: never open a lake in a process that forks afterwards."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,8 +1,5 @@
-"""Records a running cluster: what a collector would ask, answers kept as they came (secrets
-masked).
-
-The folder is what ``python -m ingest import`` reads: ``rest.jsonl`` with ``{ts, path, status,
-body}`` a line, ``logs/``, and ``scenario.json`` that says what was recorded and when.
+"""Writes ``rest.jsonl`` with ``{ts, path, status, body}`` a line, ``logs/``, and ``scenario.json``
+that says what was recorded and when.
 """
 
 import asyncio

@@ -179,7 +179,6 @@ def _windows(ids: DataFrame) -> DataFrame:
     measured = {
         "in_pool_usage": either(0.9, 1.0, 0.05),
         "out_pool_usage": either(1.0, 0.25, 0.25),
-        "exclusive_usage": either(0.9, 1.0, 0.05),
         "floating_usage": either(0.9, 1.0, 0.0),
         "busy_ratio": either(0.04, 0.99, 0.2),
         "backpressured_ratio": either(0.95, 0.0, 0.0),

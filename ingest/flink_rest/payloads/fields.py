@@ -1,7 +1,5 @@
-"""Typed reading of decoded JSON: a value comes out clean, or as ``Skipped`` naming its place.
-
-Flink writes "unknown" as null, -1, "NaN", Long.MAX or Long.MIN, depending on the field: all come
-out as ``None``. A value of a wrong type raises ``Skipped``.
+"""Typed reading of decoded JSON. Flink writes "unknown" as null, -1, "NaN", Long.MAX or Long.MIN,
+depending on the field: all become ``None``. A value of a wrong type raises ``Skipped``.
 """
 
 import math

@@ -29,7 +29,7 @@ POOLS = re.compile(
 )
 POOL_COLUMNS = (
     "busy_ms_per_s", "backpressured_ms_per_s", "idle_ms_per_s", "in_pool_usage",
-    "exclusive_usage", "floating_usage", "out_pool_usage", "records_in_per_s",
+    "floating_usage", "out_pool_usage", "records_in_per_s",
 )  # fmt: skip
 
 
