@@ -168,11 +168,7 @@ def described(summary: RecordSummary) -> str:
             f"{summary.directory}: Flink {summary.flink_version or 'of unknown version'}, "
             f"{count_text(len(summary.jobs), 'job')}"
         ),
-        (
-            f"  {count_text(summary.polls, 'poll')}, {count_text(summary.answers, 'answer')}, "
-            f"{size:.1f} MiB"
-        )
-        + (f", {summary.skips} skipped" if summary.skips else ""),
+        f"  {count_text(summary.answers, 'answer')}, {size:.1f} MiB, {summary.skips} skipped",
     ]
     if summary.stopped_by == "size":
         lines.append("  ended because it became larger than 2 GiB")

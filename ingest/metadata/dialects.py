@@ -53,8 +53,8 @@ MAGIC = 0x4960672D
 
 class ChannelLayout(Enum):
     WITHOUT_SUBTASK = "1.11"
-    WITH_SUBTASK = message("1.12 to 2.0")
-    TYPED = message("2.1 and later")
+    WITH_SUBTASK = "1.12 to 2.0"
+    TYPED = "2.1 and later"
 
 
 @dataclass(frozen=True, slots=True)

@@ -267,13 +267,7 @@ async def _poll_on(
         cursor = cluster.cursor
         _note(summary, cluster)
         await asyncio.to_thread(logs.copy_new)
-        progress(
-            (
-                f"{count_text(summary.polls, 'poll')}, {count_text(summary.answers, 'answer')}, "
-                f"{count_text(len(summary.jobs), 'job')}"
-            )
-            + (f"; {cluster.error}" if cluster.error else "")
-        )
+        progress(cluster.error or count_text(summary.answers, "answer"))
         if answers.full or logs.left_bytes <= 0:
             summary.stopped_by = "size"
             return
