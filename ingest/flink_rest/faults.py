@@ -98,23 +98,11 @@ def fault_of_status(status: int, path: str, body: str = "") -> Fault:
     if status == 404:
         has_none = SAYS_NO_CHECKPOINTS in body
         return BadAnswer(plain, NO_CHECKPOINTS if has_none else "not_found", status)
-    reason = not_yet(status, body) or "http_error"
     if status in (401, 403):
-        reason = "unauthorized"
         text = message(
             "{answered:message}. Check user, password, token or ticket of this cluster.",
             answered=answered,
         )
-    elif reason == NOT_MEASURED:
-        text = message(
-            "{answered:message}, since the JobManager has metrics of none of its subtasks.",
-            answered=answered,
-        )
-    elif reason == INITIALIZING:
-        text = message(
-            "{answered:message}, since the JobManager is still initializing this job.",
-            answered=answered,
-        )
-    else:
-        text = message("{answered:message}; the log of the JobManager says why.", answered=answered)
-    return BadAnswer(text, reason, status)
+        return BadAnswer(text, "unauthorized", status)
+    text = message("{answered:message}; the log of the JobManager says why.", answered=answered)
+    return BadAnswer(text, not_yet(status, body) or "http_error", status)
