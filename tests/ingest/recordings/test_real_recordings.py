@@ -24,7 +24,7 @@ CKPT = re.compile(
     r"ckpt (\w{6}) (\d+) (\w+) (SP )?\s*size (\S+) full (\S+) ms (\S+) ack (\d+)/(\d+) ?(.*)"
 )
 POOLS = re.compile(
-    r"(\w{6}) (.{28}) (\d+) busy (\S+) bp (\S+) idle (\S+) in (\S+) excl (\S+) float (\S+) out "
+    r"(\w{6}) (.{28}) (\d+) busy (\S+) bp (\S+) idle (\S+) in (\S+) excl \S+ float (\S+) out "
     r"(\S+) recIn (\S+)"
 )
 POOL_COLUMNS = (
