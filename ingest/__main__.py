@@ -9,14 +9,17 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from types import ModuleType
+from typing import Any
 
 from ingest import log_lines
 from ingest.errors import IngestError, Refused
 from ingest.privacy import keep_private
 
-COMMANDS = ("record", "replay", "import")
-"""``import`` is in ``import_.py``: a keyword of Python."""
+COMMANDS = {
+    "record": "ingest.commands.record",
+    "replay": "ingest.commands.replay",
+    "import": "ingest.commands.import_",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,7 +42,7 @@ def _run(words: list[str]) -> int:
     name = words[0]
     if name not in COMMANDS:
         raise Refused(f"There is no command {name!r}; choose one of {', '.join(COMMANDS)}.")
-    command = _load(name)
+    command: Any = importlib.import_module(COMMANDS[name])
     log_lines.configure(os.environ)
     parser = argparse.ArgumentParser(
         prog=f"python -m ingest {name}",
@@ -51,27 +54,10 @@ def _run(words: list[str]) -> int:
     return code
 
 
-def _load(name: str) -> ModuleType:
-    module = f"ingest.commands.{name}" + ("_" if name == "import" else "")
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name == module:
-            raise Refused(
-                f"The command {name!r} is not part of this installation; update or reinstall it."
-            ) from error
-        raise Refused(
-            f"The command {name!r} needs the Python module {error.name!r}; run `make install`."
-        ) from error
-
-
 def _overview() -> str:
     lines = ["usage: python -m ingest COMMAND [options]", "", "commands:"]
-    for name in COMMANDS:
-        try:
-            about = (_load(name).__doc__ or "").strip().splitlines()[0]
-        except IngestError as error:
-            about = f"({error})"
+    for name, module in COMMANDS.items():
+        about = (importlib.import_module(module).__doc__ or "").splitlines()[0]
         lines.append(f"  {name:<10}{about}")
     return "\n".join([*lines, "", "Each command has its own --help."])
 

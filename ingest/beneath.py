@@ -19,12 +19,16 @@ _PASSING = getattr(os, "O_PATH", os.O_RDONLY)
 Make = Literal["as_around", "private"] | None
 
 
-class LeadsElsewhere(OSError):
-    """A link, or a name that is not below its root."""
+class Unusable(OSError):
+    """``strerror`` says why."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
         self.strerror = why
+
+
+class LeadsElsewhere(Unusable):
+    """A link, or a name that is not below its root."""
 
 
 def steps(root: str | Path, path: str | Path) -> tuple[str, ...]:

@@ -1,5 +1,3 @@
-"""What Weir would read of a cluster, and what it would miss. Nothing is stored."""
-
 import asyncio
 import pkgutil
 from datetime import UTC, datetime

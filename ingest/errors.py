@@ -13,6 +13,9 @@ def words_of(error: BaseException) -> str:
 class IngestError(Exception):
     """The message is safe to show and to log."""
 
+    reason = "error"
+    """The code of a skip."""
+
     def __init__(self, message: str) -> None:
         super().__init__(redact(message))
 

@@ -1,5 +1,3 @@
-"""Members of decoded JSON whose shape is not known."""
-
 from typing import Any
 
 
@@ -16,5 +14,4 @@ def listed(value: Any) -> list[Any]:
 
 
 def objects(document: Any, name: str) -> list[dict[str, Any]]:
-    """The objects of a member that is a list."""
     return [item for item in listed(member(document, name)) if isinstance(item, dict)]

@@ -3,7 +3,6 @@ lake: of them only the demo's logs and lines that it stored for this cluster
 (``LogSource.own_globs``) are read. Where ``WEIR_READ_DIRS`` lists directories, nothing outside of
 them is read.
 
-:func:`refusal_of_entry` helps people who enter a path; :func:`refusal_of_file` enforces it.
 Refusals are sentences, "" if nothing is refused.
 """
 
@@ -15,6 +14,7 @@ from pathlib import Path
 import fsspec
 
 import ingest.network.schemes  # noqa: F401 - what it adds to fsspec's
+from ingest.beneath import Unusable
 from ingest.messages import message
 from ingest.network.uris import schemes_of
 
@@ -61,12 +61,8 @@ NO_STORES = frozenset(
 """Schemes of fsspec that are no storage of Flink."""
 
 
-class NotAllowed(OSError):
-    """``strerror`` says what to do."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.strerror = why
+class NotAllowed(Unusable):
+    pass
 
 
 def read_directories() -> tuple[str, ...]:
@@ -84,7 +80,6 @@ def local_path(uri: str) -> str | None:
 
 
 def refusal_of_chain(uri: str) -> str:
-    """A chained URI may lead to local files."""
     if "::" in _IPV6.sub("", uri):
         return message("Give one path or URI, not a chain of them.")
     if refused := sorted(schemes_of(uri) & NO_STORES):

@@ -1,7 +1,3 @@
-"""Weir's own log: one line a record, as text or JSON, with its request and run, without
-credentials.
-"""
-
 import json
 import logging
 import sys
@@ -85,7 +81,6 @@ def formatter(form: str) -> logging.Formatter:
 
 
 def configure(environ: Mapping[str, str], level: int = logging.WARNING) -> None:
-    """For processes without Django."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter(environ.get(FORMAT, TEXT)))
     logging.basicConfig(level=level, handlers=[handler])

@@ -1,14 +1,13 @@
 """Sentences for people, as a template and its values.
 
-Code without a web framework writes sentences as messages::
+For example::
 
     EXPIRED = "{count:count} checkpoints expired after {timeout_ms:duration}"
     message(EXPIRED, count=9, timeout_ms=4000)
 
-The template is English and is the msgid of the catalogues of translations. A message is a ``str``
-(its English text), so logs, exceptions and comparisons need nothing of it. Rows store template and
-values (:func:`to_plain`), and pages render them in their reader's language
-(``webapp.lib.messages``).
+The template is English and is the msgid of the catalogues of translations. A message is a ``str``:
+its English text. Rows store template and values (:func:`to_plain`), and pages render them in their
+reader's language (``webapp.lib.messages``).
 
 Kinds of placeholders::
 
@@ -26,8 +25,7 @@ Kinds of placeholders::
     message    Message       a part of the sentence; empty for nothing
 
 A message in an f-string or in ``join`` becomes plain text: :func:`join_messages` leaves it a
-message. Columns that store messages are ``MessageField`` and ``MessagesField``
-(``webapp.lib.messages.fields``).
+message.
 """
 
 from __future__ import annotations
@@ -174,7 +172,6 @@ def plural(count: int, singular: str, many: str, **values: Value) -> Message:
 
 
 def quoted(text: str) -> Message:
-    """A foreign text as a message."""
     return text if isinstance(text, Message) else Message("{text:text}", {"text": text})
 
 
@@ -284,13 +281,10 @@ def to_plain(value: Any) -> Any:
 
 
 def message_document(text: str) -> str:
-    """Compact JSON, as columns store it."""
     return json.dumps(to_plain(quoted(text)), ensure_ascii=False, separators=(",", ":"))
 
 
 def with_texts(shown: Message, change: Callable[[str], str]) -> Message:
-    """With ``change`` applied to its names and quotes, such as to remove secrets."""
-
     def changed(value: Any) -> Any:
         if isinstance(value, Message):
             return with_texts(value, change)

@@ -1,5 +1,3 @@
-"""The operator's events as log records: they reach job pages and rules like any log line."""
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime

@@ -28,7 +28,6 @@ class Vertex:
     parallelism: int | None
     max_parallelism: int | None = None
     status: str | None = None
-    running_tasks: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ class Job:
     retained_on_cancellation: Annotated[
         bool | None, "externalized and not deleted on cancellation"
     ] = None
-    externalized: Annotated[bool | None, "externalized checkpoints enabled"] = None
+    externalized: bool | None = None
     unaligned_checkpoints: bool | None = None
     aligned_checkpoint_timeout_ms: int | None = None
     tolerable_failed_checkpoints: int | None = None
@@ -102,11 +101,11 @@ class Job:
     checkpoints_in_progress: Annotated[int | None, "REST counter"] = None
     checkpoints_restored: Annotated[int | None, "REST counter"] = None
     restored_checkpoint_id: Annotated[int | None, "latest restore"] = None
-    restored_at: Annotated[datetime | None, "latest restore"] = None
+    restored_at: datetime | None = None
     restored_is_savepoint: Annotated[
         bool | None, "true also for a retained checkpoint taken as NO_CLAIM"
     ] = None
-    restored_path: Annotated[str | None, "latest restore"] = None
+    restored_path: str | None = None
     configuration: Annotated[
         tuple[Setting, ...] | None,
         "checkpoint, state, restart and memory settings of the cluster, masked",
@@ -185,7 +184,6 @@ class VertexMetrics:
     out_pool_usage: Annotated[
         PerSubtask[float], "used over total output buffers; above 1 in overdraft", "ratio"
     ] = None
-    exclusive_usage: Annotated[PerSubtask[float], "input buffers owned by channels", "ratio"] = None
     floating_usage: Annotated[PerSubtask[float], "input buffers lent to busy channels", "ratio"] = (
         None
     )
@@ -202,9 +200,9 @@ class VertexMetrics:
     watermark_ms: Annotated[PerSubtask[int], "current input watermark, epoch; null = none yet"] = (
         None
     )
-    attempt: Annotated[PerSubtask[int], "execution attempt, from 0"] = None
+    attempt: Annotated[PerSubtask[int], "from 0"] = None
     host: Annotated[PerSubtask[str], "where it runs"] = None
-    taskmanager_id: Annotated[PerSubtask[str], "resource id of its TaskManager"] = None
+    taskmanager_id: Annotated[PerSubtask[str], "resource id"] = None
     task_state: Annotated[PerSubtask[str], "Flink execution state, upper case"] = None
     counted_at: Annotated[
         datetime | None, "when Flink was asked for records_in and records_out"
@@ -242,9 +240,9 @@ class VertexStart:
     job_id: Id
     vertex_id: Id
     ts: Annotated[datetime, "of the answer"]
-    attempt: Annotated[PerSubtask[int], "execution attempt, from 0"] = None
+    attempt: Annotated[PerSubtask[int], "from 0"] = None
     host: Annotated[PerSubtask[str], "where it runs"] = None
-    taskmanager_id: Annotated[PerSubtask[str], "resource id of its TaskManager"] = None
+    taskmanager_id: Annotated[PerSubtask[str], "resource id"] = None
     scheduled_at: Annotated[PerSubtask[datetime], "slots were asked for"] = None
     deploying_at: Annotated[PerSubtask[datetime], "it had its slot"] = None
     initializing_at: Annotated[
@@ -433,8 +431,6 @@ class NameNodeSample:
     files: Annotated[int | None, "files and directories"]
     blocks: int | None
     used_bytes: Annotated[int | None, "raw: each replica counts"]
-    remaining_bytes: Annotated[int | None, "raw"]
-    under_replicated_blocks: int | None
     heap_used_bytes: int | None = None
     heap_max_bytes: int | None = None
     operations: Annotated[

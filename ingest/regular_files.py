@@ -15,12 +15,8 @@ _KINDS = (
 )
 
 
-class NotRegular(OSError):
-    """The message says what lies there."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.strerror = why
+class NotRegular(beneath.Unusable):
+    pass
 
 
 def open_regular(

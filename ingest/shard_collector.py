@@ -29,8 +29,7 @@ SHARD_REQUESTS = 40_000
 @dataclass(frozen=True, slots=True)
 class ClusterOutcome:
     """``reachable`` is about the cluster's own REST endpoint (or History Server), ``refused``: no
-    process listened there. ``metrics_interval_s`` is how often healthy jobs are sampled,
-    ``sampling_reason`` why.
+    process listened there. ``metrics_interval_s`` is how often healthy jobs are sampled.
     """
 
     cluster: str
@@ -43,7 +42,6 @@ class ClusterOutcome:
     records: int = 0
     skips: int = 0
     metrics_interval_s: float | None = None
-    sampling_reason: str = ""
     thread_dumps: tuple[ThreadDumpAnswer, ...] = ()
     log_store: StoreRead | None = None
     refused: bool = False
@@ -117,7 +115,6 @@ _reading: dict[str, threading.Thread] = {}
 
 
 def _with_files(run: ClusterRun, within_s: float) -> ClusterRun:
-    """``run`` with what its files hold; without, where that was not read in time."""
     name = run.cluster.name
     if not any(source.files and source.wanted(run) for source in sources()):
         return run
@@ -191,7 +188,6 @@ def _outcome(run: ClusterRun) -> ClusterOutcome:
         records=len(records),
         skips=sum(isinstance(record, Skip) for record in requested),
         metrics_interval_s=rest.metrics_interval_s if rest else None,
-        sampling_reason=rest.sampling_reason if rest else "",
         refused=bool(rest and rest.refused),
         took_s=run.took_s,
         stalled_s=run.stalled_s,

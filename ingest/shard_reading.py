@@ -1,5 +1,5 @@
-"""The endpoints of all clusters of a shard at once, on an event loop in a thread of its own, in
-groups as clusters are done; the caller reads files and commits meanwhile.
+"""Reads the endpoints of all clusters of a shard at once, on an event loop in a thread of its own;
+the caller reads files and commits meanwhile.
 """
 
 import asyncio
@@ -50,8 +50,6 @@ class Stall:
 
 
 class ShardReading(Generic[Run]):
-    """To be used in a ``with``."""
-
     def __init__(
         self,
         runs: Sequence[Run],
@@ -87,7 +85,6 @@ class ShardReading(Generic[Run]):
         self._thread.join()
 
     def groups(self) -> Iterator[list[Run]]:
-        """Until all are read but stragglers."""
         group: list[Run] = []
         since, wait_s = time.monotonic(), GROUP_S
         while True:

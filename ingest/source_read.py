@@ -21,13 +21,9 @@ class SourceRead:
 
 @dataclass(slots=True)
 class ProbeNotes:
-    """Short sentences."""
-
     sees: list[str] = field(default_factory=list)
     misses: list[str] = field(default_factory=list)
     flink_version: str | None = None
-    jobs: int | None = None
-    taskmanagers: int | None = None
 
     @property
     def reachable(self) -> bool:

@@ -1,6 +1,6 @@
 """One spelling for each place in storage, so that references and listings can be compared as text.
-Where two spellings *might* mean one file they become the same text: two files under one name cost a
-deletion that could have been; one file under two names would look like an orphan. So percent
+Where two spellings *might* mean one file they become the same text: one file under two names would
+look like an orphan. So percent
 encoding is decoded although Flink takes it literally, and slashes are folded although object stores
 distinguish them. A file is opened by the spelling of its listing.
 """
@@ -117,7 +117,6 @@ def is_below(path: str, root: str) -> bool:
 
 
 def are_nested(uri: str, other: str) -> bool:
-    """Both canonical: they are the same, or one lies within the other."""
     return is_below(uri, other) or is_below(other, uri)
 
 

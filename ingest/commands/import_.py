@@ -47,11 +47,6 @@ def described(summary: ImportSummary) -> str:
         f"  Flink {summary.flink_version or 'of unknown version'}, "
         f"{count_text(len(summary.jobs), 'job')}"
     )
-    if summary.first_at and summary.last_at:
-        lines.append(
-            f"  recorded {summary.first_at:%Y-%m-%d %H:%M:%S} to "
-            f"{summary.last_at:%Y-%m-%d %H:%M:%S} UTC"
-        )
     lines += [f"  {count:>9,} {table}" for table, count in sorted(summary.records.items())]
     if summary.skipped:
         lines.append(

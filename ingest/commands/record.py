@@ -42,13 +42,6 @@ def add_connection_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--insecure", action="store_true", help="accept any certificate of the cluster"
     )
-    parser.add_argument(
-        "--timeout",
-        type=float,
-        default=10,
-        metavar="S",
-        help="seconds for one request (default: 10)",
-    )
 
 
 def add_log_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +60,6 @@ def add_log_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def source_of(args: argparse.Namespace, name: str, url: str) -> ClusterSource:
-    """Raises ``Refused`` if a secret cannot be read or two ways to sign in are given."""
     return ClusterSource(
         name=name,
         url=url,
@@ -81,7 +73,6 @@ def source_of(args: argparse.Namespace, name: str, url: str) -> ClusterSource:
         logs=LogSource(
             globs=tuple(args.logs), layout=args.log_layout, time_zone=args.log_time_zone
         ),
-        request_timeout_s=args.timeout,
     )
 
 
@@ -111,6 +102,7 @@ def _read_secret(path: Path) -> str:
 
 
 MEBIBYTE = 1024 * 1024
+MOST_BYTES = 2048 * MEBIBYTE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -133,13 +125,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=5,
         metavar="S",
         help="seconds from one poll to the next (default: 5)",
-    )
-    parser.add_argument(
-        "--max-mb",
-        type=int,
-        default=2048,
-        metavar="MB",
-        help="stop when the folder is that large (default: 2048)",
     )
     add_connection_arguments(parser)
     parser.add_argument(
@@ -170,7 +155,7 @@ async def _record(args: argparse.Namespace, source: ClusterSource) -> RecordSumm
         args.out,
         seconds=args.seconds,
         every_s=args.every,
-        max_bytes=args.max_mb * MEBIBYTE,
+        max_bytes=MOST_BYTES,
         at=lambda: datetime.now(UTC),
         progress=lambda line: print(f"record: {line}", file=sys.stderr, flush=True),
     )
@@ -183,14 +168,10 @@ def described(summary: RecordSummary) -> str:
             f"{summary.directory}: Flink {summary.flink_version or 'of unknown version'}, "
             f"{count_text(len(summary.jobs), 'job')}"
         ),
-        (
-            f"  {count_text(summary.polls, 'poll')}, {count_text(summary.answers, 'answer')}, "
-            f"{size:.1f} MiB"
-        )
-        + (f", {summary.skips} skipped" if summary.skips else ""),
+        f"  {count_text(summary.answers, 'answer')}, {size:.1f} MiB, {summary.skips} skipped",
     ]
     if summary.stopped_by == "size":
-        lines.append("  ended because it became as large as --max-mb allows")
+        lines.append("  ended because it became larger than 2 GiB")
     if summary.error:
         lines.append(f"  last: {summary.error}")
     return "\n".join(lines)

@@ -1,14 +1,11 @@
-"""The file of ``sources:``, which operators write: read each time, and refused as a whole if any
-part is invalid. A new way to find clusters is a key here, and a function in ``reading`` that
-fetches it within its limits. ``webapp/fleet/listed_clusters.py`` makes clusters of them; a listing
-with an error removes nothing.
+"""The file of ``sources:``, refused as a whole if any part is invalid. A new way to find clusters is
+a key here, and a function in ``reading`` that fetches it within its limits.
 """
 
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
-from urllib.parse import urlsplit
 from zoneinfo import available_timezones
 
 from ingest.discovery.documents import MAX_BYTES, from_yaml
@@ -16,7 +13,7 @@ from ingest.discovery.sources import ADDRESS, OWN_NAMESPACE, DiscoverySource, Ku
 from ingest.errors import Refused, Skipped
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.network.clusters import RefusedAddress
-from ingest.network.uris import check_uri
+from ingest.network.uris import check_uri, is_http_address
 from ingest.regular_files import open_regular
 from ingest.sources import Auth, LogSource, PrometheusSource, Tls
 
@@ -40,8 +37,6 @@ _NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
 class Given:
-    """Names with values, and their place in the file. Raises ``ValueError``."""
-
     def __init__(self, values: Any, where: str, keys: tuple[str, ...] = ()) -> None:
         self.where = where
         if not isinstance(values, dict):
@@ -83,19 +78,10 @@ class Given:
     def url(self) -> str:
         url = self.text("url")
         try:
-            parts = urlsplit(url)
-            usable = (
-                parts.scheme in ("http", "https")
-                and bool(parts.hostname)
-                and parts.port != 0
-                and "@" not in parts.netloc
-            )
             check_uri(url)
         except RefusedAddress as error:
             self.refuse(str(error.strerror))
-        except ValueError:
-            usable = False
-        if not usable:
+        if not is_http_address(url):
             raise ValueError(
                 f"{self.where} needs a 'url' such as https://inventory.example.org/flink, without "
                 "user and password"

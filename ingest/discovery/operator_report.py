@@ -84,7 +84,6 @@ class OperatorReport:
 
 
 def events_of(plain: Any) -> tuple[OperatorEvent, ...]:
-    """Of :meth:`OperatorReport.plain`; unreadable ones are left out."""
     listed = member(plain, "events")
     events = (
         _event(entry)

@@ -148,17 +148,7 @@ def read_files(source: DiscoverySource) -> Listing:
                 max_targets=MAX_TARGETS,
             )
         )
-    return listing_of(
-        source,
-        targets,
-        message(
-            "{wrong:name}{words:message}.",
-            wrong=wrong[0],
-            words=message(", and {wrong:number} more", wrong=len(wrong) - 1) if wrong[1:] else "",
-        )
-        if wrong
-        else "",
-    )
+    return listing_of(source, targets, message("{why:text}.", why=wrong[0]) if wrong else "")
 
 
 def _document(path: Path) -> object:

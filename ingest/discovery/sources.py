@@ -89,8 +89,6 @@ class DiscoverySource:
 
 @dataclass(frozen=True, slots=True)
 class FoundCluster:
-    """None of its labels begins with two underscores."""
-
     name: str
     url: str
     labels: Mapping[str, str] = field(default_factory=dict)

@@ -84,7 +84,6 @@ def _read(client: KazooClient, root: str) -> tuple[list[Target], list[RefusedTar
 
 
 def _clusters(client: KazooClient, root: str) -> Iterator[str]:
-    """Nodes with a child ``leader``."""
     level, nodes = [root], 0
     for _depth in range(DEPTH):
         below: list[str] = []

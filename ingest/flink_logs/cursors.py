@@ -41,7 +41,6 @@ class FileCursor:
     prefixes: list[str] = field(default_factory=list)
 
     def knows(self, path: str, head: bytes) -> bool:
-        """Whether a file that begins with ``head`` is this one, perhaps grown."""
         enough = LEAST_IDENTIFYING_BYTES if path != self.path else 1
         return (
             enough <= self.head_bytes <= len(head)
@@ -54,8 +53,6 @@ class FileCursor:
 
 @dataclass(slots=True)
 class TailCursor:
-    """All files of one source."""
-
     cycle: int = 0
     files: dict[str, FileCursor] = field(default_factory=dict)
     gone: list[FileCursor] = field(default_factory=list)

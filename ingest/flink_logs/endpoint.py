@@ -33,8 +33,6 @@ Fetch = Callable[[str], AsyncIterator[bytes]]
 
 @dataclass(slots=True)
 class Transfer:
-    """Bytes that the shard may still fetch in this cycle."""
-
     left: int
 
     def take(self, size: int) -> bool:

@@ -1,5 +1,3 @@
-"""Removes what container runtimes and log daemons put around each printed line."""
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -121,7 +119,6 @@ def cloudwatch(line: bytes) -> Stripped | None:
 
 
 def prefixed(line: bytes) -> Iterator[Stripped]:
-    """Candidates, most likely first."""
     if line[:1] == b"\x1b":
         line = COLOURS.sub(b"", line, count=4)
     for prefix in _PREFIXES:

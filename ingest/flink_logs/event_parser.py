@@ -239,7 +239,6 @@ def _parse(level: str, message: str) -> ParsedMessage | None:
 
 
 def without_logger(line: str) -> str:
-    """Without the logger, and perhaps the thread, in brackets behind the message."""
     opening = max(line.rfind(" ("), line.rfind(" ["))
     return line[:opening] if opening > 0 and _LOGGER_BEHIND(line, opening) else line
 

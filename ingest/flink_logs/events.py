@@ -1,5 +1,3 @@
-"""The typed event of a log record; Python and Spark produce the same shape."""
-
 from dataclasses import dataclass
 from datetime import datetime
 

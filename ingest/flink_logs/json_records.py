@@ -232,7 +232,6 @@ def _envelope(document: dict[str, Any], names: _Names) -> Stripped | None:
 
 
 def _ecs_member(document: Mapping[str, Any], name: str) -> Any:
-    """A member of ECS's object ``log``."""
     return member(document.get("log"), name)
 
 
@@ -303,7 +302,6 @@ def _with_trace(message: str, document: Mapping[str, Any], names: Iterable[str])
 
 
 def _trace(thrown: Any, causes: int = 0) -> str:
-    """The stack trace as Java prints it."""
     if isinstance(thrown, str):
         return thrown
     if isinstance(thrown, list):

@@ -169,16 +169,7 @@ def layout_of(spec: str) -> Layout:
     """For ``flink`` or a log4j pattern. Raises :class:`Refused`."""
     if spec in ("", "flink") or _FLINK_PATTERN.fullmatch(spec):
         return FLINK
-    layout = compiled(spec)
-    return Layout(
-        spec,
-        layout.opening,
-        layout.header,
-        layout.groups,
-        layout.second_regex,
-        layout.second_parts,
-        layout.zone,
-    )
+    return Layout(spec, *compiled(spec))
 
 
 def zone_of(name: str, layout: Layout = FLINK) -> ZoneInfo:

@@ -127,8 +127,9 @@ class _Part(NamedTuple):
     written: str
 
 
-@dataclass(frozen=True)
-class Compiled:
+class Compiled(NamedTuple):
+    """As in :class:`ingest.flink_logs.layouts.Layout`, in the same order."""
+
     opening: str
     header: str
     groups: tuple[str, ...]

@@ -1,8 +1,8 @@
 """Bytes of one log file → its records, in any envelope and layout.
 
 Each line is read by itself. Its envelope names its stream: one for each container and output. A
-header of any known layout begins a record, so a file may mix layouts and be read from its middle. A
-file in one layout without envelopes is not split line by line.
+header of any known layout begins a record. A file in one layout without envelopes is not split line
+by line.
 
 A new envelope goes into ``envelopes`` (a JSON one into ``json_records``), a new layout into
 ``layouts``; add its first characters to ``_FOREIGN`` there, and a way to write it to
@@ -164,10 +164,8 @@ _PLAIN: StreamKey = ("", "", "")
 
 
 class LogReader:
-    """Feed it the bytes of a file in order; it returns the complete records.
-
-    ``layout`` is tried first. ``begin``: how far the file has
-    been read, as from :meth:`resumption`.
+    """``layout`` is tried first. ``begin``: how far the file has been read, as from
+    :meth:`resumption`.
     """
 
     def __init__(
@@ -202,7 +200,6 @@ class LogReader:
 
     @property
     def headers(self) -> int:
-        """How many records began."""
         open_streams = (stream.splitter.headers for stream in self._streams.values())
         return self._ended_headers + sum(open_streams)
 

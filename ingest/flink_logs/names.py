@@ -1,5 +1,3 @@
-"""The process that wrote a log file, from the file's path."""
-
 import re
 from datetime import date
 

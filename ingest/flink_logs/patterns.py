@@ -12,8 +12,7 @@ expression:
   group took part;
 * ``subtask_number`` is the 1-based ``i`` of ``(i/p)``; it becomes the 0-based ``subtask``.
 
-To add a pattern: copy the nearest entry, and add a line that it reads to
-``tests/ingest/flink_logs/example_lines.py``.
+A new entry needs a line that it reads in ``tests/ingest/flink_logs/example_lines.py``.
 """
 
 import re

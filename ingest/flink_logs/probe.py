@@ -72,9 +72,9 @@ def probe_logs(logs: LogSource, now: datetime) -> ProbeNotes:
         if zone_is_doubtful(newest, now):
             result.misses.append(
                 message(
-                    "logs: the newest record would be {hours:text} from now; is {time_zone:name} "
-                    "the time zone of these logs?",
-                    hours=_hours(newest - now),
+                    "logs: the newest record would be {hours:decimal1} h from now; is "
+                    "{time_zone:name} the time zone of these logs?",
+                    hours=(newest - now) / timedelta(hours=1),
                     time_zone=logs.time_zone,
                 )
             )
@@ -102,11 +102,3 @@ def _last_record(file: LogFile, reader: LogReader) -> tuple[datetime | None, int
         return None, 0
     records = [*reader.feed(data), *reader.close()]
     return max((record.ts for record in records), default=None), reader.headers
-
-
-def _hours(off: timedelta) -> str:
-    return message(
-        "{abs:decimal1} h {words:message}",
-        abs=abs(off) / timedelta(hours=1),
-        words=message("ahead") if off > timedelta(0) else message("behind"),
-    )

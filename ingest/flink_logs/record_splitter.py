@@ -42,8 +42,6 @@ _LEVELS = frozenset(level.encode() for level in KEPT_LEVELS)
 
 
 class RecordCounts:
-    """How often each record of a file was returned, over all streams and layouts."""
-
     def __init__(self, recent: Iterable[RecordCount] = ()) -> None:
         self._counts: dict[str, tuple[int, datetime]] = {
             key: (count, _EPOCH + timedelta(milliseconds=ms)) for ms, key, count in recent
@@ -300,7 +298,6 @@ class RecordSplitter:
 
 
 def may_be_read(line: bytes, message_at: int) -> bool:
-    """Whether an entry of the table may match the message at this place."""
     openings = _BY_OPENING.get(line[message_at : message_at + _SURE_BYTES])
     return (openings is not None and line.startswith(openings, message_at)) or _holds_piece(
         line, message_at

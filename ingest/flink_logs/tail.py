@@ -1,5 +1,3 @@
-"""Follows growing log files by byte offset, through rotation, truncation and compression."""
-
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field

@@ -91,7 +91,6 @@ class ParseResults:
         answer: Answer,
         *args: Any,
     ) -> Iterator[_Parsed]:
-        """What ``parser`` returns for each entry that can be read."""
         for place, entry in self.each(entries, answer):
             parsed = self.parse(parser, answer, *args, place, body=entry, place=place)
             if parsed is not None:
@@ -246,7 +245,6 @@ def by_index(values: Mapping[int, Any], length: int) -> tuple[Any, ...] | None:
 def listed_checkpoints(
     answer: Answer, job_id: str, flink_version: str | None
 ) -> tuple[Record, ...]:
-    """Rows of ``/jobs/:id/checkpoints``, newest first, and skips."""
     results = ParseResults()
     entries = results.parse(checkpoints.entries, answer)
     for row in results.parse_entries(
@@ -347,7 +345,6 @@ def _add_subtasks(
 
 
 def add_job(reading: JobAnswers, results: ParseResults) -> None:
-    """One record if ``/jobs/:id`` or at least the overview answered."""
     state_and_graph = _state(reading, results)
     if state_and_graph is None:
         return
@@ -425,7 +422,6 @@ def _restarts(reading: JobAnswers, results: ParseResults) -> int | None:
 
 
 def observe_job(reading: JobAnswers, cluster: str, source: str) -> tuple[Observed, ...]:
-    """All records of the answers, each observed when its answer came, and skips."""
     results = ParseResults()
     add_job(reading, results)
     add_checkpoints(reading, results)

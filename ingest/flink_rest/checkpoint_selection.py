@@ -61,9 +61,6 @@ class CheckpointSelection:
         )
 
     def wants_subtasks(self, checkpoint: Checkpoint) -> bool:
-        """For failed, slow, unfinished and sampled ones and savepoints; for all of small jobs,
-        unless the fleet is large.
-        """
         if checkpoint.status != "COMPLETED" or checkpoint.is_savepoint or self._is_slow(checkpoint):
             return True
         if (checkpoint.subtasks or 0) <= self.limits.small_job_subtasks and not self.lean:

@@ -106,7 +106,6 @@ class Collected:
     flink_version: str | None = None
     jobs_seen: int = 0
     metrics_interval_s: float | None = None
-    sampling_reason: str = ""
 
 
 async def collect_cluster(
@@ -152,7 +151,7 @@ class _Cycle:
     ) -> None:
         self.source, self.cursor, self.session, self.limits = source, cursor, session, limits
         self.cycle_s = cycle_s
-        self.sampling_rate = SamplingRate(source.metrics_interval_s, lean=False, reason="as set")
+        self.sampling_rate = SamplingRate(source.metrics_interval_s, lean=False)
         self.observed: list[Observed] = []
         self.unread: dict[str, ListedJob] = {}
         self.jobs_seen = 0
@@ -231,7 +230,6 @@ class _Cycle:
             flink_version=self.cursor.flink_version,
             jobs_seen=self.jobs_seen,
             metrics_interval_s=self.sampling_rate.metrics_interval_s,
-            sampling_reason=self.sampling_rate.reason,
         )
 
     def _only_listed(self) -> tuple[Observed, ...]:

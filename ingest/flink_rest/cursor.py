@@ -104,7 +104,6 @@ class ClusterCursor:
 
 
 def from_json(document: Any) -> ClusterCursor:
-    """An unusable part is left out."""
     fields = mapping(document)
     version = fields.get("flink_version")
     return ClusterCursor(

@@ -67,7 +67,6 @@ RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 
 
 def not_yet(status: int, body: str) -> str | None:
-    """Which of ``NOT_YET`` an error of Flink is, by the beginning of its body."""
     return next(
         (
             reason
@@ -79,18 +78,15 @@ def not_yet(status: int, body: str) -> str | None:
 
 
 def lasting(path: str, reason: str) -> str:
-    """A sentence for an answer that stayed ``NOT_YET``, with what to do."""
-    if reason == INITIALIZING:
-        return (
-            f"{path} has answered HTTP 500 for {KNOWN_WITHIN_S // 60} minutes or more: "
-            "the JobManager is still initializing this job. Its log says what that waits "
-            "for, such as the storage of the checkpoint that the job starts from."
-        )
-    return (
-        f"{path} has answered HTTP 500 for {KNOWN_WITHIN_S // 60} minutes or more: the "
-        "JobManager has metrics of none of its subtasks. Check that they run, and that "
-        "it reaches metrics.internal.query-service.port of TaskManagers."
+    why = (
+        "is still initializing this job. Its log says what that waits for, such as the storage of "
+        "the checkpoint that the job starts from."
+        if reason == INITIALIZING
+        else "has metrics of none of its subtasks. Check that they run, and that it reaches "
+        "metrics.internal.query-service.port of TaskManagers."
     )
+    minutes = KNOWN_WITHIN_S // 60
+    return f"{path} has answered HTTP 500 for {minutes} minutes or more: the JobManager {why}"
 
 
 def fault_of_status(status: int, path: str, body: str = "") -> Fault:
@@ -102,23 +98,11 @@ def fault_of_status(status: int, path: str, body: str = "") -> Fault:
     if status == 404:
         has_none = SAYS_NO_CHECKPOINTS in body
         return BadAnswer(plain, NO_CHECKPOINTS if has_none else "not_found", status)
-    reason = not_yet(status, body) or "http_error"
     if status in (401, 403):
-        reason = "unauthorized"
         text = message(
             "{answered:message}. Check user, password, token or ticket of this cluster.",
             answered=answered,
         )
-    elif reason == NOT_MEASURED:
-        text = message(
-            "{answered:message}, since the JobManager has metrics of none of its subtasks.",
-            answered=answered,
-        )
-    elif reason == INITIALIZING:
-        text = message(
-            "{answered:message}, since the JobManager is still initializing this job.",
-            answered=answered,
-        )
-    else:
-        text = message("{answered:message}; the log of the JobManager says why.", answered=answered)
-    return BadAnswer(text, reason, status)
+        return BadAnswer(text, "unauthorized", status)
+    text = message("{answered:message}; the log of the JobManager says why.", answered=answered)
+    return BadAnswer(text, not_yet(status, body) or "http_error", status)

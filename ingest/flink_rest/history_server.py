@@ -1,6 +1,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,7 +23,7 @@ SECONDS_A_JOB, SECONDS_A_CYCLE = 20.0, 40.0
 """A slow History Server must not keep the other clusters of its shard waiting."""
 MAX_KNOWN = 20_000
 LIMITS = RequestLimits()
-WHOLE = SamplingRate(0, lean=False, reason="read once")
+WHOLE = SamplingRate(0, lean=False)
 
 
 async def read_history(
@@ -95,9 +96,7 @@ async def _read_job(
     if session.down:
         return None
     if reading.overview is not None:
-        reading.overview = type(reading.overview)(
-            reading.overview.path, ended_at, reading.overview.body
-        )
+        reading.overview = replace(reading.overview, at=ended_at)
     return list(assembly.observe_job(reading, cluster, "history"))
 
 

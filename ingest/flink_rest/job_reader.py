@@ -46,7 +46,6 @@ class ListedJob:
 
 
 def listed_jobs(overview: Answer) -> tuple[list[ListedJob], tuple[Skip, ...]]:
-    """Each job once, and the entries that were skipped."""
     results = ParseResults()
     by_id = {}
     for place, entry in results.each(results.parse(jobs.overview_entries, overview), overview):

@@ -31,7 +31,6 @@ class SamplingRate:
 
     metrics_interval_s: float
     lean: bool
-    reason: str
 
 
 MAX_STRETCH = 20
@@ -40,17 +39,11 @@ MAX_STRETCH = 20
 def sampling_rate(
     wanted_interval_s: float, cycle_s: float, jobs: int, vertices: int, limits: RequestLimits
 ) -> SamplingRate:
-    full = 5 * jobs + 3 * vertices
-    if full <= limits.requests:
-        return SamplingRate(wanted_interval_s, lean=False, reason="as set")
+    if 5 * jobs + 3 * vertices <= limits.requests:
+        return SamplingRate(wanted_interval_s, lean=False)
     left = max(limits.requests - 1.8 * jobs, limits.requests / 10)
     cycles = min(MAX_STRETCH, math.ceil((3 * jobs + vertices) / left))
-    interval_s = max(wanted_interval_s, cycles * cycle_s)
-    reason = (
-        f"{jobs} jobs with {vertices} vertices would take {full} requests a cycle, the budget "
-        f"is {limits.requests}"
-    )
-    return SamplingRate(interval_s, lean=True, reason=reason)
+    return SamplingRate(max(wanted_interval_s, cycles * cycle_s), lean=True)
 
 
 def limits_per_cluster(total_requests: int, sources: int, limits: RequestLimits) -> RequestLimits:

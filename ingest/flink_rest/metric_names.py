@@ -1,8 +1,7 @@
 """Which metrics Weir wants, under every id that Flink 1.12 to 2.3 gives them.
 
 Each table maps our column to its known ids; the first that has a value wins. Flink leaves unknown
-ids out of its answer. ``ingest/prometheus/names.py`` derives the reporter's names,
-``ingest/pushed/otlp_metrics.py`` those of OTLP.
+ids out of its answer.
 """
 
 import math
@@ -19,10 +18,6 @@ Names = dict[str, tuple[str, ...]]
 SUBTASK_METRICS: Names = {
     "in_pool_usage": ("Shuffle.Netty.Input.Buffers.inPoolUsage", "buffers.inPoolUsage"),
     "out_pool_usage": ("Shuffle.Netty.Output.Buffers.outPoolUsage", "buffers.outPoolUsage"),
-    "exclusive_usage": (
-        "Shuffle.Netty.Input.Buffers.inputExclusiveBuffersUsage",
-        "buffers.inputExclusiveBuffersUsage",
-    ),
     "floating_usage": (
         "Shuffle.Netty.Input.Buffers.inputFloatingBuffersUsage",
         "buffers.inputFloatingBuffersUsage",
@@ -114,7 +109,6 @@ def subtask_paths(
 
 
 def packed_paths(head: str, parts: Iterable[str], prefix_bytes: int = 0) -> list[str]:
-    """``head`` with as many parts, joined by commas, as Flink's limit allows in each path."""
     paths: list[str] = []
     current = head
     for part in parts:

@@ -36,13 +36,10 @@ async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:
             )
             return
         notes.flink_version = version
-        managers = overview.get("taskmanagers")
-        notes.taskmanagers = managers if isinstance(managers, int) else None
         _say_version(notes)
         config = await _answer_or_miss(client, "/config", "time zone", notes)
         _compare_zones(config, logs, notes)
         jobs = _jobs(await client.get("/jobs/overview"))
-        notes.jobs = len(jobs)
         running = [job_id for job_id, state in jobs if state not in TERMINAL]
         notes.sees.append(
             message(
@@ -62,17 +59,8 @@ async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:
 
 
 def _say_version(notes: ProbeNotes) -> None:
-    managers = (
-        message("an unknown number of TaskManagers")
-        if notes.taskmanagers is None
-        else plural(notes.taskmanagers, "{count:count} TaskManager", "{count:count} TaskManagers")
-    )
     notes.sees.append(
-        message(
-            "REST of Flink {flink_version:name}, {managers:message}",
-            flink_version=str(notes.flink_version),
-            managers=managers,
-        )
+        message("REST of Flink {flink_version:name}", flink_version=str(notes.flink_version))
     )
     if not is_known(notes.flink_version):
         notes.misses.append(
@@ -154,20 +142,11 @@ async def _answer_or_miss(client: RestClient, path: str, what: str, notes: Probe
 
 async def _probe_log_endpoint(client: RestClient, notes: ProbeNotes) -> None:
     try:
-        log_names = listed_logs(await client.get("/jobmanager/logs"))
-    except BadAnswer as error:
-        log_names, why = [], f": {error}" if error.reason != "not_found" else ""
-        notes.misses.append(message("the JobManager serves no log files{why:name}", why=why))
-        return
-    if log_names:
-        names = ", ".join(file.name for file in log_names[:3])
-        notes.sees.append(
-            message(
-                "log endpoint: {found:message}, {names:name}",
-                found=plural(len(log_names), "{count:count} file", "{count:count} files"),
-                names=names,
-            )
-        )
+        has_logs = bool(listed_logs(await client.get("/jobmanager/logs")))
+    except BadAnswer:
+        has_logs = False
+    if has_logs:
+        notes.sees.append(message("log files that the JobManager serves"))
         notes.misses.append(
             message("TaskManager logs, and log lines as they are written: give log globs for these")
         )

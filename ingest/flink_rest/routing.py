@@ -1,5 +1,3 @@
-"""Path of a recorded answer → its place in a reading."""
-
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -1,5 +1,3 @@
-"""The requests of one cycle: a failed one becomes a skip; a JobManager that is down gets no more."""
-
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
@@ -70,7 +68,6 @@ class RestSession:
         return since_s
 
     def skip(self, subject: str, reason: str, detail: str) -> None:
-        """Of many, the first ones are noted."""
         if len(self.skips) < SKIPS_PER_CYCLE:
             self.skips.append(Skip(subject.partition("?")[0], reason, detail))
         elif len(self.skips) == SKIPS_PER_CYCLE:

@@ -14,8 +14,6 @@ DUMPS_PER_CYCLE = 4
 
 @dataclass(frozen=True, slots=True)
 class ThreadDumpAnswer:
-    """``error`` says why ``threads`` is None."""
-
     taskmanager_id: str
     at: datetime
     threads: tuple[Thread, ...] | None = None
@@ -25,7 +23,6 @@ class ThreadDumpAnswer:
 async def request(
     client: RestClient, wanted: Sequence[str], at: Callable[[], datetime]
 ) -> tuple[ThreadDumpAnswer, ...]:
-    """Of the first TaskManagers, one after the other."""
     return tuple(
         [
             await _request_dump(client, taskmanager_id, at)

@@ -102,8 +102,6 @@ LARGE_VERTEX = 500
 
 
 class VertexReader:
-    """Reads the vertices of one job into ``reading``."""
-
     def __init__(
         self,
         session: RestSession,
@@ -215,7 +213,6 @@ class VertexReader:
         return (*self._names, *(quote(name) for name in names if source_column(name)))
 
     def _at_most(self, vertex_id: str) -> int:
-        """Subtasks whose metrics fit into this vertex's requests."""
         vertices = self._cursor.vertices
         fair_share = self._limits.requests_per_job // (2 * max(1, len(vertices)))
         requests = max(1, min(self._limits.requests_per_vertex, fair_share))

@@ -1,5 +1,3 @@
-"""What is wrong with a table of the lake that cannot be read, and what to do."""
-
 import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator

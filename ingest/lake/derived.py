@@ -54,5 +54,4 @@ ALL_TABLES: dict[str, Table] = {**TABLES, **DERIVED}
 
 
 def with_same_rows(table: str) -> tuple[str, ...]:
-    """The table and the derived table with the same rows, if there is one."""
     return (table, READ_BY_SPARK[table].name) if table in READ_BY_SPARK else (table,)

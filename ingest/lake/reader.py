@@ -1,8 +1,4 @@
-"""The lake as it is read: Delta tables on a local disk, HDFS or object storage, without a JVM.
-
-Every row carries ``commit_seq``, the version of its table that brought it. The Delta library runs
-threads of its own: never open a lake in a process that forks afterwards.
-"""
+"""The Delta library runs threads of its own: never open a lake in a process that forks afterwards."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -71,7 +67,6 @@ class LakeReader:
         )
 
     def has_news(self, table: str, after: int) -> bool:
-        """Of any commit later than ``after`` (:mod:`ingest.lake.news`)."""
         # Compaction and removal are recorded as other operations.
         return any(
             commit["operation"] == "WRITE" and ROUTINE not in commit

@@ -28,7 +28,6 @@ def group_by_table(observed: Iterable[Observed]) -> dict[str, list[tuple[Observe
 
 
 def to_arrow(table: Table, rows: Sequence[tuple[Observed, Record]], commit_seq: int) -> pa.Table:
-    """Sorted by ``table.sort_by``, stamped with ``commit_seq`` and ``date``."""
     columns: dict[str, list[Any]] = {column.name: [] for column in table.all_columns}
     names = [column.name for column in table.columns]
     for day, reading, record in _with_dates(table, rows):

@@ -103,152 +103,140 @@ def _arrow_type(hint: Any) -> pa.DataType:
     return pa.list_(_arrow_type(inner)) if get_origin(hint) is tuple else _arrow_type(inner)
 
 
-def _raw(
-    record: type[Record],
-    name: str,
-    row: str,
-    identity: tuple[str, ...],
-    time_column: str,
-    sort_by: tuple[str, ...],
-) -> tuple[type[Record], Table]:
-    """Identity and order begin with the cluster."""
-    return record, Table(
-        name,
-        row,
-        columns_of(record),
-        ("cluster", *identity),
-        time_column,
-        ("cluster", *sort_by),
-    )
-
-
-TABLE_OF_RECORD: dict[type[Record], Table] = dict(
+_RAW: tuple[tuple[type[Record], str, str, tuple[str, ...], str, tuple[str, ...]], ...] = (
     (
-        _raw(
-            Job,
-            "jobs",
-            "a job as seen once",
-            ("job_id", "observed_at"),
-            "observed_at",
-            ("job_id", "observed_at"),
-        ),
-        _raw(
-            Checkpoint,
-            "checkpoints",
-            "a checkpoint or savepoint as seen once",
-            ("job_id", "checkpoint_id", "trigger_time", "status"),
+        Job,
+        "jobs",
+        "a job as seen once",
+        ("job_id", "observed_at"),
+        "observed_at",
+        ("job_id", "observed_at"),
+    ),
+    (
+        Checkpoint,
+        "checkpoints",
+        "a checkpoint or savepoint as seen once",
+        ("job_id", "checkpoint_id", "trigger_time", "status"),
+        "trigger_time",
+        ("job_id", "trigger_time"),
+    ),
+    (
+        VertexCheckpoint,
+        "vertex_checkpoints",
+        "one vertex's part in one checkpoint as seen once",
+        (
+            "job_id",
+            "checkpoint_id",
             "trigger_time",
-            ("job_id", "trigger_time"),
+            "vertex_id",
+            "status",
+            "acknowledged",
         ),
-        _raw(
-            VertexCheckpoint,
-            "vertex_checkpoints",
-            "one vertex's part in one checkpoint as seen once",
-            (
-                "job_id",
-                "checkpoint_id",
-                "trigger_time",
-                "vertex_id",
-                "status",
-                "acknowledged",
-            ),
-            "trigger_time",
-            ("job_id", "trigger_time", "vertex_id"),
+        "trigger_time",
+        ("job_id", "trigger_time", "vertex_id"),
+    ),
+    (
+        VertexMetrics,
+        "vertex_metrics",
+        "one sample of one vertex",
+        ("job_id", "vertex_id", "ts"),
+        "ts",
+        ("job_id", "vertex_id", "ts"),
+    ),
+    (
+        VertexStart,
+        "vertex_starts",
+        (
+            "when the subtasks of one vertex were scheduled, deployed and ran, once all tasks "
+            "of the job did"
         ),
-        _raw(
-            VertexMetrics,
-            "vertex_metrics",
-            "one sample of one vertex",
-            ("job_id", "vertex_id", "ts"),
-            "ts",
-            ("job_id", "vertex_id", "ts"),
+        ("job_id", "vertex_id", "ts"),
+        "ts",
+        ("job_id", "ts", "vertex_id"),
+    ),
+    (
+        VertexGauges,
+        "vertex_gauges",
+        "one sample of figures that only some vertices have",
+        ("job_id", "vertex_id", "ts"),
+        "ts",
+        ("job_id", "ts", "vertex_id"),
+    ),
+    (
+        TaskManager,
+        "taskmanagers",
+        "one sample of one TaskManager",
+        ("taskmanager_id", "ts"),
+        "ts",
+        ("taskmanager_id", "ts"),
+    ),
+    (
+        JobException,
+        "exceptions",
+        "a root or concurrent exception",
+        ("job_id", "ts", "task", "exception_name"),
+        "ts",
+        ("job_id", "ts"),
+    ),
+    (
+        LogRecord,
+        "log_records",
+        "one log record, its stack trace folded into it",
+        ("process", "ts", "record_hash", "ordinal"),
+        "ts",
+        ("process", "ts"),
+    ),
+    (
+        NameNodeSample,
+        "namenode_samples",
+        "a NameNode as its JMX showed it once",
+        ("ts",),
+        "ts",
+        ("ts",),
+    ),
+    (
+        Reference,
+        "references",
+        (
+            "one state handle in one _metadata; ordinal 0 stands for the file itself and is "
+            "there only if all others are"
         ),
-        _raw(
-            VertexStart,
-            "vertex_starts",
-            (
-                "when the subtasks of one vertex were scheduled, deployed and ran, once all tasks "
-                "of the job did"
-            ),
-            ("job_id", "vertex_id", "ts"),
-            "ts",
-            ("job_id", "ts", "vertex_id"),
+        (
+            "metadata_path",
+            "metadata_bytes",
+            "metadata_modified",
+            "reader_version",
+            "ordinal",
         ),
-        _raw(
-            VertexGauges,
-            "vertex_gauges",
-            "one sample of figures that only some vertices have",
-            ("job_id", "vertex_id", "ts"),
-            "ts",
-            ("job_id", "ts", "vertex_id"),
-        ),
-        _raw(
-            TaskManager,
-            "taskmanagers",
-            "one sample of one TaskManager",
-            ("taskmanager_id", "ts"),
-            "ts",
-            ("taskmanager_id", "ts"),
-        ),
-        _raw(
-            JobException,
-            "exceptions",
-            "a root or concurrent exception",
-            ("job_id", "ts", "task", "exception_name"),
-            "ts",
-            ("job_id", "ts"),
-        ),
-        _raw(
-            LogRecord,
-            "log_records",
-            "one log record, its stack trace folded into it",
-            ("process", "ts", "record_hash", "ordinal"),
-            "ts",
-            ("process", "ts"),
-        ),
-        _raw(
-            NameNodeSample,
-            "namenode_samples",
-            "a NameNode as its JMX showed it once",
-            ("ts",),
-            "ts",
-            ("ts",),
-        ),
-        _raw(
-            Reference,
-            "references",
-            (
-                "one state handle in one _metadata; ordinal 0 stands for the file itself and is "
-                "there only if all others are"
-            ),
-            (
-                "metadata_path",
-                "metadata_bytes",
-                "metadata_modified",
-                "reader_version",
-                "ordinal",
-            ),
-            "observed_at",
-            ("metadata_path", "ordinal"),
-        ),
-        _raw(
-            Snapshot,
-            "snapshots",
-            "one _metadata that was read to its end, as a whole; its handles are in references",
-            ("metadata_path", "metadata_bytes", "metadata_modified", "reader_version"),
-            "observed_at",
-            ("metadata_path",),
-        ),
-        _raw(
-            Skip,
-            "skips",
-            "one input that was skipped, and why",
-            ("observed_at", "subject", "reason"),
-            "observed_at",
-            ("observed_at",),
-        ),
-    )
+        "observed_at",
+        ("metadata_path", "ordinal"),
+    ),
+    (
+        Snapshot,
+        "snapshots",
+        "one _metadata that was read to its end, as a whole; its handles are in references",
+        ("metadata_path", "metadata_bytes", "metadata_modified", "reader_version"),
+        "observed_at",
+        ("metadata_path",),
+    ),
+    (
+        Skip,
+        "skips",
+        "one input that was skipped, and why",
+        ("observed_at", "subject", "reason"),
+        "observed_at",
+        ("observed_at",),
+    ),
 )
+"""Record, table, meaning of a row, identity, time column and order; identity and order begin with
+the cluster.
+"""
+TABLE_OF_RECORD: dict[type[Record], Table] = {
+    record: Table(
+        name, row, columns_of(record), ("cluster", *identity), time_column, ("cluster", *sort_by)
+    )
+    for record, name, row, identity, time_column, sort_by in _RAW
+}
 TABLES: dict[str, Table] = {table.name: table for table in TABLE_OF_RECORD.values()}
 REFERENCES = TABLES["references"]
 

@@ -1,5 +1,3 @@
-"""One cycle over one cluster's log store: new lines go into the spool that is read as logs."""
-
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -207,19 +205,13 @@ async def read_lines(
         lines=reading.lines,
         skips=(
             *reading.skips,
-            *(
-                [Skip(client.address.base, getattr(error, "reason", "error"), str(error))]
-                if error
-                else []
-            ),
+            *([Skip(client.address.base, error.reason, str(error))] if error else []),
         ),
         error=str(error) if error else None,
     )
 
 
 class _Reading:
-    """Everything before ``to_ns`` is in the spool."""
-
     def __init__(
         self,
         client: RestClient,

@@ -1,6 +1,4 @@
-"""A request to a log store, and one page of its answer.
-
-A new store is a ``Store``, registered in ``collector.store_of``. Its answers, made from its
+"""A new store is a ``Store``, registered in ``collector.store_of``. Its answers, made from its
 reference, are a class of ``tests/ingest/log_stores/stores.py``.
 """
 

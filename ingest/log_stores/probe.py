@@ -2,7 +2,7 @@ import time
 
 from ingest.cluster_run import ClusterRun
 from ingest.log_stores.collector import SLICE_NS, ask, client_of, store_of
-from ingest.messages import message, plural
+from ingest.messages import message
 from ingest.pushed.entries import Entry
 from ingest.source_read import ProbeNotes
 
@@ -19,7 +19,6 @@ async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
         client_of(source, run.cluster.tls, run.shard.gates.of(source.url))
     ) as client:
         page = await ask(client, store, now_ns - SLICE_NS, now_ns, LINES)
-    entries = [entry for _, entry in page.lines if isinstance(entry, Entry)]
     if not page.lines:
         notes.misses.append(
             message(
@@ -28,27 +27,12 @@ async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
                 query=source.query or source.index,
             )
         )
-    elif not entries:
+    elif not any(isinstance(entry, Entry) for _, entry in page.lines):
         notes.misses.append(
             message(
                 "{name:name}: what it has of the last hour has no field with the text of a line",
                 name=store.name,
             )
         )
-    if not entries:
-        return
-    processes = sorted({entry.process for entry in entries})
-    shown = ", ".join(processes[:3]) + ("…" if len(processes) > 3 else "")
-    some = (
-        message("{entries:number} or more lines", entries=len(entries))
-        if len(page.lines) == LINES
-        else plural(len(entries), "{count:count} line", "{count:count} lines")
-    )
-    notes.sees.append(
-        message(
-            "{name:name}: {some:name} of the last hour, of {shown:name}",
-            name=store.name,
-            some=some,
-            shown=shown,
-        )
-    )
+    else:
+        notes.sees.append(message("{name:name}: lines of the last hour", name=store.name))

@@ -1,5 +1,3 @@
-"""Handles as Arrow record batches, streamed, in the order of the file."""
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -17,29 +15,30 @@ _STATE = pa.struct([("name", pa.string()), ("mode", pa.string()), ("offsets", pa
 
 SCHEMA = pa.schema(
     [
-        ("ordinal", pa.int64()),  # from 0, in the order of the file
-        ("operator_id", _CODED),  # 32 hex digits
-        ("operator_name", _CODED),  # 2.0 and later
-        ("subtask", pa.int32()),  # null for coordinators
-        ("kind", _CODED),  # see ingest.metadata.pieces
+        ("ordinal", pa.int64()),
+        ("operator_id", _CODED),
+        ("operator_name", _CODED),
+        ("subtask", pa.int32()),
+        ("kind", _CODED),
         ("state_class", _CODED),
         ("handle_class", _CODED),
-        ("path", pa.string()),  # absolute; null if the bytes are in no file
-        ("written_path", pa.string()),  # as in the file
-        ("offset_bytes", pa.int64()),  # of a segment in its physical file
-        ("size_bytes", pa.int64()),  # of the file, segment or inline state
-        ("state_bytes", pa.int64()),  # what the handle adds to the size of its subtask's state
-        ("inline_at", pa.int64()),  # position of inline state in the _metadata
-        ("name", pa.string()),  # of inline state, or logical id of a segment
-        ("local_name", pa.string()),  # of a file of incremental state
+        ("path", pa.string()),
+        ("written_path", pa.string()),
+        ("offset_bytes", pa.int64()),
+        ("size_bytes", pa.int64()),
+        ("state_bytes", pa.int64()),
+        ("inline_at", pa.int64()),
+        ("name", pa.string()),
+        ("local_name", pa.string()),
         ("backend_id", _CODED),
         ("handle_id", _CODED),
-        ("checkpointed_bytes", pa.int64()),  # uploaded now, of the keyed state as a whole
-        ("task_owned_directory", pa.string()),  # kept alive by the handle (merged files)
+        ("checkpointed_bytes", pa.int64()),
+        ("task_owned_directory", pa.string()),
         ("shared_directory", pa.string()),
-        ("states", pa.list_(_STATE)),  # named operator states; offsets is a count
+        ("states", pa.list_(_STATE)),
     ]
 )
+"""As in :class:`ingest.records.Reference`, except that ``ordinal`` begins at 0."""
 
 
 def batches(pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:

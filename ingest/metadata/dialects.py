@@ -27,19 +27,12 @@ from ingest.messages import message
 
 
 class MetadataError(Skipped):
-    """``position`` in bytes from the start of the file; ``expected`` names the field."""
+    """``position`` in bytes from the start of the file; ``reason``: what is there."""
 
-    def __init__(self, position: int, expected: str, reason: str) -> None:
+    def __init__(self, position: int, reason: str) -> None:
         self.position = position
-        self.expected = expected
-        self.found = reason
         super().__init__(
-            message(
-                "at byte {position:count}: expected {expected:text}, found {found:text}",
-                position=position,
-                expected=self.expected,
-                found=self.found,
-            )
+            message("at byte {position:count}: {reason:text}", position=position, reason=reason)
         )
 
 
@@ -60,8 +53,8 @@ MAGIC = 0x4960672D
 
 class ChannelLayout(Enum):
     WITHOUT_SUBTASK = "1.11"
-    WITH_SUBTASK = message("1.12 to 2.0")
-    TYPED = message("2.1 and later")
+    WITH_SUBTASK = "1.12 to 2.0"
+    TYPED = "2.1 and later"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,3 @@
-"""Reads selected ``_metadata`` into rows of the lake, within bounds of number, size and time."""
-
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,6 +29,9 @@ SOURCE = "metadata"
 TRY_AGAIN_AFTER_S = 900
 MOST_WAITING = 200
 MOST_UNREACHABLE = 100
+_NO_ROOT = (
+    "it is below no registered storage root of this cluster; register the root to have it read"
+)
 
 
 class TooLarge(Skipped):
@@ -182,17 +183,11 @@ class _Reader:
             root = Root(metadata_root.uri, metadata_root.read_at or None)
             return root.readable(respelled), root.reading
         if not directory.startswith("file:"):
-            raise ValueError(
-                "it is below no registered storage root of this cluster; register the root to have "
-                "it read"
-            )
+            raise ValueError(_NO_ROOT)
         listed = None if metadata_root else listed_directory(local_path(directory))
         resolved = os.path.realpath(local_path(directory)) if listed else ""
         if listed is None or self._is_of_others(resolved):
-            raise ValueError(
-                "it is below no registered storage root of this cluster, and in no directory that "
-                "WEIR_READ_DIRS lists; register the root to have it read"
-            )
+            raise ValueError(_NO_ROOT)
         return resolved, listed
 
     def _is_ours(self, root: MetadataRoot) -> bool:

@@ -38,7 +38,6 @@ class RawRun(tuple[int, int, int, bytes]):
 
 
 def take_run(window: Window, limit: int) -> RawRun | None:
-    """The longest run at the window's position, at most ``limit`` entries."""
     if window.available(2) < 2:
         return None
     data, at = window.data, window.at

@@ -1,5 +1,3 @@
-"""A ``_metadata`` file, local or remote, and the directory that its relative paths refer to."""
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime

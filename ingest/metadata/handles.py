@@ -1,5 +1,3 @@
-"""Pieces → plain rows, one for each handle of a file."""
-
 from collections.abc import Iterable, Iterator
 
 from ingest.metadata import file_runs
@@ -7,7 +5,6 @@ from ingest.metadata.pieces import FileRun, Handle, KeyedState, Piece
 
 
 def handles_of(piece: Piece) -> Iterator[Handle]:
-    """The handles of one piece, none for those that hold no state."""
     if isinstance(piece, Handle):
         yield piece
     elif isinstance(piece, KeyedState):

@@ -1,5 +1,3 @@
-"""Keyed state handles: key groups, incremental state and changelogs."""
-
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -51,33 +49,24 @@ def read_keyed_state(
 
 def _read(reading: Reading, place: Place) -> State | None:
     window = reading.window
-    tag = window.byte(message("the tag of a keyed state handle"))
+    tag = window.byte()
     if tag == 0:
         return None
     reader = _READERS.get(tag)
     if reader is None:
-        known = ", ".join(map(str, sorted([0, *_READERS])))
-        raise window.unsupported(
-            1,
-            message("the tag of a keyed state handle ({known:name})", known=known),
-            str(tag),
-        )
+        raise window.unknown_tag(tag)
     return reader(reading, place)
 
 
 def _key_groups(reading: Reading) -> int:
-    reading.window.int32(message("the first key group"))
-    return reading.window.count(message("the number of key groups"))
+    reading.window.int32()  # the first key group
+    return reading.window.count()
 
 
-def _uploaded(reading: Reading, expected: str) -> int | None:
+def _uploaded(reading: Reading) -> int | None:
     """``None`` if Flink wrote -1."""
-    size = reading.window.int64(expected)
+    size = reading.window.int64()
     return None if size < 0 else size
-
-
-def _handle_id(reading: Reading) -> str:
-    return reading.window.text(message("the id of a keyed state"))
 
 
 def _size(stream: Stream | None) -> int:
@@ -85,25 +74,23 @@ def _size(stream: Stream | None) -> int:
 
 
 def _read_key_groups(reading: Reading, place: Place, state_class: str, with_id: bool) -> State:
-    reading.window.skip(8 * _key_groups(reading), message("offsets of key groups"))
+    reading.window.skip(8 * _key_groups(reading))
     stream = read_stream(reading)
-    handle_id = _handle_id(reading) if with_id else None
+    handle_id = reading.window.text() if with_id else None
     keyed = Keyed(state_class, handle_id=handle_id, checkpointed_bytes=_size(stream))
     return keyed, [place.handle("keygroups", keyed, stream, _size(stream))]
 
 
 def _incremental(reading: Reading, place: Place, new: bool) -> State:
     window = reading.window
-    window.int64(message("the checkpoint of an incremental state"))
-    backend_id = window.text(message("the backend of an incremental state"))
+    window.int64()  # the checkpoint
+    backend_id = window.text()
     _key_groups(reading)
-    uploaded = (
-        _uploaded(reading, message("the uploaded size of an incremental state")) if new else None
-    )
+    uploaded = _uploaded(reading) if new else None
     meta = read_stream(reading)
     shared = _files(reading)
     private = _files(reading)
-    handle_id = _handle_id(reading) if new else None
+    handle_id = window.text() if new else None
     keyed = Keyed("IncrementalRemoteKeyedStateHandle", backend_id, handle_id, uploaded)
     return keyed, [
         *_parts(place, "shared", keyed, shared),
@@ -117,7 +104,7 @@ _Files = list[RawRun | tuple[str, Stream | None]]
 
 def _files(reading: Reading) -> _Files:
     window = reading.window
-    left = window.count(message("the number of files of an incremental state"))
+    left = window.count()
     files: _Files = []
     while left:
         position = window.position
@@ -129,7 +116,7 @@ def _files(reading: Reading) -> _Files:
             left -= run[2]
         else:
             reading.one_more_part()
-            files.append((window.text(message("the local name of a file")), read_stream(reading)))
+            files.append((window.text(), read_stream(reading)))
             left -= 1
     return files
 
@@ -148,27 +135,27 @@ def _changelog(reading: Reading, place: Place, with_checkpoint: bool) -> State:
     reading.in_doubt = True
     old = reading.dialect.old_changelog and not with_checkpoint
     _key_groups(reading)
-    uploaded = None if old else _uploaded(reading, message("the uploaded size of a changelog"))
-    with reading.nested(message("a changelog")):
+    uploaded = None if old else _uploaded(reading)
+    with reading.nested():
         parts = _several(reading, place.within("changelog-materialized-"))
         parts += _several(reading, place.within("changelog-"))
     if not old:
-        window.int64(message("the materialization of a changelog"))
+        window.int64()  # the materialization
     if with_checkpoint:
-        window.int64(message("the checkpoint of a changelog"))
-    handle_id = None if old else _handle_id(reading)
+        window.int64()
+    handle_id = None if old else window.text()
     keyed = Keyed("ChangelogStateBackendHandleImpl", None, handle_id, uploaded)
     return keyed, [*parts, place.handle("changelog-handle", keyed, None, 0)]
 
 
 def _several(reading: Reading, place: Place) -> list[Part]:
     parts: list[Part] = []
-    for _ in range(reading.window.count(message("the number of states of a changelog"))):
+    for _ in range(reading.window.count()):
         reading.one_more_part()
         position = reading.window.position
         several = _read(reading, place)
         if several is None:
-            raise DamagedMetadata(position, message("a state of a changelog"), message("none"))
+            raise DamagedMetadata(position, message("no state where one is needed"))
         parts += several[1]
     return parts
 
@@ -178,15 +165,14 @@ def _inline_increment(reading: Reading, place: Place) -> State:
     window = reading.window
     reading.in_doubt = True
     _key_groups(reading)
-    window.int64(message("the first sequence number of changes"))
-    window.int64(message("the last sequence number of changes"))
+    window.skip(16)  # the first and the last sequence number
     position, size = window.position, 0
-    for _ in range(window.count(message("the number of changes"))):
-        window.int32(message("the key group of a change"))
-        length = window.count(message("the length of a change"))
-        window.skip(length, message("a change"))
+    for _ in range(window.count()):
+        window.int32()  # the key group
+        length = window.count()
+        window.skip(length)
         size += length
-    handle_id = None if reading.dialect.old_changelog else _handle_id(reading)
+    handle_id = None if reading.dialect.old_changelog else window.text()
     state_class = "InMemoryChangelogStateHandle"
     keyed = Keyed(state_class, handle_id=handle_id, checkpointed_bytes=size)
     changes = Stream(state_class, size, inline_at=position)
@@ -199,15 +185,15 @@ def _file_increment(reading: Reading, place: Place, with_storage: bool) -> State
     old = reading.dialect.old_changelog and not with_storage
     _key_groups(reading)
     streams = []
-    for _ in range(window.count(message("the number of files of changes"))):
+    for _ in range(window.count()):
         reading.one_more_part()
-        window.int64(message("the offset of changes"))
-        streams.append(require_stream(reading, message("logged changes")))
-    total = window.size(message("the size of changes"))
-    uploaded = None if old else _uploaded(reading, message("the uploaded size of changes"))
-    handle_id = None if old else _handle_id(reading)
+        window.int64()  # the offset
+        streams.append(require_stream(reading))
+    total = window.size()
+    uploaded = None if old else _uploaded(reading)
+    handle_id = None if old else window.text()
     if with_storage:
-        window.text(message("the storage of changes"))
+        window.text()  # the storage
     keyed = Keyed("ChangelogStateHandleStreamImpl", None, handle_id, uploaded)
     # The handle knows one size for all its files; it is counted once.
     return keyed, [
@@ -231,5 +217,4 @@ _READERS: dict[int, Callable[[Reading, Place], State]] = {
 
 
 def state_bytes(part: Part) -> int:
-    """What a part adds to the size of its subtask's state."""
     return sum(file_runs.sizes(part)) if isinstance(part, FileRun) else part.state_bytes

@@ -1,5 +1,3 @@
-"""The directory that owns a checkpoint, by its path."""
-
 import re
 
 _JOB_ID = re.compile(r"[0-9a-f]{32}")
@@ -12,6 +10,5 @@ def owner_directory(directory: str) -> str:
 
 
 def job_id_of(directory: str) -> str | None:
-    """The 32 hex digits that name a job's directory."""
     name = directory.rpartition("/")[2]
     return name if _JOB_ID.fullmatch(name) else None

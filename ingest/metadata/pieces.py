@@ -43,21 +43,18 @@ class Subtask(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """Where bytes lie: in a file (``path``), or in the ``_metadata`` itself (``inline_at``)."""
+    """Where bytes lie: in a file (``path``), or in the ``_metadata`` itself (``inline_at``). Fields
+    are explained in :class:`ingest.records.Reference`.
+    """
 
     handle_class: str
     bytes: int
-    """Of the file, segment or inline state."""
     path: str | None = None
-    """Absolute; relative paths are resolved against the directory of the ``_metadata``."""
+    """Relative ones are resolved against the directory of the ``_metadata``."""
     written_path: str | None = None
-    """As in the file."""
     offset: int | None = None
-    """Of a segment in its physical file."""
     inline_at: int | None = None
-    """Position of inline state in the ``_metadata``."""
     name: str | None = None
-    """Of inline state (like a path, but there is no such file), or the logical id of a segment."""
 
 
 class Keyed(NamedTuple):
@@ -67,7 +64,6 @@ class Keyed(NamedTuple):
     backend_id: str | None = None
     handle_id: str | None = None
     checkpointed_bytes: int | None = None
-    """Uploaded by this checkpoint."""
 
 
 class ListState(NamedTuple):
@@ -85,9 +81,7 @@ class Handle(NamedTuple):
     state_class: str
     stream: Stream | None
     state_bytes: int
-    """Its part of the size of its subtask's state, in Flink's counting."""
     local_name: str | None = None
-    """Of a file of incremental state (``000025.sst``)."""
     keyed: Keyed | None = None
     states: tuple[ListState, ...] | None = None
     managed_directories: tuple[str, str] | None = None

@@ -7,7 +7,7 @@ from struct import Struct
 from typing import Any, TypeVar
 
 from ingest.messages import message
-from ingest.metadata.dialects import DamagedMetadata, UnsupportedMetadata
+from ingest.metadata.dialects import DamagedMetadata
 from ingest.metadata.pieces import Properties
 from ingest.metadata.window import Window
 
@@ -24,6 +24,7 @@ _PRIMITIVES = {
     code: Struct(f">{code_of}") for code, code_of in zip("BCDFIJSZ", "bHdfiqh?", strict=True)
 }
 _MOST_NESTED = 16
+_NO_PROPERTIES = message("something else than the properties of a checkpoint")
 
 
 @dataclass(slots=True)
@@ -46,42 +47,30 @@ _T = TypeVar("_T")
 
 
 class JavaStream:
-    """Reads the content of one stream."""
-
     def __init__(self, window: Window) -> None:
         self._window = window
         self._handles: list[Any] = []
         self._depth = 0
 
     def read(self) -> JavaObject:
-        at = self._window.take(4, message("the start of the checkpoint's properties"))
-        start = self._window.data[at : at + 4]
-        if start != b"\xac\xed\x00\x05":
-            raise self._window.damaged(
-                4,
-                message("the checkpoint's properties (AC ED 00 05)"),
-                start.hex(" "),
-            )
         position = self._window.position
-        value = self._value()
+        at = self._window.take(4)
+        is_stream = self._window.data[at : at + 4] == b"\xac\xed\x00\x05"
+        value = self._value() if is_stream else None
         if not isinstance(value, JavaObject):
-            raise DamagedMetadata(
-                position, message("the checkpoint's properties as an object"), type(value).__name__
-            )
+            raise DamagedMetadata(position, _NO_PROPERTIES)
         return value
 
     def _value(self) -> Any:
-        tag = self._byte()
+        tag = self._window.byte()
         if tag == _NULL:
             return None
         if tag == _REFERENCE:
             return self._read_reference()
         if tag == _STRING:
-            return self._remember(
-                self._window.text(message("a text in the checkpoint's properties"))
-            )
+            return self._remember(self._window.text())
         if tag not in (_OBJECT, _ENUM):
-            raise self._unsupported(message("a value in the checkpoint's properties"), tag)
+            raise self._window.unknown_tag(tag)
         with self._nested():
             return self._object() if tag == _OBJECT else self._enum()
 
@@ -92,20 +81,19 @@ class JavaStream:
             raise DamagedMetadata(
                 self._window.position,
                 message(
-                    "at most {most_nested:number} objects and classes in each other",
+                    "more than {most_nested:number} objects and classes in each other",
                     most_nested=_MOST_NESTED,
                 ),
-                message("more"),
             )
         yield
         self._depth -= 1
 
     def _object(self) -> JavaObject:
-        class_ = self._class(message("an object's class"))
+        class_ = self._class()
         made = self._remember(JavaObject(class_.name))
         for level in _lineage(class_):
             if not level.flags & _SERIALIZABLE:
-                raise self._unsupported(message("a class with default serialisation"), level.flags)
+                raise self._window.unknown_tag(level.flags)
             for code, name in level.fields:
                 made.fields[name] = self._field(code)
             if level.flags & _WRITE_METHOD:
@@ -113,7 +101,7 @@ class JavaStream:
         return made
 
     def _enum(self) -> JavaObject:
-        class_ = self._class(message("an enum's class"))
+        class_ = self._class()
         made = self._remember(JavaObject(class_.name))
         made.fields["constant"] = self._value()
         return made
@@ -122,84 +110,68 @@ class JavaStream:
         primitive = _PRIMITIVES.get(code)
         if primitive is None:
             return self._value()
-        at = self._window.take(primitive.size, message("a field of the checkpoint's properties"))
+        at = self._window.take(primitive.size)
         if code == "Z" and self._window.data[at] > 1:
-            raise self._window.damaged(
-                1,
-                message("a boolean of the checkpoint's properties"),
-                str(self._window.data[at]),
-            )
+            raise self._window.wrong_number(1, self._window.data[at])
         return primitive.unpack_from(self._window.data, at)[0]
 
-    def _class(self, expected: str) -> _Class:
+    def _class(self) -> _Class:
         position = self._window.position
         class_ = self._class_or_none()
         if class_ is None:
-            raise DamagedMetadata(position, expected, message("none"))
+            raise DamagedMetadata(position, message("an object without a class"))
         return class_
 
     def _class_or_none(self) -> _Class | None:
-        tag = self._byte()
+        tag = self._window.byte()
         if tag == _NULL:
             return None
         if tag == _REFERENCE:
             known = self._read_reference()
             if not isinstance(known, _Class):
-                raise self._unsupported(message("a class"), tag)
+                raise self._window.unknown_tag(tag)
             return known
         if tag != _CLASS:
-            raise self._unsupported(message("a class"), tag)
+            raise self._window.unknown_tag(tag)
         window = self._window
-        name = window.text(message("the name of a class"))
-        window.skip(8, message("the serialVersionUID of a class"))
+        name = window.text()
+        window.skip(8)  # serialVersionUID
         class_ = self._remember(_Class(name))
-        class_.flags = window.byte(message("the flags of a class"))
-        at = window.take(2, message("the number of fields of a class"))
+        class_.flags = window.byte()
+        at = window.take(2)
         count = int.from_bytes(window.data[at : at + 2], "big")
         class_.fields = [self._read_declared_type() for _ in range(count)]
         self._end_of_block()
         with self._nested():
             parent = self._class_or_none()
         if any(level is class_ for level in _lineage(parent)):
-            raise DamagedMetadata(
-                window.position, message("a class above another"), message("the class itself")
-            )
+            raise DamagedMetadata(window.position, message("a class that is its own parent"))
         class_.parent = parent
         return class_
 
     def _read_declared_type(self) -> tuple[str, str]:
-        code = chr(self._byte())
+        code = chr(self._window.byte())
         if code not in "BCDFIJSZL[":
-            raise self._unsupported(message("the type of a field"), ord(code))
-        name = self._window.text(message("the name of a field"))
+            raise self._window.unknown_tag(ord(code))
+        name = self._window.text()
         if code in "L[":
             self._value()
         return code, name
 
     def _end_of_block(self) -> None:
-        tag = self._byte()
+        tag = self._window.byte()
         if tag != _END_OF_BLOCK:
-            raise self._unsupported(message("the end of a block"), tag)
+            raise self._window.unknown_tag(tag)
 
     def _read_reference(self) -> Any:
-        number = self._window.int32(message("a reference")) - _FIRST_HANDLE
+        number = self._window.int32() - _FIRST_HANDLE
         if not 0 <= number < len(self._handles):
-            raise self._window.damaged(
-                4,
-                message("a reference to something before it"),
-                str(number),
-            )
+            raise self._window.wrong_number(4, number)
         return self._handles[number]
 
     def _remember(self, value: _T) -> _T:
         self._handles.append(value)
         return value
-
-    def _byte(self) -> int:
-        return self._window.byte(message("the checkpoint's properties"))
-
-    def _unsupported(self, expected: str, version: int) -> UnsupportedMetadata:
-        return self._window.unsupported(1, expected, f"0x{version:02x}")
 
 
 def _lineage(class_: _Class | None) -> list[_Class]:
@@ -219,16 +191,10 @@ def read_properties(window: Window) -> Properties:
     written = JavaStream(window).read()
     type_ = written.fields.get("checkpointType")
     if written.class_name != f"{_PACKAGE}CheckpointProperties" or not isinstance(type_, JavaObject):
-        raise DamagedMetadata(
-            position,
-            "an object CheckpointProperties with a checkpointType",
-            written.class_name[:100],
-        )
+        raise DamagedMetadata(position, _NO_PROPERTIES)
     type_class = type_.class_name.removeprefix(_PACKAGE)
     name, format_ = type_.fields.get("name"), type_.fields.get("formatType")
     if type_class not in _TYPES or not isinstance(name, str):
-        raise DamagedMetadata(
-            position, f"a type of checkpoint ({' or '.join(_TYPES)})", type_class[:100]
-        )
+        raise DamagedMetadata(position, _NO_PROPERTIES)
     constant = format_.fields.get("constant") if isinstance(format_, JavaObject) else None
     return Properties(name, constant if isinstance(constant, str) else None)

@@ -1,5 +1,3 @@
-"""Reads one ``_metadata``: its version and dialect, then its pieces."""
-
 import zlib
 from array import array
 from collections.abc import Callable, Iterator
@@ -45,29 +43,26 @@ def read_pieces(open_: Open, directory: str, places: "array[int] | None" = None)
 
 
 def _dialects(window: Window) -> tuple[Dialect, ...]:
-    magic = window.int32(message("the magic number of a _metadata file")) & 0xFFFFFFFF
+    magic = window.int32() & 0xFFFFFFFF
     if magic != MAGIC:
         raise DamagedMetadata(
-            0,
-            message("the magic number of a _metadata file (0x{magic:name})", magic=f"{MAGIC:x}"),
-            f"0x{magic:08x}",
+            0, message("no magic number of Flink (0x{magic:name})", magic=f"{magic:08x}")
         )
-    version = window.int32(message("the format version"))
+    version = window.int32()
     if version == 1:
         raise UnsupportedMetadata(
             4,
-            message("format version 2 or later"),
-            message("1, written by Flink 1.2 or older, which Flink itself no longer reads"),
+            message("format version 1, of Flink 1.2 or older, which Flink itself no longer reads"),
         )
     if version not in DIALECTS:
         raise UnsupportedMetadata(
             4,
             message(
-                "a format version that is known ({min:number} to {max:number})",
+                "format version {version:number}; known are {min:number} to {max:number}",
+                version=version,
                 min=min(DIALECTS),
                 max=max(DIALECTS),
             ),
-            str(version),
         )
     return DIALECTS[version]
 
@@ -91,9 +86,7 @@ def _decide(open_: Open, directory: str, dialects: tuple[Dialect, ...]) -> Diale
     if len(fitting) > 1:
         names = " and ".join(dialect.name for dialect in fitting.values())
         raise DamagedMetadata(
-            4,
-            message("one release that can have written this file"),
-            message("{names:name}, which read it differently", names=names),
+            4, message("the format of {names:name}, which read it differently", names=names)
         )
     if furthest is not None and not fitting:
         raise furthest

@@ -29,33 +29,30 @@ class Reading:
     parts: int = 0
     places: "array[int] | None" = None
 
-    def path(self, expected: str) -> str:
+    def path(self) -> str:
         if self.places is not None:
             self.places.append(self.window.position)
-        return self.window.text(expected)
+        return self.window.text()
 
     def one_more_part(self) -> None:
-        """Called for each handle that is kept until its keyed state has been read."""
         self.parts += 1
         if self.parts > MOST_SINGLE_PARTS:
             raise DamagedMetadata(
                 self.window.position,
                 message(
-                    "at most {most_single_parts:count} handles in one keyed state",
+                    "more than {most_single_parts:count} handles in one keyed state",
                     most_single_parts=MOST_SINGLE_PARTS,
                 ),
-                message("more"),
             )
 
     @contextmanager
-    def nested(self, what: str) -> Iterator[None]:
+    def nested(self) -> Iterator[None]:
         if self.depth >= MOST_NESTED:
             raise DamagedMetadata(
                 self.window.position,
                 message(
-                    "at most {most_nested:number} handles in each other", most_nested=MOST_NESTED
+                    "more than {most_nested:number} handles in each other", most_nested=MOST_NESTED
                 ),
-                message("{what:text}, deeper", what=what),
             )
         self.depth += 1
         yield

@@ -1,5 +1,3 @@
-"""Copies a ``_metadata`` with changed paths; all other bytes stay."""
-
 from array import array
 from collections.abc import Callable
 from typing import BinaryIO
@@ -56,5 +54,5 @@ def _copy(window: Window, out: BinaryIO, size: int) -> None:
 
 
 def _take(window: Window, size: int) -> bytes:
-    at = window.take(size, "what was there when it was read first")
+    at = window.take(size)
     return window.data[at : at + size]

@@ -24,73 +24,64 @@ EMPTY_SEGMENT = Stream("EmptySegmentFileStateHandle", 0)
 
 def read_stream(reading: Reading) -> Stream | None:
     window = reading.window
-    tag = window.byte(message("the tag of a stream handle"))
+    tag = window.byte()
     if tag == StreamTag.NULL:
         return None
     reader = _READERS.get(tag)
     if reader is None:
-        known = ", ".join(map(str, sorted([0, *_READERS])))
-        raise window.unsupported(
-            1,
-            message("the tag of a stream handle ({known:name})", known=known),
-            str(tag),
-        )
+        raise window.unknown_tag(tag)
     return reader(reading)
 
 
-def require_stream(reading: Reading, whose: str) -> Stream:
+def require_stream(reading: Reading) -> Stream:
     position = reading.window.position
     stream = read_stream(reading)
     if stream is None:
-        raise DamagedMetadata(
-            position, message("the stream of {whose:text}", whose=whose), message("none")
-        )
+        raise DamagedMetadata(position, message("no file where one is needed"))
     return stream
 
 
 def _bytes(reading: Reading) -> Stream:
     window = reading.window
-    name = window.text(message("the name of inline state"))
-    size = window.count(message("the length of inline state"))
+    name = window.text()
+    size = window.count()
     position = window.position
-    window.skip(size, message("inline state"))
+    window.skip(size)
     return Stream("ByteStreamStateHandle", size, inline_at=position, name=name)
 
 
 def _file(reading: Reading) -> Stream:
     window = reading.window
-    size = window.size(message("the size of a file"))
-    path = reading.path(message("the path of a file"))
+    size = window.size()
+    path = reading.path()
     return Stream("FileStateHandle", size, path, path)
 
 
 def _relative(reading: Reading) -> Stream:
     window = reading.window
-    written = window.text(message("the relative path of a file"))
-    size = window.size(message("the size of a file"))
+    written = window.text()
+    size = window.size()
     return Stream("RelativeFileStateHandle", size, f"{reading.directory}/{written}", written)
 
 
 def _key_groups(reading: Reading) -> Stream | None:
     window = reading.window
-    window.int32(message("the first key group"))
-    window.skip(
-        8 * window.count(message("the number of key groups")), message("offsets of key groups")
-    )
-    with reading.nested(message("a stream in a stream")):
+    window.int32()  # the first key group
+    window.skip(8 * window.count())  # offsets
+    with reading.nested():
         inner = read_stream(reading)
     return inner and inner._replace(handle_class="KeyGroupsStateHandle")
 
 
 def _segment(reading: Reading) -> Stream:
     window = reading.window
-    start = window.size(message("the start of a segment"))
-    size = window.size(message("the size of a segment"))
-    scope = window.int32(message("the scope of a segment"))
+    start = window.size()
+    size = window.size()
+    scope = window.int32()
     if scope not in (0, 1):
-        raise window.damaged(4, message("the scope of a segment (0 or 1)"), str(scope))
-    path = reading.path(message("the path of a segment's file"))
-    name = window.text(message("the id of a segment"))
+        raise window.wrong_number(4, scope)
+    path = reading.path()
+    name = window.text()
     return Stream("SegmentFileStateHandle", size, path, path, start, name=name)
 
 

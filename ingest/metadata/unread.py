@@ -1,5 +1,3 @@
-"""What the bytes of an unreadable ``_metadata`` still tell."""
-
 import hashlib
 import re
 from dataclasses import dataclass

@@ -1,10 +1,8 @@
-"""The body of a ``_metadata`` file as a stream of pieces."""
-
 from collections.abc import Iterator
 from struct import Struct
 
-from ingest.messages import message, plural
-from ingest.metadata.dialects import ChannelLayout, DamagedMetadata
+from ingest.messages import message
+from ingest.metadata.dialects import ChannelLayout, DamagedMetadata, UnsupportedMetadata
 from ingest.metadata.keyed import read_keyed_state
 from ingest.metadata.pieces import (
     End,
@@ -29,31 +27,16 @@ def read_operator_state(
     reading: Reading, operator: Operator, subtask: int, kind: str
 ) -> Handle | None:
     window = reading.window
-    tag = window.byte(message("the tag of an operator state handle"))
+    tag = window.byte()
     if tag == 0:
         return None
     if tag not in (PARTITIONABLE, SEGMENT_PARTITIONABLE):
-        raise window.unsupported(
-            1,
-            message("the tag of an operator state handle (0, 4 or 17)"),
-            str(tag),
-        )
-    states = tuple(
-        _state(reading)
-        for _ in range(window.bounded_count(MOST_STATES, message("operator states")))
-    )
+        raise window.unknown_tag(tag)
+    states = tuple(_state(reading) for _ in range(window.bounded_count(MOST_STATES)))
     state_class, directories = "OperatorStreamStateHandle", None
     if tag == SEGMENT_PARTITIONABLE:
-        directories = (
-            reading.path(message("the task-owned directory")),
-            reading.path(message("the shared directory")),
-        )
-        empty = window.flag(message("whether merged operator state is empty"))
-        state_class = (
-            "EmptyFileMergingOperatorStreamStateHandle"
-            if empty
-            else "FileMergingOperatorStreamStateHandle"
-        )
+        directories = reading.path(), reading.path()  # task-owned, shared
+        state_class = f"{'Empty' if window.flag() else ''}FileMergingOperatorStreamStateHandle"
     stream = read_stream(reading)
     size = stream.bytes if stream else 0
     return Handle(
@@ -70,16 +53,12 @@ def read_operator_state(
 
 def _state(reading: Reading) -> ListState:
     window = reading.window
-    name = window.text(message("the name of an operator state"))
-    mode = window.byte(message("the mode of an operator state"))
+    name = window.text()
+    mode = window.byte()
     if mode >= len(MODES):
-        raise window.damaged(
-            1,
-            message("the mode of an operator state (0 split, 1 union or 2 broadcast)"),
-            str(mode),
-        )
-    offsets = window.count(message("the number of offsets of an operator state"))
-    window.skip(8 * offsets, message("offsets of an operator state"))
+        raise window.wrong_number(1, mode)
+    offsets = window.count()
+    window.skip(8 * offsets)
     return ListState(name, MODES[mode], offsets)
 
 
@@ -96,35 +75,25 @@ def read_channel_state(reading: Reading, operator: Operator, subtask: int, kind:
     window, layout = reading.window, reading.dialect.channels
     is_merged = layout is ChannelLayout.TYPED and _is_merged(reading, kind)
     if layout is not ChannelLayout.WITHOUT_SUBTASK:
-        window.count(message("the subtask of a channel state"))
+        window.count()  # the subtask
     if not is_merged:
-        window.count(message("the gate or partition of a channel state"))
-        window.count(message("the channel or subpartition of a channel state"))
-        offsets = window.count(message("the number of offsets of a channel state"))
-        window.skip(8 * offsets, message("offsets of a channel state"))
-    size = window.size(message("the size of a channel state"))
-    stream = require_stream(reading, message("a channel state"))
+        window.count()  # the gate or partition
+        window.count()  # the channel or subpartition
+        window.skip(8 * window.count())  # offsets
+    size = window.size()
+    stream = require_stream(reading)
     state_class = _CLASSES[kind]
     if is_merged:
         state_class = f"Merged{state_class}"
-        length = window.count(message("the length of a merged channel state's offsets"))
-        window.skip(length, message("offsets of a merged channel state"))
+        window.skip(window.count())  # offsets
     return Handle(operator, subtask, kind, state_class, stream, size)
 
 
 def _is_merged(reading: Reading, kind: str) -> bool:
     window = reading.window
-    type_ = window.byte(message("the type of a channel state"))
+    type_ = window.byte()
     if type_ not in _TYPES[kind]:
-        raise window.unsupported(
-            1,
-            message(
-                "the type of a {kind:name} state ({join:name})",
-                kind=kind,
-                join=" or ".join(map(str, _TYPES[kind])),
-            ),
-            str(type_),
-        )
+        raise window.unknown_tag(type_)
     return _TYPES[kind][type_]
 
 
@@ -139,12 +108,9 @@ def walk(reading: Reading) -> Iterator[Piece]:
     is ``End``.
     """
     window, dialect = reading.window, reading.dialect
-    checkpoint_id = window.size(message("the id of the checkpoint"))
-    masters = tuple(
-        _master_state(reading)
-        for _ in range(window.bounded_count(MOST_MASTER_STATES, message("master states")))
-    )
-    operators = window.bounded_count(MOST_OPERATORS, message("operators"))
+    checkpoint_id = window.size()
+    masters = tuple(_master_state(reading) for _ in range(window.bounded_count(MOST_MASTER_STATES)))
+    operators = window.bounded_count(MOST_OPERATORS)
     yield Header(checkpoint_id, dialect, masters, operators)
     for _ in range(operators):
         yield from _operator(reading)
@@ -155,49 +121,35 @@ def walk(reading: Reading) -> Iterator[Piece]:
 
 def _master_state(reading: Reading) -> str:
     window = reading.window
-    magic = window.int32(message("the start of a master state")) & 0xFFFFFFFF
+    magic = window.int32() & 0xFFFFFFFF
     if magic != MASTER_STATE_MAGIC:
-        raise window.damaged(
-            4,
-            message(
-                "the start of a master state (0x{master_state_magic:name})",
-                master_state_magic=f"{MASTER_STATE_MAGIC:x}",
-            ),
-            f"0x{magic:x}",
-        )
-    length = window.count(message("the length of a master state"))
+        raise window.wrong_number(4, magic)
+    length = window.count()
     start = window.position
-    window.int32(message("the version of a master state"))
-    name = window.text(message("the name of a master state"))
-    size = window.count(message("the length of a master state's bytes"))
+    window.int32()  # its version
+    name = window.text()
+    size = window.count()
     written = window.position + size - start
     if written != length:
-        raise DamagedMetadata(
-            start,
-            message(
-                "a master state of {length:message}",
-                length=plural(length, "{count:count} byte", "{count:count} bytes"),
-            ),
-            plural(written, "{count:count} byte", "{count:count} bytes"),
-        )
-    window.skip(size, message("a master state"))
+        raise DamagedMetadata(start, message("a state of the JobManager with two lengths"))
+    window.skip(size)
     return name
 
 
 def _operator(reading: Reading) -> Iterator[Piece]:
     window, dialect = reading.window, reading.dialect
-    name = window.text(message("the name of an operator")) if dialect.operator_names else ""
-    uid = window.text(message("the uid of an operator")) if dialect.operator_names else ""
-    at = window.take(_OPERATOR.size, message("an operator's id and parallelism"))
+    name = window.text() if dialect.operator_names else ""
+    uid = window.text() if dialect.operator_names else ""
+    at = window.take(_OPERATOR.size)
     operator_id, parallelism, max_parallelism = _OPERATOR.unpack_from(window.data, at)
     if parallelism < 0:
-        raise window.damaged(8, message("a parallelism of 0 or more"), str(parallelism))
+        raise window.wrong_number(8, parallelism)
     if dialect.paddings:
-        window.skip(4, message("the length of a chain"))
+        window.skip(4)  # the length of a chain
     coordinator = read_stream(reading) if dialect.coordinators else None
-    subtasks = window.int32(message("the number of subtasks"))
+    subtasks = window.int32()
     if subtasks < (-1 if dialect.finished_tasks else 0):
-        raise window.damaged(4, message("a number of subtasks"), str(subtasks))
+        raise window.wrong_number(4, subtasks)
     operator = Operator(
         operator_id.hex(),
         name or None,
@@ -218,28 +170,21 @@ def _operator(reading: Reading) -> Iterator[Piece]:
 
 def _subtask(reading: Reading, operator: Operator) -> Iterator[Piece]:
     window, dialect = reading.window, reading.dialect
-    index = window.int32(message("the index of a subtask"))
+    index = window.int32()
     if index < 0:
         if not dialect.finished_tasks:
-            raise window.damaged(4, message("the index of a subtask"), str(index))
+            raise window.wrong_number(4, index)
         yield Subtask(operator, -index - 1, finished=True)
         return
     yield Subtask(operator, index, finished=False)
     if dialect.paddings:
-        window.skip(8, message("the duration of a subtask"))
-        legacy = window.int32(message("the number of legacy states"))
-        if legacy:
-            raise window.unsupported(
-                4, message("no legacy state of Flink 1.2 or older"), str(legacy)
-            )
+        window.skip(8)  # a duration
+        if window.int32():
+            raise UnsupportedMetadata(window.position - 4, message("state of Flink 1.2 or older"))
     for kind in ("managed-op", "raw-op"):
-        present = window.int32(message("whether there is {kind:name} state", kind=kind))
+        present = window.int32()
         if present not in (0, 1):
-            raise window.damaged(
-                4,
-                message("whether there is {kind:name} state (0 or 1)", kind=kind),
-                str(present),
-            )
+            raise window.wrong_number(4, present)
         if present:
             state = read_operator_state(reading, operator, index, kind)
             if state:
@@ -250,9 +195,7 @@ def _subtask(reading: Reading, operator: Operator) -> Iterator[Piece]:
             yield keyed
     if dialect.channels:
         for kind in ("channel-input", "channel-output"):
-            for _ in range(window.count(message("the number of {kind:name} states", kind=kind))):
+            for _ in range(window.count()):
                 yield read_channel_state(reading, operator, index, kind)
-    if dialect.origins and window.flag(
-        message("whether a subtask kept the state of another checkpoint")
-    ):
-        window.size(message("the checkpoint of a kept state"))
+    if dialect.origins and window.flag():
+        window.size()  # the checkpoint that the subtask kept its state of

@@ -1,9 +1,7 @@
-"""A forward-only view of a stream: big-endian fields with their positions, a window in memory."""
-
 from struct import Struct
 from typing import BinaryIO
 
-from ingest.messages import message, plural
+from ingest.messages import message
 from ingest.metadata.dialects import DamagedMetadata, IncompleteMetadata, UnsupportedMetadata
 
 WINDOW_BYTES = 1 << 20
@@ -35,76 +33,60 @@ class Window:
             self._fill(wanted)
         return self.end - self.at
 
-    def take(self, size: int, expected: str) -> int:
+    def take(self, size: int) -> int:
         """Skip ``size`` bytes (at most a window); returns their offset in ``data``."""
         at = self.at
         end = at + size
         if end > self.end:
-            self._require(size, expected)
+            self._require(size)
             at = self.at
             end = at + size
         self.at = end
         return at
 
-    def byte(self, expected: str) -> int:
-        at = self.take(1, expected)
+    def byte(self) -> int:
+        at = self.take(1)
         return self.data[at]
 
-    def int32(self, expected: str) -> int:
-        at = self.take(4, expected)
+    def int32(self) -> int:
+        at = self.take(4)
         number: int = _INT(self.data, at)[0]
         return number
 
-    def int64(self, expected: str) -> int:
-        at = self.take(8, expected)
+    def int64(self) -> int:
+        at = self.take(8)
         number: int = _LONG(self.data, at)[0]
         return number
 
-    def count(self, expected: str) -> int:
-        number = self.int32(expected)
+    def count(self) -> int:
+        number = self.int32()
         if number < 0:
-            raise self.damaged(
-                4,
-                message("{expected:text} of 0 or more", expected=expected),
-                str(number),
-            )
+            raise self.wrong_number(4, number)
         return number
 
-    def bounded_count(self, most: int, things: str) -> int:
+    def bounded_count(self, most: int) -> int:
         """A count of entries that become objects, bounded against forged numbers."""
-        number = self.count(message("the number of {things:text}", things=things))
+        number = self.count()
         if number > most:
-            raise self.damaged(
-                4,
-                message("at most {most:count} {things:text}", most=most, things=things),
-                f"{number:,}",
-            )
+            raise self.wrong_number(4, number)
         return number
 
-    def size(self, expected: str) -> int:
-        number = self.int64(expected)
+    def size(self) -> int:
+        number = self.int64()
         if number < 0:
-            raise self.damaged(
-                8,
-                message("{expected:text} of 0 or more", expected=expected),
-                str(number),
-            )
+            raise self.wrong_number(8, number)
         return number
 
-    def flag(self, expected: str) -> bool:
-        value = self.byte(expected)
+    def flag(self) -> bool:
+        value = self.byte()
         if value > 1:
-            raise self.damaged(
-                1,
-                message("{expected:text} (0 or 1)", expected=expected),
-                str(value),
-            )
+            raise self.wrong_number(1, value)
         return value == 1
 
-    def text(self, expected: str) -> str:
-        at = self.take(2, expected)
+    def text(self) -> str:
+        at = self.take(2)
         size = _LENGTH(self.data, at)[0]
-        at = self.take(size, expected)
+        at = self.take(size)
         written = self.data[at : at + size]
         if written.isascii():
             return written.decode("ascii")
@@ -113,40 +95,36 @@ class Window:
         except UnicodeDecodeError as error:
             raise DamagedMetadata(
                 self.position - size + error.start,
-                message("{expected:text} in modified UTF-8", expected=expected),
-                error.reason,
+                message("a text that is not in modified UTF-8"),
             ) from error
 
-    def damaged(self, back: int, expected: str, found: str) -> DamagedMetadata:
-        """The error of a field that began ``back`` bytes before."""
-        return DamagedMetadata(self.position - back, expected, found)
+    def wrong_number(self, size: int, number: int) -> DamagedMetadata:
+        """Of a field of ``size`` bytes that was read last."""
+        return DamagedMetadata(
+            self.position - size, message("the impossible number {number:count}", number=number)
+        )
 
-    def unsupported(self, back: int, expected: str, found: str) -> UnsupportedMetadata:
-        return UnsupportedMetadata(self.position - back, expected, found)
+    def unknown_tag(self, tag: int) -> UnsupportedMetadata:
+        """Of one byte that was read last."""
+        return UnsupportedMetadata(
+            self.position - 1, message("the tag {tag:number}, which is not known here", tag=tag)
+        )
 
-    def skip(self, size: int, expected: str) -> None:
+    def skip(self, size: int) -> None:
         while size > 0:
             some = min(size, WINDOW_BYTES)
-            self.take(some, expected)
+            self.take(some)
             size -= some
 
     def expect_end(self) -> None:
         if self.available(1):
-            raise DamagedMetadata(
-                self.position, message("the end of the file"), message("more bytes")
-            )
+            raise DamagedMetadata(self.position, message("more bytes than the format has"))
 
-    def _require(self, size: int, expected: str) -> None:
+    def _require(self, size: int) -> None:
         if self.available(size) < size:
             raise IncompleteMetadata(
                 self.position,
-                message("{expected:text} ({size:number} bytes)", expected=expected, size=size)
-                if size != 1
-                else message("{expected:text} (1 byte)", expected=expected),
-                message(
-                    "the end of the file after {base:message}",
-                    base=plural(self._base + self.end, "{count:count} byte", "{count:count} bytes"),
-                ),
+                message("the file ends after {end:count} bytes", end=self._base + self.end),
             )
 
     def _fill(self, wanted: int) -> None:
@@ -170,16 +148,12 @@ def decode(written: bytes) -> str:
     for position, byte in enumerate(written):
         if byte >= 0xF0:
             raise UnicodeDecodeError(
-                message("modified utf-8"),
-                written,
-                position,
-                position + 1,
-                message("a byte that never occurs"),
+                "modified utf-8", written, position, position + 1, "a byte that never occurs"
             )
     halves = written.replace(b"\xc0\x80", b"\x00").decode("utf-8", "surrogatepass")
     try:
         return halves.encode("utf-16-be", "surrogatepass").decode("utf-16-be")
     except UnicodeDecodeError as error:
         raise UnicodeDecodeError(
-            message("modified utf-8"), written, 0, len(written), message("half of a surrogate pair")
+            "modified utf-8", written, 0, len(written), "half of a surrogate pair"
         ) from error

@@ -52,8 +52,6 @@ def sample(bodies: list[Any], at: datetime) -> NameNodeSample:
         files=whole.whole("FilesTotal"),
         blocks=whole.whole("BlocksTotal"),
         used_bytes=whole.whole("CapacityUsed"),
-        remaining_bytes=whole.whole("CapacityRemaining"),
-        under_replicated_blocks=whole.whole("UnderReplicatedBlocks", "LowRedundancyBlocks"),
         heap_used_bytes=_bytes(jvm.real("MemHeapUsedM")),
         heap_max_bytes=_bytes(jvm.real("MemHeapMaxM")),
         operations=tuple(_operations(detailed)),

@@ -1,7 +1,4 @@
-"""Registers Weir's own file systems with fsspec. Only ``spelled_as`` of :mod:`ingest.network.uris`
-turns names of listings into URIs. ``tests/ingest/storage/test_other_stores.py`` compares the
-stores, with emulators where ``AZURITE_BLOB`` and ``FAKE_GCS_SERVER`` name them.
-"""
+"""Registers Weir's own file systems with fsspec."""
 
 from typing import Any
 

@@ -31,6 +31,20 @@ def check_uri(uri: str) -> None:
             check_host(host, port)
 
 
+def is_http_address(url: str) -> bool:
+    """With a host, and without user and password."""
+    try:
+        parts = urlsplit(url)
+        return (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and parts.port != 0
+            and "@" not in parts.netloc
+        )
+    except ValueError:
+        return False
+
+
 def schemes_of(uri: str) -> set[str]:
     return {part["scheme"].lower() for part in _PART.finditer(uri)}
 

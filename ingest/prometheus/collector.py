@@ -46,8 +46,6 @@ FORGOTTEN_AFTER_S = 3600
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """First and last instant, and the step."""
-
     start_s: int
     end_s: int
     step_s: int
@@ -74,7 +72,7 @@ async def read_metrics(
         return SourceRead(
             (),
             dict(cursor),
-            (Skip(subject, getattr(error, "reason", "error"), str(error)),),
+            (Skip(subject, error.reason, str(error)),),
             False,
             str(error),
         )
@@ -160,7 +158,7 @@ class _Reading:
         self.skips.append(
             Skip(
                 f"job {job.job_id}",
-                getattr(error, "reason", "error"),
+                error.reason,
                 str(error),
             )
         )

@@ -1,5 +1,3 @@
-"""Figures that only some vertices have (two inputs, debloating, RocksDB), by Flink's reporter."""
-
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -36,7 +34,6 @@ def parse_gauge_name(name: str) -> tuple[str, str] | None:
 
 
 def gauges_query(scope: str, job_id: str) -> str:
-    """For one job: a series for each name and vertex."""
     parts = (
         f"{aggregate} by ({_TOGETHER}) ({selector([_pattern(aggregate)], scope, job_id)})"
         for aggregate in ("min", "max", "sum")

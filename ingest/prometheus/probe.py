@@ -19,23 +19,15 @@ async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
         tasks = await _labels(
             client, selector([spelled(TASK, "numRecordsIn")], source.selector), now_s
         )
-    of = f"{{{source.selector}}}" if source.selector else message("it scrapes")
     if not jobs:
         notes.misses.append(
             message(
-                "Prometheus: no series of a JobManager among what {of:name}; is Flink's Prometheus "
-                "reporter on, and scraped?",
-                of=of,
+                "Prometheus: no series of a JobManager; is Flink's Prometheus reporter on, and "
+                "scraped, and is the selector right?"
             )
         )
     if not tasks:
-        notes.misses.append(
-            message(
-                "Prometheus: no series of tasks among what {of:name}; are the TaskManagers "
-                "scraped?",
-                of=of,
-            )
-        )
+        notes.misses.append(message("Prometheus: no series of tasks; are TaskManagers scraped?"))
     jobs_count = len({labels.get("job_id") for labels in jobs})
     if jobs or tasks:
         notes.sees.append(

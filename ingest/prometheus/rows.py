@@ -72,8 +72,6 @@ _COLUMNS = frozenset(column for column, _ in TASK_NAMES.values())
 
 
 class Subtasks:
-    """Values of the subtasks of one job's vertices, by instant."""
-
     def __init__(self, all_series: Iterable[Series]) -> None:
         # (vertex, at) → subtask → attempt → column → (rank, value); and what else the labels say
         self._values: dict[
@@ -102,7 +100,6 @@ class Subtasks:
             _keep_best(columns, column, rank, value)
 
     def parallelism(self) -> dict[str, int]:
-        """Vertex → the most subtasks at any instant, by the largest index."""
         subtasks_by_vertex: dict[str, int] = defaultdict(int)
         for (vertex, _), subtasks in self._values.items():
             subtasks_by_vertex[vertex] = max(subtasks_by_vertex[vertex], max(subtasks) + 1)

@@ -95,9 +95,6 @@ class Entry:
 
 
 def origin_of(about: Mapping[str, Any]) -> dict[str, str]:
-    """The fields that name the origin, of those shared by many records: a short dict is searched
-    for each.
-    """
     origin = {
         name.full: _find(about, name)
         for names in _ORIGINS

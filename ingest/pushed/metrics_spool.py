@@ -1,5 +1,3 @@
-"""Pushed samples on their way to the collector: one file a minute, by their instants."""
-
 import json
 import math
 import os
@@ -19,8 +17,6 @@ BEHIND_S = 3600
 
 
 class MetricsSpool(SharedFolder):
-    """The samples of one cluster."""
-
     def take(self, samples: Iterable[Sample], now_s: float) -> int:
         """Samples of the last hour; returns how many. Raises :class:`Behind`; then none is stored."""
         by_minute: dict[int, list[str]] = defaultdict(list)

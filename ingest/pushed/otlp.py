@@ -85,7 +85,6 @@ def _protobuf_entries(body: bytes, records: Count, parts: Count) -> Iterator[Ent
 
 
 def _one_and_two(body: bytes, parts: Count) -> tuple[list[bytes], list[bytes]]:
-    """The only fields needed of requests, resources and scopes."""
     messages: tuple[list[bytes], list[bytes]] = ([], [])
     for tag, content in fields(body, parts):
         if tag in _TAGS:

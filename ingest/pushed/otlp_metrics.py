@@ -57,8 +57,6 @@ _NO_NUMBER = "no numbers, or of no instant"
 
 @dataclass(slots=True)
 class Pushed:
-    """``unread`` counts unusable metrics by reason and name."""
-
     samples: list[Sample] = field(default_factory=list)
     unread: Counter[tuple[str, str]] = field(default_factory=Counter)
 
@@ -185,7 +183,6 @@ def _known_metric(given: str) -> str | None:
 
 
 def _sample(name: str, at_ns: Any, value: Any, labels: Iterable[tuple[str, str]]) -> Sample | None:
-    """``None`` without an instant or a finite number."""
     if any(
         isinstance(given, str | bytes) and len(given) > MAX_NUMBER_CHARACTERS
         for given in (at_ns, value)

@@ -1,5 +1,3 @@
-"""Pushed lines on their way to the collector: one growing file a process, read like any log."""
-
 import fcntl
 import os
 import shutil
@@ -66,8 +64,6 @@ class SharedFolder:
 
 
 class Spool(SharedFolder):
-    """The lines of one cluster."""
-
     @property
     def glob(self) -> str:
         return str(self.folder / f"*{SUFFIX}*")

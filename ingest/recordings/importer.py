@@ -1,6 +1,5 @@
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 
 from ingest.lake.rows import table_of
@@ -21,16 +20,12 @@ class ImportSummary:
     cluster: str
     directory: str
     flink_version: str | None = None
-    first_at: datetime | None = None
-    last_at: datetime | None = None
     jobs: set[str] = field(default_factory=set)
     records: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     skips: list[Skip] = field(default_factory=list)
 
     def count(self, observed: Observed) -> None:
-        self.first_at = min(self.first_at or observed.observed_at, observed.observed_at)
-        self.last_at = max(self.last_at or observed.observed_at, observed.observed_at)
         for record in observed.records:
             self.records[table_of(record).name] += 1
             if isinstance(record, Skip):

@@ -1,5 +1,3 @@
-"""Recorded answers → polls: the readings of all jobs that were taken together."""
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta

@@ -1,8 +1,5 @@
-"""Records a running cluster: what a collector would ask, answers kept as they came (secrets
-masked).
-
-The folder is what ``python -m ingest import`` reads: ``rest.jsonl`` with ``{ts, path, status,
-body}`` a line, ``logs/``, and ``scenario.json`` that says what was recorded and when.
+"""Writes ``rest.jsonl`` with ``{ts, path, status, body}`` a line, ``logs/``, and ``scenario.json``
+that says what was recorded and when.
 """
 
 import asyncio
@@ -109,7 +106,6 @@ class LogCopies:
     _rolled: int = 0
 
     def copy_new(self) -> None:
-        """Packed archives are unpacked, so that secrets in them are masked too."""
         files, skips = find(self.globs)
         self._note(skips)
         for file in files:
@@ -271,13 +267,7 @@ async def _poll_on(
         cursor = cluster.cursor
         _note(summary, cluster)
         await asyncio.to_thread(logs.copy_new)
-        progress(
-            (
-                f"{count_text(summary.polls, 'poll')}, {count_text(summary.answers, 'answer')}, "
-                f"{count_text(len(summary.jobs), 'job')}"
-            )
-            + (f"; {cluster.error}" if cluster.error else "")
-        )
+        progress(cluster.error or count_text(summary.answers, "answer"))
         if answers.full or logs.left_bytes <= 0:
             summary.stopped_by = "size"
             return

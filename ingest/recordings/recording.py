@@ -1,5 +1,3 @@
-"""A recording on disk: ``rest.jsonl`` (or ``.gz``), ``logs/``, perhaps copies of ``_metadata``."""
-
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +38,6 @@ class Snapshots:
         self._sized: set[str] = set()
 
     def beside(self, observed: Sequence[Observed]) -> Iterator[tuple[Observed, int]]:
-        """Readings of files that those of one poll make worth reading, and the bytes read for each."""
         if not self._files or not observed:
             return
         at = max(reading.observed_at for reading in observed)
@@ -94,7 +91,6 @@ class Snapshots:
 
 
 def _lies_in(directory: Path, path: Path) -> bool:
-    """False for a link out of the recording."""
     try:
         open_regular(path, within=directory).close()
     except OSError:
@@ -125,7 +121,6 @@ class Bundle:
 
 
 def bundle_at(directory: Path) -> Bundle:
-    """Empty if there is none."""
     skips: list[Skip] = []
     rest = (path for path in directory.glob("rest*.jsonl*") if path.suffix in (".jsonl", ".gz"))
     logs = (

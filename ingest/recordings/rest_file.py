@@ -3,14 +3,14 @@
 import gzip
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from ingest.errors import Skipped
 from ingest.flink_rest.answers import Answer
-from ingest.flink_rest.faults import KNOWN_WITHIN_S, NOT_YET, lasting, not_yet
+from ingest.flink_rest.faults import NOT_YET, not_yet
 from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS, Fields, clean_text, instant_of_ms
 from ingest.flink_rest.routing import is_read
 from ingest.json_bounds import TooManyValues, decoded
@@ -62,7 +62,6 @@ def _skip_rest_of_line(handle: BinaryIO) -> int:
 
 MAX_SKIPPED_LINES = 100
 MAX_BAD_LINES = 10_000
-MAX_WAITED_FOR = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +79,10 @@ class Recorded:
 def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Recorded]:
     """Failed answers are skips with the time of the line before."""
     at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    bad_lines, unknown = 0, _Unknown()
+    bad_lines = 0
     try:
         for line in read_lines(path, max_line_bytes):
-            recorded = _record(line, path.name, at, unknown)
+            recorded = _record(line, path.name, at)
             at = recorded.at
             bad_lines += recorded.skip is not None and recorded.skip.subject.startswith(
                 f"{path.name}:"
@@ -112,20 +111,7 @@ def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator
         yield Recorded(at, 0, skip=Skip(path.name, "bad_json", more))
 
 
-@dataclass(slots=True)
-class _Unknown:
-    """Since when Flink cannot answer, by endpoint."""
-
-    since: dict[str, datetime] = field(default_factory=dict)
-
-    def lasts(self, answer: Answer) -> bool:
-        since = self.since.setdefault(answer.endpoint, answer.at)
-        if len(self.since) > MAX_WAITED_FOR:
-            del self.since[next(iter(self.since))]
-        return (answer.at - since).total_seconds() >= KNOWN_WITHIN_S
-
-
-def _record(line: Line, file: str, previous_at: datetime, unknown: _Unknown) -> Recorded:
+def _record(line: Line, file: str, previous_at: datetime) -> Recorded:
     def skipped(reason: str, detail: str) -> Recorded:
         skip = Skip(f"{file}:{line.number}", reason, detail)
         return Recorded(previous_at, line.size_bytes, skip=skip)
@@ -148,18 +134,12 @@ def _record(line: Line, file: str, previous_at: datetime, unknown: _Unknown) -> 
     if entry.get("method", "GET") != "GET" or not is_read(path):
         return Recorded(at, line.size_bytes)
     answer = Answer(path, at, entry.get("body"), held_bytes)
-    return _answer(answer, status, line.size_bytes, unknown)
+    return _answer(answer, status, line.size_bytes)
 
 
-def _answer(answer: Answer, status: int, size_bytes: int, unknown: _Unknown) -> Recorded:
-    if reason := _not_yet(status, answer.body):
-        skip = (
-            Skip(answer.endpoint, "http_error", lasting(answer.endpoint, reason))
-            if unknown.lasts(answer)
-            else None
-        )
-        return Recorded(answer.at, size_bytes, skip=skip)
-    unknown.since.pop(answer.endpoint, None)
+def _answer(answer: Answer, status: int, size_bytes: int) -> Recorded:
+    if _not_yet(status, answer.body):
+        return Recorded(answer.at, size_bytes)
     if 200 <= status < 300 and isinstance(answer.body, dict | list):
         return Recorded(answer.at, size_bytes, answer)
     if 200 <= status < 300:
@@ -172,16 +152,16 @@ def _answer(answer: Answer, status: int, size_bytes: int, unknown: _Unknown) -> 
     return Recorded(answer.at, size_bytes, skip=Skip(answer.endpoint, reason, detail))
 
 
-def _not_yet(status: int, body: Any) -> str | None:
+def _not_yet(status: int, body: Any) -> bool:
     """By Flink's text, or by the reason that Weir's own recorder keeps in its place."""
     reason, errors = member(body, "reason"), member(body, "errors")
     if status == 500 and isinstance(reason, str) and reason in NOT_YET:
-        return reason
-    return not_yet(status, "\n".join(text for text in listed(errors) if isinstance(text, str)))
+        return True
+    text = "\n".join(text for text in listed(errors) if isinstance(text, str))
+    return not_yet(status, text) is not None
 
 
 def _error_text(body: Any) -> str:
-    """First line of Flink's ``{"errors": [text, …]}``, or of any other text."""
     errors = body.get("errors") if isinstance(body, dict) else body
     text = errors[0] if isinstance(errors, list) and errors else errors
     lines = text.splitlines() if isinstance(text, str) else []

@@ -1,5 +1,3 @@
-"""What stands where a secret was removed, and which values are harmless."""
-
 import re
 
 MASK = "******"
@@ -26,7 +24,6 @@ def is_harmless(value: str) -> bool:
 
 
 def is_quantity(value: str) -> bool:
-    """A number, perhaps with a unit."""
     return _QUANTITY.fullmatch(value) is not None
 
 

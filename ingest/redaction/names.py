@@ -1,5 +1,3 @@
-"""Which names of settings, fields and headers hold secrets."""
-
 import re
 from enum import Enum
 

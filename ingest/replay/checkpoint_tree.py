@@ -50,7 +50,6 @@ class CheckpointTree:
         self._laid = wanted
 
     def show_end(self, by_ms: int, ids: Mapping[str, str]) -> None:
-        """What was left when the last job had ended."""
         if self._at_ms:
             self.show(self._at_ms[-1], by_ms, ids)
             self._laid = None

@@ -55,7 +55,6 @@ class Player:
         self._past = [self._turn(began_ms) for began_ms in self._noted_ms(PAST)]
 
     def tick(self, now_ms: int, *, awake: bool = True, writes_checkpoints: bool = True) -> None:
-        """Begin the next turn where it is time, if ``awake``, and write up to now."""
         if self._past_ms and not self._past:
             self._report_past(now_ms - self._past_ms)
         if not self.turns:
@@ -72,7 +71,6 @@ class Player:
             self._write_checkpoints(now_ms)
 
     def answer(self, path: str, now_ms: int) -> tuple[int, bytes]:
-        """Status and JSON of what the JobManager would answer now."""
         if path == "/jobs/overview":
             return 200, self._overview(now_ms)
         turn, recorded_path = self._asked(path)

@@ -1,5 +1,3 @@
-"""Serves played recordings on loopback, one path prefix a cluster, as JobManagers behind a proxy."""
-
 import asyncio
 import contextlib
 import logging
@@ -23,7 +21,6 @@ log = logging.getLogger(__name__)
 async def serve(
     players: dict[str, Player], ports: Sequence[int], folder: Path, stop: asyncio.Event
 ) -> None:
-    """Until ``stop``."""
     application = web.Application()
     application.router.add_get("/{cluster}/{path:.*}", answering(players))
     runner = web.AppRunner(application, access_log=None)

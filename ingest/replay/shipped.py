@@ -1,8 +1,4 @@
-"""Which recordings are played as which clusters.
-
-``webapp/fleet/demo.py`` registers the clusters, ``webapp/site/demo_storage.py`` their roots;
-``webapp/site/removal.py`` takes all of it away.
-"""
+"""Which recordings are played as which clusters."""
 
 import json
 from dataclasses import dataclass

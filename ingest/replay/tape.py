@@ -67,7 +67,6 @@ def line_ms(line: bytes) -> int | None:
 
 
 def id_of(recorded_id: str, began_ms: int) -> str:
-    """Another id of the same job for each turn, the same after a restart."""
     return sha256(f"{recorded_id} {began_ms}".encode()).hexdigest()[:32]
 
 

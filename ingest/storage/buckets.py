@@ -1,5 +1,3 @@
-"""Many keys of one bucket of an S3-compatible store: listed by page, deleted in batches."""
-
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Mapping, Sequence

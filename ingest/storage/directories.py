@@ -1,5 +1,3 @@
-"""The entries of one directory, streamed; by page in object stores."""
-
 import os
 from collections.abc import Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager

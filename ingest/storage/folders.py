@@ -1,5 +1,3 @@
-"""Creates folders in users' storage with the permissions of their parents."""
-
 import os
 from pathlib import Path
 

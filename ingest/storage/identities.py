@@ -46,7 +46,6 @@ class VisitedDirectories:
             return None if self._is_in_reported(name) else known[0]
 
     def skips_of(self, root: str) -> list[Unlisted]:
-        """Of directories of this root that a later listing visited again."""
         return [
             second_name(other, name)
             for name, other in self._twice.items()
@@ -100,7 +99,6 @@ def overlap(place: str, other: str) -> bool:
 
 
 def overlapping(root: Root, other: Root, spellings: Spellings) -> bool:
-    """Whether one may be inside the other, by name or by the directories themselves."""
     names, others = ({side.uri, canonical(side.reading, spellings)} for side in (root, other))
     named = any(are_nested(name, place) for name in names for place in others)
     return named or overlap(root.reading, other.reading)

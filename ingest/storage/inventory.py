@@ -1,7 +1,5 @@
-"""Imports an inventory as a listing: those that S3, OSS, COS, OBS, Google and Azure deliver, ``hdfs
-oiv -p Delimited``, what ``hdfs dfs -ls -R``, ``aws s3 ls --recursive`` and ``gsutil ls -l -r``
-print, and any table with a column for path, size and modification time. A row that cannot be read
-stops the import: a shorter listing would show files as missing.
+"""Imports an inventory as a listing. A row that cannot be read stops the import: a shorter listing
+would show files as missing.
 """
 
 import re
@@ -160,7 +158,6 @@ class _Rows:
                 self.seen = {other for other in self.seen if not other % self.one_in}
 
     def refuse_if_short(self, inventory: Inventory) -> None:
-        """If rows are missing, or all files are elsewhere."""
         if inventory.rows not in (None, self.rows):
             raise Refused(
                 message(

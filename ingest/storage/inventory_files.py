@@ -46,8 +46,6 @@ _BEGUN_IN_NAME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class InventoryFile:
-    """As the manifest has them."""
-
     name: str
     bytes: int | None = None
     md5: str | None = None
@@ -131,7 +129,6 @@ def find_inventory(name: str) -> Inventory:
 
 
 def verify(file: InventoryFile, manifest: str) -> None:
-    """Raises ``Refused`` if the file is not the one that its manifest means."""
     if file.bytes is None and file.md5 is None:
         return
     size, digest = 0, hashlib.md5(usedforsecurity=False)

@@ -1,7 +1,3 @@
-"""The rows of an inventory's files, in batches: CSV with any separator, Parquet, ORC, printed
-lines.
-"""
-
 import csv as python_csv
 import io
 import re

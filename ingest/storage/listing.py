@@ -1,7 +1,3 @@
-"""All files below a root, as a snapshot on disk: parallel by directory, resumable, in bounded
-memory.
-"""
-
 import queue
 import threading
 import time
@@ -48,9 +44,8 @@ def list_root(
     visited: VisitedDirectories | None = None,
 ) -> Listed:
     """Lists ``root`` into ``out_dir``; an interrupted listing there is continued, a finished one is
-    returned. ``unlisted``: directories that cannot be listed, links, names that are no path, a root
-    that is not there, and a directory listed a second time under another name, here or by a listing
-    that shares ``visited``. Raises ``Refused`` if ``out_dir`` is something else.
+    returned. ``visited``: of all listings of an audit. Raises ``Refused`` if ``out_dir`` is
+    something else.
     """
     snapshot = Snapshot(out_dir)
     listed = snapshot.listed()

@@ -51,7 +51,6 @@ class LocalFiles:
     def dress(
         self, path: str, other: os.stat_result, mask: int = 0o777, *, times: bool = False
     ) -> None:
-        """Give it the mode of another file and, if permitted, its owner."""
         with self.open(path) as file:
             if times:
                 os.utime(file.fileno(), ns=(other.st_atime_ns, other.st_mtime_ns))

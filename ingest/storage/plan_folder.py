@@ -1,5 +1,3 @@
-"""The folder of a plan: files that are written once and durably."""
-
 import os
 import secrets
 from contextlib import suppress
@@ -62,7 +60,6 @@ class PlanFolder:
         return bool(self._filesystem.exists(f"{self._root}/{name}"))
 
     def names(self, below: str) -> list[str]:
-        """File names directly below one of its folders, sorted; none without the folder."""
         place = f"{self._root}/{below}"
         self._filesystem.invalidate_cache()
         try:

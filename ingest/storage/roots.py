@@ -1,5 +1,3 @@
-"""A storage root: a directory in Flink's spelling, and where Weir reads it."""
-
 from dataclasses import dataclass
 
 from ingest.uris import PLAIN, Spellings, canonical, is_below, refuse_undecodable

@@ -35,6 +35,11 @@ class Gone(TreeError):
 class Occupied(TreeError):
     """The target exists already, and is not overwritten."""
 
+    def __init__(self, target: str) -> None:
+        super().__init__(
+            message("{target:name} exists; move it away, then try again.", target=target)
+        )
+
 
 class NotAFile(TreeError):
     """A link, a directory or another entry that is no regular file."""
@@ -107,9 +112,7 @@ def move(
             _move_locally((here, name), (there, goal), expected, within)
         elif here is there and renames(here):
             if exists(target):
-                raise Occupied(
-                    message("{target:name} exists; move it away, then try again.", target=target)
-                )
+                raise Occupied(target)
             here.makedirs(here._parent(goal), exist_ok=True)
             here.mv(name, goal)
         else:
@@ -154,14 +157,7 @@ def _copy(path: str, target: str, within: Within, size: int | None = None) -> st
             is_whole = size in (None, stat(target, within[1]).bytes)
             if is_whole and copying.digest_of(there, goal) == digest:
                 return digest
-            raise Occupied(
-                message(
-                    "{target:name} exists and differs from {path:name}; move it away, then try "
-                    "again.",
-                    target=target,
-                    path=path,
-                )
-            )
+            raise Occupied(target)
         if isinstance(there, LocalFiles):
             there.make_folder_of(goal)
             return copying.to_local(here, name, there, goal, size)
@@ -173,11 +169,7 @@ def _copy(path: str, target: str, within: Within, size: int | None = None) -> st
         in_one_step = size is not None and renames(there)
         return copying.to_remote(here, name, there, goal, size, renames=in_one_step)
     except FileExistsError as error:
-        raise Occupied(
-            message(
-                "{target:name} was created in between; look at it, then try again.", target=target
-            )
-        ) from error
+        raise Occupied(target) from error
     except (OSError, ValueError) as error:
         raise _error(message("copied"), path, error) from error
 
@@ -195,7 +187,6 @@ def delete(path: str, expected: Stat | None = None, within: str | None = None) -
 
 
 def remove_empty(path: str, within: str | None = None) -> None:
-    """A directory without files, and its subdirectories; else it stays."""
     filesystem, name = _at(path, within)
     with suppress(OSError, ValueError):
         if isinstance(filesystem, LocalFiles):
@@ -234,13 +225,7 @@ def _move_locally(
         here.link(path, there, target)
     except FileExistsError as error:
         if not os.path.samestat(here.stat(path), there.stat(target)):
-            raise Occupied(
-                message(
-                    "{target:name} exists and is not {path:name}; move it away, then try again.",
-                    target=target,
-                    path=path,
-                )
-            ) from error
+            raise Occupied(target) from error
         # A move that was interrupted between the two steps.
     except OSError as error:
         if error.errno not in (errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK):

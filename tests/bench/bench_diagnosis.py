@@ -31,7 +31,7 @@ PARTS = ("answers", "windows", "checkpoints")
 PRESSURED_EVERY, ORIGIN, WINDOWS = 20, 10, 2
 AT_S = 1_772_366_400
 """The start of the judged window."""
-VERTEX_KINDS = {"max_parallelism": "bigint", "status": "string", "running_tasks": "bigint"}
+VERTEX_KINDS = {"max_parallelism": "bigint", "status": "string"}
 """What the answer of a real cluster tells of a vertex besides, and no rule reads."""
 BUDGET_S = 120
 OF_FOLD = ("readings", "newest_ts", "counters")
@@ -179,7 +179,6 @@ def _windows(ids: DataFrame) -> DataFrame:
     measured = {
         "in_pool_usage": either(0.9, 1.0, 0.05),
         "out_pool_usage": either(1.0, 0.25, 0.25),
-        "exclusive_usage": either(0.9, 1.0, 0.05),
         "floating_usage": either(0.9, 1.0, 0.0),
         "busy_ratio": either(0.04, 0.99, 0.2),
         "backpressured_ratio": either(0.95, 0.0, 0.0),

@@ -44,7 +44,6 @@ def samples(jobs: int) -> pa.RecordBatch:
     names = (
         "in_pool_usage",
         "out_pool_usage",
-        "exclusive_usage",
         "floating_usage",
         "busy_ms_per_s",
         "backpressured_ms_per_s",

@@ -17,9 +17,7 @@ def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -
 def test_the_overview_names_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0 and main([]) == 2
     out = capsys.readouterr().out
-    assert (
-        all(f"  {name}" in out for name in COMMANDS) and "not part of this installation" not in out
-    )
+    assert all(f"  {name}" in out for name in COMMANDS)
 
 
 def test_an_unknown_command_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,7 +49,6 @@ OUTCOME_FIELDS = (
     "slow_since",
     "flink_version",
     "sampled_every_s",
-    "sampling_reason",
     "log_store_read_from",
     "log_store_read_to",
     "log_store_error",
@@ -157,10 +156,7 @@ def _note(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
         outcome.skips,
         outcome.jobs_seen,
     )
-    cluster.sampled_every_s, cluster.sampling_reason = (
-        outcome.metrics_interval_s,
-        outcome.sampling_reason,
-    )
+    cluster.sampled_every_s = outcome.metrics_interval_s
     if read := outcome.log_store:
         cluster.log_store_read_from, cluster.log_store_read_to = read.read_from, read.read_to
         cluster.log_store_error = storable(read.error)

@@ -6,12 +6,12 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from ingest.discovery.documents import from_yaml
 from ingest.errors import Skipped
 from ingest.json_members import mapping, objects
 from ingest.messages import message
+from ingest.network.uris import is_http_address
 from ingest.regular_files import open_regular
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -29,8 +29,6 @@ class ApiServer:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """PEM and token as text."""
-
     token: str = field(default="", repr=False)
     certificate: str = field(default="", repr=False)
     key: str = field(default="", repr=False)
@@ -63,7 +61,6 @@ def in_cluster(folder: str = SERVICE_ACCOUNT) -> ApiServer:
 
 
 def read_text(path: str) -> str:
-    """Raises ``Skipped``, which names the path but none of the content."""
     try:
         with open_regular(path) as file:
             content = file.read(MAX_FILE_BYTES + 1)
@@ -84,17 +81,7 @@ def read_text(path: str) -> str:
 
 def checked_url(url: str) -> str:
     """Raises ``Skipped``."""
-    try:
-        parts = urlsplit(url)
-        usable = (
-            parts.scheme in ("http", "https")
-            and bool(parts.hostname)
-            and parts.port != 0
-            and "@" not in parts.netloc
-        )
-    except ValueError:
-        usable = False
-    if not usable:
+    if not is_http_address(url):
         raise Skipped(
             message("the address of the API server must be such as https://10.0.0.1:6443")
         )

@@ -1,5 +1,3 @@
-"""One page of a list of an API server."""
-
 from typing import Any
 from urllib.parse import urlencode
 

@@ -30,18 +30,13 @@ def deployment(resource: dict[str, Any]) -> dict[str, Any] | None:
     kept = _resource(resource, "FlinkDeployment")
     if kept is None:
         return None
-    spec, status = _part(resource, "spec"), _part(resource, "status")
-    info = _part(status, "clusterInfo")
     return kept | {
-        "job_manager": _word(status, "jobManagerDeploymentStatus"),
-        "port": _configured_port(_part(spec, "flinkConfiguration")),
-        "version": _word(spec, "flinkVersion"),
-        "revision": _text(info.get("flink-revision"))[:100],
+        "job_manager": _word(_part(resource, "status"), "jobManagerDeploymentStatus"),
+        "port": _configured_port(_part(_part(resource, "spec"), "flinkConfiguration")),
     }
 
 
 def session_job(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """A ``FlinkSessionJob``; ``deployment``: what it runs on, in its namespace."""
     kept = _resource(resource, "FlinkSessionJob")
     return kept and kept | {"deployment": _text(_part(resource, "spec").get("deploymentName"))}
 
@@ -65,7 +60,6 @@ def _resource(resource: dict[str, Any], kind: str) -> dict[str, Any] | None:
         "error": _error(status.get("error")),
         "has_job": bool(wanted),
         "wanted": _word(wanted, "state"),
-        "upgrade_mode": _word(wanted, "upgradeMode"),
         "job_name": _text(job.get("jobName"))[:MAX_VALUE],
         "job_id": job_id if is_flink_id(job_id) else "",
         "job_state": _word(job, "state"),
@@ -136,12 +130,7 @@ def rest_service(resource: dict[str, Any]) -> dict[str, Any] | None:
         if (port := _port(port_spec.get("port")))
     }
     port = numbers.get("rest") or (next(iter(numbers.values())) if len(numbers) == 1 else None)
-    return kept | {
-        "cluster_id": cluster_id,
-        "service": kept["name"],
-        "port": port or REST_PORT,
-        "type": labels["type"],
-    }
+    return kept | {"cluster_id": cluster_id, "port": port or REST_PORT}
 
 
 def leader(resource: dict[str, Any]) -> dict[str, Any] | None:
@@ -232,7 +221,6 @@ def _error(value: Any) -> str:
 
 
 def _configured_port(configuration: dict[str, Any]) -> int:
-    """``rest.port``, as one key or, since 1.12 of the operator, as nested ones."""
     given = configuration.get("rest.port", member(configuration.get("rest"), "port"))
     if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 6:
         given = int(given)

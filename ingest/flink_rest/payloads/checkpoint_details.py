@@ -14,7 +14,6 @@ SUBTASKS_PER_REPORTED = 64
 
 
 def vertex_parts(detail: Any) -> dict[str, Any]:
-    """By vertex id; empty in list entries."""
     tasks = Fields(detail).object("tasks")
     return {vertex_id: tasks.raw(vertex_id) for vertex_id in tasks.names()} if tasks else {}
 

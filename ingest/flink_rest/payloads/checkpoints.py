@@ -1,6 +1,4 @@
-"""``/jobs/:id/checkpoints``: history, counters and the last restore; one parser for every
-checkpoint object.
-"""
+"""``/jobs/:id/checkpoints``: history, counters and the last restore."""
 
 from typing import Any
 

@@ -72,7 +72,6 @@ def checkpoint_settings(body: Any) -> dict[str, Any]:
 
 
 def no_checkpoints(body: Any) -> dict[str, int]:
-    """Zero counters if the answer says that the job takes no checkpoints, else empty."""
     says = any(SAYS_NO_CHECKPOINTS in str(text) for text in listed(member(body, "errors")))
     return dict.fromkeys(COUNTERS, 0) if says else {}
 

@@ -62,13 +62,11 @@ def is_known(column: str, value: float) -> bool:
 
 
 def listed(body: Any) -> list[str]:
-    """Names of an answer without values that may be asked for."""
     names = (Fields(item, place).the_text("id") for place, item in elements(body))
     return [name for name in names if len(name) <= MOST_NAME_CHARS and "," not in name]
 
 
 def wanted(names: Iterable[str]) -> list[str]:
-    """The names that feed a column, the most important first."""
     ranked = (
         (known[0], name) for name in names if (known := _column_of(name)) and known[1] in GAUGES
     )
@@ -76,7 +74,6 @@ def wanted(names: Iterable[str]) -> list[str]:
 
 
 def gauges(body: Any) -> dict[str, tuple[str, float]]:
-    """Aggregate and value of each column that the answer feeds."""
     named: dict[str, tuple[str, float]] = {}
     for place, item in elements(body):
         entry = Fields(item, place)

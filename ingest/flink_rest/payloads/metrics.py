@@ -15,7 +15,6 @@ _SUBTASK_IN_PATH = re.compile(r"/subtasks/(\d{1,5})/metrics$")
 
 
 def values(body: Any) -> dict[str, Any]:
-    """Raw value by metric id."""
     values_by_name = {}
     for place, item in elements(body):
         # By far the longest lists of all answers: only unusual entries take the slow path.
@@ -60,7 +59,6 @@ def pick(
 def columns_by_subtask(
     body: Any, endpoint: str, names: Names
 ) -> dict[int, dict[str, Number | None]]:
-    """With the figures of sources. Raises ``Skipped``."""
     return {
         subtask: columns(entry, names) | _source_values(entry)
         for subtask, entry in values_by_subtask(body, endpoint).items()

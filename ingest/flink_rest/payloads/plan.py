@@ -17,7 +17,6 @@ def vertices(job: Any) -> tuple[Vertex, ...]:
             parallelism=vertex.whole("parallelism"),
             max_parallelism=vertex.whole("maxParallelism"),
             status=vertex.text("status"),
-            running_tasks=_running_tasks(vertex),
         )
         for vertex in Fields(job).objects("vertices")
     )
@@ -33,7 +32,6 @@ def slot_sharing(job: Any) -> tuple[SlotSharing, ...] | None:
 
 
 def planned_vertices(plan: Any) -> tuple[Vertex, ...]:
-    """As far as a plan alone describes them."""
     return tuple(
         Vertex(
             vertex_id=node.the_flink_id("id"),
@@ -58,11 +56,6 @@ def is_in(payload: Any) -> bool:
 
 def _plan(payload: Any) -> Fields:
     return Fields(payload).the_object("plan")
-
-
-def _running_tasks(vertex: Fields) -> int | None:
-    tasks = vertex.object("tasks")
-    return tasks.whole("RUNNING") if tasks else None
 
 
 def _plain(description: str | None) -> str:

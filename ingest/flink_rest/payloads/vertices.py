@@ -71,8 +71,6 @@ def _complete(metrics: Fields, name: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """When the newest attempt of one subtask entered each state."""
-
     scheduled_at: datetime | None = None
     deploying_at: datetime | None = None
     initializing_at: datetime | None = None

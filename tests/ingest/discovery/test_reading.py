@@ -42,11 +42,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are(tmp_path):
     (tmp_path / "d.json").write_bytes(b"[" + b" " * MAX_BYTES + b"]")
     found = of_files(tmp_path, "*.json", "none*.json")
     assert names(found) == ["orders"]
-    assert (
-        str(tmp_path / "b.json") in found.error
-        and "not a complete JSON" in found.error
-        and "and 3 more" in found.error
-    )
+    assert str(tmp_path / "b.json") in found.error and "not a complete JSON" in found.error
 
 
 def by_http(answer, path="/sd"):

@@ -3,7 +3,6 @@ memory.
 """
 
 import io
-import re
 import time
 import tracemalloc
 from collections.abc import Iterator
@@ -158,7 +157,7 @@ def test_many_tiny_entries_are_bounded_by_a_limit_of_their_own() -> None:
         + pack(">i", count)
         + entry * count
     )
-    with pytest.raises(DamagedMetadata, match="at most 500,000 handles in one keyed state"):
+    with pytest.raises(DamagedMetadata, match="more than 500,000 handles in one keyed state"):
         pieces(HEAD + state)
 
 
@@ -167,7 +166,7 @@ def test_many_tiny_entries_are_bounded_by_a_limit_of_their_own() -> None:
 )
 def test_handles_in_handles_do_not_exhaust_the_stack(level: bytes) -> None:
     start = HEAD if level[0] == 8 else HEAD + b"\x03" + pack(">ii", 0, 0)
-    with bounded(), pytest.raises(DamagedMetadata, match="at most 16 handles in each other"):
+    with bounded(), pytest.raises(DamagedMetadata, match="more than 16 handles in each other"):
         pieces(start + level * 100_000)
 
 
@@ -185,7 +184,7 @@ def test_objects_in_objects_of_the_properties_do_not_exhaust_the_stack() -> None
         + b"\x78\x70"
     )
     forged = samples.V4[: -len(w.PROPERTIES)] + b"\xac\xed\x00\x05" + (b"\x73" + class_) * 10_000
-    with bounded(), pytest.raises(DamagedMetadata, match="at most 16 objects and classes"):
+    with bounded(), pytest.raises(DamagedMetadata, match="more than 16 objects and classes"):
         pieces(forged)
 
 
@@ -234,38 +233,11 @@ def test_short_reads_change_nothing(name: str, most: int) -> None:
     assert short == rows(written)
 
 
-def test_errors_name_position_and_expectation_and_are_skippable() -> None:
+def test_errors_name_their_position_and_are_skippable() -> None:
     with pytest.raises(MetadataError) as raised:
         pieces(samples.V5[:20])
     assert isinstance(raised.value, Skipped) and isinstance(raised.value, IncompleteMetadata)
-    assert str(raised.value) == (
-        "at byte 20: expected the number of operators (4 bytes), found the end of the file "
-        "after 20 bytes"
-    )
-
-
-@pytest.mark.parametrize(
-    ("read", "said"),
-    [
-        (
-            1,
-            (
-                "at byte 0: expected the magic number of a _metadata file (4 bytes), found the end "
-                "of the file after 1 byte"
-            ),
-        ),
-        (
-            0,
-            (
-                "at byte 0: expected the magic number of a _metadata file (4 bytes), found the end "
-                "of the file after 0 bytes"
-            ),
-        ),
-    ],
-)
-def test_one_byte_is_no_bytes(read: int, said: str) -> None:
-    with pytest.raises(IncompleteMetadata, match=re.escape(said)):
-        pieces(samples.V5[:read])
+    assert str(raised.value) == ("at byte 20: the file ends after 20 bytes")
 
 
 def test_a_negative_size_is_damage_also_in_the_middle_of_many_files() -> None:
@@ -273,7 +245,7 @@ def test_a_negative_size_is_damage_also_in_the_middle_of_many_files() -> None:
         f"{number:06d}.sst": w.file(-1 if number == 30 else 5, f"file:/shared/{number:04d}")
         for number in range(60)
     }
-    with pytest.raises(DamagedMetadata, match="the size of a file of 0 or more, found -1"):
+    with pytest.raises(DamagedMetadata, match="the impossible number -1"):
         pieces(
             w.metadata(
                 4,
@@ -292,6 +264,6 @@ def test_text_that_is_no_modified_utf_8_is_damage_also_in_the_middle_of_many_fil
         4, [w.operator(4, [w.subtask(4, 0, keyed=w.incremental(w.NULL, files, {}, new=True))])]
     )
     place = written.index(b"shared/0030")
-    with pytest.raises(DamagedMetadata, match="the path of a file in modified UTF-8") as raised:
+    with pytest.raises(DamagedMetadata, match="not in modified UTF-8") as raised:
         pieces(written[:place] + b"\xff" + written[place + 1 :])
     assert raised.value.position == place

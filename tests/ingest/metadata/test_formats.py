@@ -42,7 +42,8 @@ def test_each_release_is_recognised_by_its_bytes(sample: str, dialect: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("version", "words"), [(1, "Flink 1.2 or older"), (8, "found 8"), (0, "2 to 7"), (-1, "-1")]
+    ("version", "words"),
+    [(1, "Flink 1.2 or older"), (8, "format version 8"), (0, "2 to 7"), (-1, "-1")],
 )
 def test_other_versions_are_refused_by_name(version: int, words: str) -> None:
     with pytest.raises(UnsupportedMetadata, match=words):
@@ -50,7 +51,7 @@ def test_other_versions_are_refused_by_name(version: int, words: str) -> None:
 
 
 def test_something_else_is_not_taken_for_metadata() -> None:
-    with pytest.raises(DamagedMetadata, match="at byte 0: expected the magic number"):
+    with pytest.raises(DamagedMetadata, match="at byte 0: no magic number"):
         pieces(b"PAR1 and so on")
 
 
@@ -74,7 +75,7 @@ def test_version_2_has_paddings_master_states_and_old_handles() -> None:
 
 def test_legacy_state_of_1_2_is_refused() -> None:
     written = w.operator(2, [pack(">iqi", 0, -1, 1)])
-    with pytest.raises(UnsupportedMetadata, match=r"legacy state of Flink 1\.2"):
+    with pytest.raises(UnsupportedMetadata, match=r"state of Flink 1\.2"):
         pieces(w.metadata(2, [written]))
 
 
@@ -220,8 +221,6 @@ def test_properties_say_what_it_is() -> None:
 def test_unknown_handles_are_refused_by_position() -> None:
     subtask = w.subtask(4, 0, keyed=b"\x63")
     written = w.metadata(4, [w.operator(4, [subtask])])
-    with pytest.raises(
-        UnsupportedMetadata, match=r"the tag of a keyed state handle .* found 99"
-    ) as refused:
+    with pytest.raises(UnsupportedMetadata, match="the tag 99") as refused:
         pieces(written)
     assert written[refused.value.position] == 0x63

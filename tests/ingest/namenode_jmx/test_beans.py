@@ -25,8 +25,7 @@ def test_load_capacity_and_calls_by_kind_are_read_over_all_ports():
         0.25,
     )
     assert found.call_queue_length == 3
-    assert (found.files, found.blocks, found.under_replicated_blocks) == (1204, 990, 4)
-    assert (found.used_bytes, found.remaining_bytes) == (600, 2400)
+    assert (found.files, found.blocks, found.used_bytes) == (1204, 990, 600)
     assert (found.heap_used_bytes, found.heap_max_bytes) == (537_395_200, 1 << 30)
     assert [(one.name, one.calls) for one in found.operations] == [
         ("getFileInfo", 90),

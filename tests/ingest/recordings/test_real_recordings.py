@@ -24,12 +24,12 @@ CKPT = re.compile(
     r"ckpt (\w{6}) (\d+) (\w+) (SP )?\s*size (\S+) full (\S+) ms (\S+) ack (\d+)/(\d+) ?(.*)"
 )
 POOLS = re.compile(
-    r"(\w{6}) (.{28}) (\d+) busy (\S+) bp (\S+) idle (\S+) in (\S+) excl (\S+) float (\S+) out "
+    r"(\w{6}) (.{28}) (\d+) busy (\S+) bp (\S+) idle (\S+) in (\S+) excl \S+ float (\S+) out "
     r"(\S+) recIn (\S+)"
 )
 POOL_COLUMNS = (
     "busy_ms_per_s", "backpressured_ms_per_s", "idle_ms_per_s", "in_pool_usage",
-    "exclusive_usage", "floating_usage", "out_pool_usage", "records_in_per_s",
+    "floating_usage", "out_pool_usage", "records_in_per_s",
 )  # fmt: skip
 
 

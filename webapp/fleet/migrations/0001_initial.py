@@ -443,12 +443,6 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
-                    "sampling_reason",
-                    webapp.lib.messages.fields.MessageField(
-                        blank=True, editable=False, help_text="why that is slower than asked for"
-                    ),
-                ),
-                (
                     "misses",
                     webapp.lib.messages.fields.MessagesField(
                         blank=True,

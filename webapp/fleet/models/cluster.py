@@ -256,9 +256,6 @@ class Cluster(LogStoreFields):
     sampled_every_s = models.FloatField(
         null=True, editable=False, help_text="how often healthy jobs are sampled at present"
     )
-    sampling_reason = MessageField(
-        blank=True, editable=False, help_text="why that is slower than asked for"
-    )
     misses = MessagesField(
         default=list,
         blank=True,
