@@ -1,25 +1,15 @@
-"""Endpoints by the command line, and the schema of their notices."""
+"""Endpoints by the command line."""
 
 import io
 import json
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.test import Client
-from django.urls import reverse
 
-from tests.webapp.builders import person
-from webapp.delivery.formats.weir import SCHEMA
 from webapp.delivery.models import Endpoint
 
 pytestmark = pytest.mark.django_db
 CANARY = "canary-4711"
-
-
-def test_the_schema_of_notices_is_served() -> None:
-    client = Client()
-    client.force_login(person())
-    assert client.get(reverse("api-notice-schema")).json() == json.loads(json.dumps(SCHEMA))
 
 
 def test_the_command_adds_an_endpoint_and_never_takes_an_address_as_an_argument(
