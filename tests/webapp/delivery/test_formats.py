@@ -241,20 +241,18 @@ def test_a_mail_is_one_mail_whatever_a_name_holds(text: str) -> None:
     assert built["To"] == "a@example.org, b@example.org"
     assert len(str(make_header(decode_header(built["Subject"])))) <= 200
     assert len(raw) < 1 << 20
-    assert "<script" not in mail(hostile(text)).html
 
 
-def test_a_mail_says_what_happened_why_and_what_to_do_in_both_bodies() -> None:
-    told = mail(notice())
-    for body in (told.text, told.html):
-        for word in (
-            "Checkpoints of orders are declined",
-            "ran out of disk",
-            "Free disk space",
-            "prod-eu",
-            "986",
-        ):
-            assert word in body
+def test_a_mail_says_what_happened_why_and_what_to_do() -> None:
+    text = mail(notice()).text
+    for word in (
+        "Checkpoints of orders are declined",
+        "ran out of disk",
+        "Free disk space",
+        "prod-eu",
+        "986",
+    ):
+        assert word in text
 
 
 def test_a_notice_reads_the_same_after_it_was_kept_as_json() -> None:
