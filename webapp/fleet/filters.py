@@ -60,10 +60,6 @@ class ClusterFilters(ListFilters):
     q = Text("name", "icontains", about="part of the name")
 
 
-class SourceFilters(ListFilters):
-    name = Text()
-
-
 class JobFilters(ListFilters):
     cluster = Text()
     label = LABEL
@@ -74,7 +70,6 @@ class JobFilters(ListFilters):
     health = Choice(
         tuple(HEALTH_GROUPS), method="filter_health", about="as the fleet page groups them"
     )
-    health_below = Whole("health", "lt", about="health less than this")
     attempts = NoFilter(
         (ALL,),
         about="all: also the earlier attempts of jobs, each with its own id (default: the newest "

@@ -40,7 +40,6 @@ for feature in (
 
 urlpatterns = [
     path("jobs/<name:cluster>/<name:job_id>/", JobDetailView.as_view(), name="api-job"),
-    *fleet.urlpatterns,
     *push.urlpatterns,
     *analyses_api(),
     *replication.urlpatterns,

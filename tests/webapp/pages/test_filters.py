@@ -16,7 +16,6 @@ from webapp.findings.models import Finding
 pytestmark = pytest.mark.django_db
 WRONG = (
     ("fleet", "jobs", "sort", "--name", "-duration"),
-    ("fleet", "jobs", "health_below", "x", "whole number"),
     ("findings", "findings", "severity", "nice", "critical"),
     ("findings", "findings", "from", "yesterday", "now-6h"),
     ("findings", "findings", "cluster", "a\x00", "without NUL"),
