@@ -31,7 +31,7 @@ def begin(
     if begun(request) is not None or request.resolver_match is None:
         return
     match = request.resolver_match
-    action = action_of(match.view_name, request.method or "", entered)
+    action = action_of(match.view_name, entered)
     plain = {name: value for name, value in match.kwargs.items() if name != "export_form"}
     row = _row(model_of(match.view_name, action), plain)
     known = (
