@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.test import Client
 
 from tests.webapp.builders import person
@@ -56,7 +56,7 @@ def sent_by_page(name: str) -> None:
 
 
 def sent_by_command(name: str) -> None:
-    with pytest.raises(CommandError), transaction.atomic():
+    with pytest.raises((CommandError, IntegrityError)), transaction.atomic():
         call_command(
             "createsuperuser",
             interactive=False,
