@@ -10,6 +10,7 @@ from typing import Any
 
 from ingest.redaction.documents import redact_texts
 from ingest.redaction.texts import redact
+from webapp.lib.instants import iso_text
 
 FIRING, RESOLVED = "firing", "resolved"
 MOST_ALERTS, MOST_CHARACTERS = 500, 750_000
@@ -150,7 +151,7 @@ def _redact(alert: NoticeAlert) -> NoticeAlert:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return iso_text(value)
     if isinstance(value, (NoticeAlert, Notice)):
         return {column.name: _plain(getattr(value, column.name)) for column in fields(value)}
     if isinstance(value, Mapping):

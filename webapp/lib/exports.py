@@ -5,11 +5,13 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from django.http import StreamingHttpResponse
+
+from webapp.lib.instants import iso_text
 
 _SEPARATORS = re.compile(r"([;\r\n])")
 _FORMULA_STARTS = ("=", "+", "-", "@", "\u2212")
@@ -32,7 +34,7 @@ def safe_cell(value: Any) -> Any:
     if isinstance(value, (int, float, Decimal)):
         return value
     if isinstance(value, datetime):
-        return _iso(value)
+        return iso_text(value)
     is_nested = isinstance(value, dict | list)
     text = json.dumps(value, ensure_ascii=False, default=str) if is_nested else str(value)
     first, *others = _SEPARATORS.split(text)
@@ -90,8 +92,4 @@ def _json_chunks(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> I
 
 
 def _plain(value: Any) -> Any:
-    return _iso(value) if isinstance(value, datetime) else str(value)
-
-
-def _iso(instant: datetime) -> str:
-    return instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return iso_text(value) if isinstance(value, datetime) else str(value)

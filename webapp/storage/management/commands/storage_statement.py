@@ -62,7 +62,7 @@ class Command(PreparedCommand):
 
     def _print(self, row: StorageStatement, *, as_json: bool) -> None:
         self.stdout.write(
-            json_line(_FIELDS, [getattr(row, name) for name in _FIELDS])
+            json_line({name: getattr(row, name) for name in _FIELDS})
             if as_json
             else f"{row.pk}  {row}  {row.stated_name}, {row.stated_at:%Y-%m-%d %H:%M} UTC: {row.reason}"
         )
