@@ -184,9 +184,7 @@ def test_files_that_are_not_live_are_listed_with_their_reason(viewer, tmp_path):
         and "&#x27;live&#x27; cannot be used. Give one of" in wrong.content.decode()
     )
     assert (
-        viewer.get(
-            reverse("storage-files-export", args=("csv",)), {"uri": ROOT, "verdict": "live"}
-        ).status_code
+        viewer.get(reverse("storage-files-export"), {"uri": ROOT, "verdict": "live"}).status_code
         == 400
     )
 
