@@ -101,6 +101,20 @@ def evidence(alert: NoticeAlert, most: int = 5) -> Iterator[str]:
         )
 
 
+def block(
+    alert: NoticeAlert, head: str, escape: Callable[[str], str], next_step: str, bullet: str
+) -> str:
+    """The alert in lines that begin with ``head``; ``next_step`` and ``bullet`` precede lines."""
+    lines = [head, escape(f"{where(alert)} · {since(alert)}")]
+    if alert.status == FIRING:
+        lines += [
+            escape(line(alert.cause, 600)),
+            f"{next_step} {escape(line(alert.next_step, 400))}",
+            *(f"{bullet}{escape(figure)}" for figure in evidence(alert, 3)),
+        ]
+    return "\n".join(filter(None, [*lines, *map(escape, notes(alert))]))
+
+
 def fitted(
     notice: Notice, block: Callable[[NoticeAlert], str], most: int, size: Callable[[str], int] = len
 ) -> str:
