@@ -234,7 +234,6 @@ class ThresholdOverride(models.Model):
 
 
 def scope_text(cluster: str, job: str) -> str:
-    """Where a setting holds; empty for all."""
     if job:
         return gettext("job %(job)s of %(cluster)s") % {"job": job, "cluster": cluster}
     if cluster:

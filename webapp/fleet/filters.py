@@ -16,15 +16,11 @@ from webapp.lib.query_parameters import Choice, Parameter, Text, Whole
 
 
 class NoFilter(Choice):
-    """A parameter that filters nothing."""
-
     def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
         return qs
 
 
 class ClusterLabels(Parameter):
-    """By matchers on labels of clusters."""
-
     schema = Text.schema
 
     def read(self, text: str) -> tuple[Matcher, ...]:

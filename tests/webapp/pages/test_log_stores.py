@@ -55,7 +55,7 @@ def test_the_clusters_page_says_how_far_a_store_is_read_and_why_no_further(viewe
     page = " ".join(viewer.get(reverse("clusters")).content.decode().split())
     assert "Loki: behind, lines up to 6 h ago" in page
     assert "Loki: not read yet" in page
-    assert "Loki: cannot be read, lines up to 1 h ago. Loki at http://failing:3100" in page
+    assert "Loki: cannot be read, lines up to 1 h ago Loki at http://failing:3100" in page
     assert "It answered HTTP 401" in page
 
 

@@ -125,7 +125,6 @@ def action_of(address: str, entered: Iterable[str] = ()) -> str:
 
 
 def model_of(address: str, action: str) -> str:
-    """As ``app.Model``; "" if the URL names no row."""
     return MODELS.get(OWNERS.get(address) or action.partition(".")[0], "")
 
 

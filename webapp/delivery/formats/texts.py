@@ -28,7 +28,6 @@ def line(text: str, most: int = 300) -> str:
 
 
 def mark(alert: NoticeAlert) -> str:
-    """``▲ critical``, ``■ resolved``."""
     return (
         f"{SHAPES.get(alert.severity, '?')} {alert.severity}"
         if alert.status == FIRING
@@ -77,7 +76,6 @@ def shown(notice: Notice, most: int = MOST_SHOWN) -> tuple[list[NoticeAlert], in
 
 
 def counted(notice: Notice) -> str:
-    """``3 firing, 1 resolved``."""
     parts = [
         f"{count} {word}"
         for count, word in ((notice.firing_total, "firing"), (notice.resolved_total, "resolved"))

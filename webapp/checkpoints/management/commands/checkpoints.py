@@ -1,5 +1,3 @@
-"""Print checkpoint facts."""
-
 from spark_jobs.serving import CHECKPOINT_FACT
 from webapp.checkpoints.filters import CheckpointFilters
 from webapp.checkpoints.models import CheckpointFact
