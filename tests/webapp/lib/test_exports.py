@@ -68,9 +68,7 @@ def test_no_cell_begins_like_a_formula(text):
 
 def test_unknown_is_an_empty_cell_and_instants_are_utc():
     body = b"".join(
-        export_response(
-            "csv", "x", ("a", "b", "c"), [{"a": None, "b": T0, "c": [1]}]
-        ).streaming_content
+        export_response("x", ("a", "b", "c"), [{"a": None, "b": T0, "c": [1]}]).streaming_content
     ).decode()
     assert list(csv.reader(io.StringIO(body))) == [
         ["a", "b", "c"],
