@@ -30,7 +30,7 @@ def main() -> int:
 
     client = Client(SERVER_NAME="127.0.0.1")
     client.force_login(User.objects.get_or_create(username="reader-of-all")[0])
-    commanded = _lines("checkpoints", json=True)
+    commanded = _lines("checkpoints")
     for cluster, job_id in JobCurrent.objects.order_by("cluster", "job_id").values_list(
         "cluster", "job_id"
     ):
