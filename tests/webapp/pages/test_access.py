@@ -22,7 +22,7 @@ def _pages():
         *(reverse(name, args=(of.cluster, of.job_id)) for name in job_pages),
         reverse("checkpoint", args=(of.cluster, of.job_id, 1, epoch_ms(one.trigger_time))),
         reverse("fleet-export"),
-        reverse("job-checkpoints-export", args=(of.cluster, of.job_id, "json")),
+        reverse("job-checkpoints-export", args=(of.cluster, of.job_id)),
     ]
 
 
