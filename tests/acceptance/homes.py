@@ -80,9 +80,7 @@ class Instance:
         """
         if self._told is None:
             self._told = [
-                json.loads(line)
-                for line in self.manage("checkpoints", "--json").splitlines()
-                if line.strip()
+                json.loads(line) for line in self.manage("checkpoints").splitlines() if line.strip()
             ]
         return [fact for fact in self._told if cluster in (None, fact["cluster"])]
 

@@ -5,6 +5,7 @@ Prints one JSON document a job, for :mod:`tests.acceptance.test_shown`; figures 
 shown, texts where they are texts.
 """
 
+import csv
 import io
 import json
 import os
@@ -29,7 +30,7 @@ def main() -> int:
 
     client = Client(SERVER_NAME="127.0.0.1")
     client.force_login(User.objects.get_or_create(username="reader-of-all")[0])
-    commanded = _lines("checkpoints", json=True)
+    commanded = _lines("checkpoints")
     for cluster, job_id in JobCurrent.objects.order_by("cluster", "job_id").values_list(
         "cluster", "job_id"
     ):
@@ -43,9 +44,7 @@ def main() -> int:
                 f"api_{name}": _listed(client, f"/api/v1/{name}/?cluster={cluster}&job_id={job_id}")
                 for name in ("checkpoints", "annotations")
             },
-            "export": json.loads(
-                b"".join(_get(client, f"{base}checkpoints.json").streaming_content)
-            ),
+            "export": _downloaded(client, f"{base}checkpoints.csv"),
             "command": [
                 one for one in commanded if (one["cluster"], one["job_id"]) == (cluster, job_id)
             ],
@@ -59,6 +58,19 @@ def _get(client: Any, address: str) -> Any:
     answer = client.get(address)
     assert answer.status_code == 200, (address, answer.status_code)
     return answer
+
+
+def _downloaded(client: Any, address: str) -> list[dict[str, Any]]:
+    """Numbers and truth as such again; an empty cell is None."""
+    body = b"".join(_get(client, address).streaming_content).decode()
+    values = {"": None, "True": True, "False": False}
+    return [
+        {
+            name: int(cell) if cell.isdecimal() else values.get(cell, cell)
+            for name, cell in row.items()
+        }
+        for row in csv.DictReader(io.StringIO(body))
+    ]
 
 
 def _pages(client: Any, base: str) -> dict[str, Any]:

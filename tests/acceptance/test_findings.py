@@ -18,7 +18,7 @@ def found(instance: Instance) -> dict[str, list[dict]]:
 
 
 def findings_of(instance: Instance, names: Sequence[str]) -> dict[str, list[dict]]:
-    findings = [json.loads(line) for line in instance.manage("findings", "--json").splitlines()]
+    findings = [json.loads(line) for line in instance.manage("findings").splitlines()]
     return {
         name: [finding for finding in findings if finding["cluster"] == cluster_of(name)]
         for name in names

@@ -108,7 +108,7 @@ def _any(weir: RunningWeir, which: str, job_id: str = "") -> bool:
 
 
 def _findings(weir: RunningWeir, job_id: str = "") -> list[dict[str, Any]]:
-    told = weir.manage("findings", "--cluster", CLUSTER, "--json")
+    told = weir.manage("findings", "--cluster", CLUSTER)
     assert told.returncode == 0, told.stderr
     return [
         one for one in map(json.loads, told.stdout.splitlines()) if job_id in ("", one["job_id"])

@@ -1,5 +1,3 @@
-"""Creates the groups of the roles after every ``migrate``."""
-
 from typing import Any
 
 from django.apps import AppConfig

@@ -23,8 +23,8 @@ from webapp.accounts.models import User
 from webapp.lib.api.json_errors import PREFIX
 
 ENGLISH = "en"
-_DOWNLOAD = "form"
-"""URL parameter of downloads (:class:`webapp.lib.path_names.ExportForm`)."""
+_FORM_OF_REPORT = "form"
+"""URL parameter of downloaded reports."""
 
 
 class Language:
@@ -79,7 +79,10 @@ def known(language: str) -> str:
 def is_for_machines(request: HttpRequest) -> bool:
     """Known after URL resolution; before that every request counts as one for a page."""
     match = request.resolver_match
-    return match is not None and (_DOWNLOAD in match.kwargs or request.path_info.startswith(PREFIX))
+    path = request.path_info
+    return match is not None and (
+        _FORM_OF_REPORT in match.kwargs or path.endswith(".csv") or path.startswith(PREFIX)
+    )
 
 
 def _in(language: str, chunks: Iterable[Any]) -> Iterator[Any]:

@@ -28,7 +28,6 @@ EVERYTHING, ONLY = "everything", "only"
 
 
 def administrators() -> Q:
-    """Users who can manage people."""
     return Q(is_active=True) & (
         Q(is_superuser=True) | Q(groups__name=Role.ADMIN.group, sees__isnull=True)
     )

@@ -20,7 +20,6 @@ from webapp.lib.refusals import ActionRefused, InputRefused
 LONGEST_COMMENT = 4_000
 LONGEST_SILENCE = timedelta(days=90)
 AT_ONCE = 500
-"""Most alerts of one acknowledgement."""
 
 
 def acknowledge(

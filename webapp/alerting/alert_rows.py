@@ -104,8 +104,6 @@ def copy_texts(row: Alert, finding: Finding) -> None:
 
 @dataclass
 class Written:
-    """Changes of one transaction."""
-
     new: list[Alert] = field(default_factory=list)
     changed: dict[int, Alert] = field(default_factory=dict)
     deleted: list[int] = field(default_factory=list)

@@ -24,7 +24,6 @@ OVER = Badge("over", "■", "unknown")
 
 
 def state_badge(alert: Alert) -> Badge:
-    """A firing alert has its severity's tone; it is quiet while its finding is closed."""
     if alert.state == AlertState.FIRING:
         if alert.quiet_since is not None:
             return QUIET

@@ -41,8 +41,6 @@ class RulePolicy:
 
 
 class Policies:
-    """All settings, in three queries."""
-
     def __init__(self) -> None:
         self._set: dict[Scope, RuleSetting] = {}
         for row in RuleSetting.objects.all():

@@ -10,7 +10,6 @@ _NOTICE = ", notice "
 
 
 def stored(kind: str, uid: str) -> str:
-    """``uid``: of the notice; empty if no endpoint took it."""
     return f"{kind}{_NOTICE}{uid}" if uid else f"{kind}{NOBODY}"
 
 

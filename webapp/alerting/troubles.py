@@ -26,7 +26,6 @@ from webapp.lib.messages.rendering import localised
 from webapp.lib.quantities import duration_text
 
 MOST_ALERTS = 2_000
-"""Most alerts of one page whose deliveries are read."""
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,9 @@ urlpatterns = fleet_wide_only(
             views.order,
             name="cleanup-plan-order",
         ),
+        path("storage/plans/<int:pk>/files.csv", views.export, name="cleanup-plan-export"),
         re_path(
-            r"^storage/plans/(?P<pk>\d{1,19})/files\.(?P<form>csv|json)$",
-            views.export,
-            name="cleanup-plan-export",
-        ),
-        re_path(
-            r"^storage/plans/(?P<pk>\d{1,19})/(?P<verb>apply|undo|purge)\.(?P<form>csv|json)$",
+            r"^storage/plans/(?P<pk>\d{1,19})/(?P<verb>apply|undo|purge)\.csv$",
             views.journal_export,
             name="cleanup-journal-export",
         ),

@@ -133,10 +133,9 @@ def order(request: HttpRequest, pk: int | str, verb: str) -> HttpResponse:
 
 
 @require_GET
-def export(request: HttpRequest, pk: int | str, form: str) -> HttpResponseBase:
+def export(request: HttpRequest, pk: int | str) -> HttpResponseBase:
     shown_plan = _plan(pk)
     return export_response(
-        form,
         f"weir-plan-{shown_plan.short_name}",
         SCHEMA.names,
         reader_of(shown_plan).rows() if shown_plan.name else (),
@@ -144,10 +143,9 @@ def export(request: HttpRequest, pk: int | str, form: str) -> HttpResponseBase:
 
 
 @require_GET
-def journal_export(request: HttpRequest, pk: int | str, verb: str, form: str) -> HttpResponseBase:
+def journal_export(request: HttpRequest, pk: int | str, verb: str) -> HttpResponseBase:
     shown_plan = _plan(pk)
     return export_response(
-        form,
         f"weir-plan-{shown_plan.short_name}-{verb}",
         [field.name for field in fields(Row)],
         _journal_rows(shown_plan, verb),

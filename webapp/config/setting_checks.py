@@ -9,7 +9,6 @@ _BIND = re.compile(r"^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):(\d{1,5})$")
 is_redis = re.compile(r"rediss?://[^/]|(redis\+socket|unix):///").match
 is_smtp = re.compile(r"(smtp|smtps|smtp\+starttls)://([^/@\s]+@)?[A-Za-z0-9.\[\]:-]+/?").fullmatch
 is_host = re.compile(r"\*|\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*|\[[0-9a-fA-F:]+\]").fullmatch
-is_weekly = re.compile(r"off|(mon|tue|wed|thu|fri|sat|sun) ([01]\d|2[0-3]):[0-5]\d").fullmatch
 is_mail_address = re.compile(r"[^@\s<>,]+@[^@\s<>,]+").fullmatch
 
 

@@ -19,7 +19,7 @@ ALLOWED_HOSTS = WEIR.allowed_hosts
 CSRF_TRUSTED_ORIGINS = WEIR.trusted_origins
 
 INSTALLED_APPS = [
-    "webapp.accounts.apps.AccountsConfig",  # before Django's, whose commands it overrides
+    "webapp.accounts.apps.AccountsConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -1,5 +1,3 @@
-"""The WSGI application, which ``python -m webapp.launch.web`` serves."""
-
 import os
 
 from django.conf import settings

@@ -52,7 +52,6 @@ def endpoint_badge(endpoint: Endpoint, now: datetime, *, is_sending: bool) -> Ba
 
 
 def meaning(error: str) -> str:
-    """A sentence for a code, or ""."""
     kind, _, number = error.partition("_")
     if number.isdigit() and kind in ("status", "code"):
         return (

@@ -3,7 +3,7 @@ from typing import cast
 from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
-from django.core.mail import EmailMultiAlternatives
+from django.core.mail import EmailMessage
 from django.core.mail.backends.smtp import EmailBackend
 
 from webapp.delivery.formats.base import Mail
@@ -50,17 +50,15 @@ def send_mail(mail: Mail) -> str:
     return f"taken for {len(mail.to)} recipients"
 
 
-def message(mail: Mail) -> EmailMultiAlternatives:
+def message(mail: Mail) -> EmailMessage:
     """Line ends in headers raise ``BadHeaderError``."""
     headers = {
         "Message-ID": f"<{mail.message_id}@{settings.WEIR.mail_from.rpartition('@')[2]}>",
         "Auto-Submitted": "auto-generated",
     }
-    alternatives = EmailMultiAlternatives(
+    return EmailMessage(
         mail.subject, mail.text, settings.WEIR.mail_from, list(mail.to), headers=headers
     )
-    alternatives.attach_alternative(mail.html, "text/html")
-    return alternatives
 
 
 def _server() -> EmailBackend:

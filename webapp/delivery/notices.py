@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Any
 
 from ingest.redaction.documents import redact_texts
 from ingest.redaction.texts import redact
+from webapp.lib.instants import iso_text
 
 FIRING, RESOLVED = "firing", "resolved"
-KINDS = ("firing", "changed", "resolved", "repeat", "test", "endpoint_disabled")
 MOST_ALERTS, MOST_CHARACTERS = 500, 750_000
 """Of one request: web servers refuse more than a megabyte by default. Machines get the rest in
 further parts.
@@ -22,67 +22,55 @@ MOST_MUTED = 50
 
 @dataclass(frozen=True)
 class NoticeAlert:
-    """The published schema follows from the fields."""
+    """The fields are described in ``reference/notice.schema.json`` of the documentation."""
 
-    uid: Annotated[str, "Of this alert; the same while it fires and when it is resolved."]
-    fingerprint: Annotated[str, "The same for the same rule and subject, whenever it fires."]
-    status: Annotated[str, {"enum": [FIRING, RESOLVED]}]
-    rule: Annotated[str, "Rule id, such as checkpoint.declined."]
-    family: Annotated[str, "What the rule is about, such as checkpoint."]
-    severity: Annotated[str, {"enum": ["info", "warning", "critical"]}]
-    confidence: Annotated[str, "high, medium or low: how sure the rule is of the cause."]
-    cluster: Annotated[str, "Empty where it is about storage shared by several."]
-    job_id: Annotated[str, "Empty where it is about a cluster or storage."]
+    uid: str
+    fingerprint: str
+    status: str
+    rule: str
+    family: str
+    severity: str
+    confidence: str
+    cluster: str
+    job_id: str
     job_name: str
-    subject_kind: Annotated[str, "job, vertex, checkpoint, cluster, root …"]
+    subject_kind: str
     subject: str
-    title: Annotated[str, "What happened, in one line."]
-    cause: Annotated[str, "Why, as far as the evidence says."]
-    next_step: Annotated[str, "What to do first."]
-    starts_at: Annotated[datetime, "When it began, by the clock of the data."]
-    ends_at: Annotated[datetime | None, "When it ended; null while it fires."] = None
-    evidence: Annotated[
-        tuple[Mapping[str, Any], ...], "Figures: name, value, unit, threshold, comparison, note."
-    ] = ()
+    title: str
+    cause: str
+    next_step: str
+    starts_at: datetime
+    ends_at: datetime | None = None
+    evidence: tuple[Mapping[str, Any], ...] = ()
     acknowledged_by: str | None = None
-    flapping: Annotated[bool, "It fired repeatedly within half an hour (flapping)."] = False
-    muted_count: Annotated[int, "Alerts this one inhibits."] = 0
-    muted: Annotated[tuple[str, ...], "The first of them.", {"maxItems": MOST_MUTED}] = ()
+    flapping: bool = False
+    muted_count: int = 0
+    muted: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
-    incident_id: Annotated[str | None, "Of the incident it is part of: findings of one cause."] = (
-        None
-    )
-    incident_title: Annotated[str, "What it follows from; empty where it is the cause itself."] = ""
-    links: Annotated[
-        Mapping[str, str], "alert, finding, runbook, job, incident: addresses of pages."
-    ] = field(default_factory=dict)
+    incident_id: str | None = None
+    incident_title: str = ""
+    links: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Notice:
     """An endpoint gets the alerts that it selects, in parts."""
 
-    uid: Annotated[str, "Of the notice, the same for all endpoints."]
-    kind: Annotated[str, {"enum": list(KINDS)}]
-    group: Annotated[str, "Cluster and rule family: what notices are grouped by."]
+    uid: str
+    kind: str
+    group: str
     cluster: str
     family: str
-    status: Annotated[str, "firing while any alert of the group is.", {"enum": [FIRING, RESOLVED]}]
-    alerts: Annotated[
-        tuple[NoticeAlert, ...], "Those that changed first.", {"maxItems": MOST_ALERTS}
-    ]
-    alerts_total: Annotated[
-        int, "All alerts of the group, including those that do not fit into the notice."
-    ]
+    status: str
+    alerts: tuple[NoticeAlert, ...]
+    alerts_total: int
     firing_total: int
     resolved_total: int
-    changed: Annotated[frozenset[str], "Uids of the alerts that are news."]
+    changed: frozenset[str]
     made_at: datetime
-    repeat_after_s: Annotated[int, "When it is sent again if nothing changes; 0 for never."]
-    part: Annotated[
-        int, "Of a notice of very many alerts; each part has an id of its own.", {"minimum": 1}
-    ] = 1
-    parts: Annotated[int, {"minimum": 1}] = 1
+    repeat_after_s: int
+    part: int = 1
+    parts: int = 1
 
     def to_json(self) -> str:
         text = json.dumps(_plain(self), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
@@ -163,7 +151,7 @@ def _redact(alert: NoticeAlert) -> NoticeAlert:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return iso_text(value)
     if isinstance(value, (NoticeAlert, Notice)):
         return {column.name: _plain(getattr(value, column.name)) for column in fields(value)}
     if isinstance(value, Mapping):

@@ -54,7 +54,6 @@ def disable_by_hand(endpoint: Endpoint, name: str, now: datetime) -> None:
 
 
 def request_test(endpoint: Endpoint, name: str, now: datetime) -> Delivery:
-    """Sent and logged like any other."""
     with transaction.atomic():
         return outbox.queue_for(endpoint_notices.test(endpoint, name, now), endpoint)
 

@@ -35,7 +35,6 @@ def failure_of(row: Delivery, answer: Answer) -> str:
 
 
 def record_all(answers: Iterable[tuple[Delivery, Answer]], now: datetime) -> list[str]:
-    """One transaction; see :func:`record`."""
     with transaction.atomic():
         return [record(row, answer, now) for row, answer in answers]
 

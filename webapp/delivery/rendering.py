@@ -16,7 +16,6 @@ from webapp.lib import shown_zone
 LATER_READ = 10
 """After an outage many may wait."""
 LANGUAGE = "en"
-"""Of every notice."""
 
 
 class CannotRender(Exception):

@@ -130,7 +130,6 @@ def _answers(network: Network) -> list[tuple[Delivery, Answer]]:
 
 
 def _hint_at_the_next(now: datetime) -> None:
-    """Such as a second attempt after five seconds."""
     soon = Delivery.objects.filter(
         state=DeliveryState.PENDING, lease_until__isnull=True, endpoint__enabled=True
     )

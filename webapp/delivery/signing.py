@@ -16,7 +16,6 @@ def new_secret() -> str:
 
 
 def signature(secret: str, message_id: str, timestamp_s: int, body: bytes) -> str:
-    """``v1,…`` of one secret."""
     key = base64.b64decode(secret.removeprefix(PREFIX))
     signed = f"{message_id}.{timestamp_s}.".encode() + body
     return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()

@@ -41,7 +41,6 @@ class Coverage:
 
     @property
     def longest_gaps(self) -> list[Gap]:
-        """The three longest gaps, in order of time."""
         return sorted(sorted(self.gaps, key=lambda gap: gap[0] - gap[1])[:3])
 
 

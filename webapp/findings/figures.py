@@ -76,15 +76,12 @@ def figure_text(value: Any, unit: str = "") -> str:
 
 @dataclass(frozen=True)
 class Figure:
-    """One line of a finding's evidence, ready to be shown."""
-
     name: str
     value: str
     compared: str = ""
     threshold_key: str = ""
     note: str = ""
     is_passed: bool = True
-    """False if the threshold was not reached."""
 
     @property
     def is_text(self) -> bool:

@@ -2,6 +2,7 @@ from typing import Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
+from django.utils.translation import gettext
 
 from webapp.findings.choices import FindingState, Severity
 from webapp.fleet.attempts import of_jobs
@@ -226,3 +227,15 @@ class ThresholdOverride(models.Model):
 
     def __str__(self) -> str:
         return f"{self.key} = {self.value:g}"
+
+    @property
+    def scope(self) -> str:
+        return scope_text(self.cluster, self.job_name or self.job_id)
+
+
+def scope_text(cluster: str, job: str) -> str:
+    if job:
+        return gettext("job %(job)s of %(cluster)s") % {"job": job, "cluster": cluster}
+    if cluster:
+        return gettext("cluster %(cluster)s") % {"cluster": cluster}
+    return gettext("everywhere")

@@ -8,7 +8,6 @@ from webapp.findings.models import ThresholdOverride
 
 
 def as_plain() -> list[dict[str, Any]]:
-    """All overrides as the Spark job takes them: {key, value, cluster, job_id, job_name}."""
     return [
         dict(row)
         for row in ThresholdOverride.objects.order_by("id").values(

@@ -15,8 +15,6 @@ from webapp.lib.badges import Badge
 
 @dataclass(frozen=True)
 class Relation:
-    """Another subject: ``path`` names the vertices from it to the origin."""
-
     kind: str
     subject: str
     note: str = ""

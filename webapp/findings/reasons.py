@@ -19,8 +19,6 @@ MOST_FINDINGS = 2_000
 
 @dataclass(frozen=True)
 class StatusReason:
-    """The worst finding, with the names in its title, and the number of further matters."""
-
     pk: int
     badge: Badge
     title: str

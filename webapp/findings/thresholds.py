@@ -1,8 +1,6 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
-from django.utils.translation import gettext
-
 from spark_jobs.diagnosis.findings import Threshold
 from spark_jobs.diagnosis.rule import Rule
 from webapp.findings.figures import figure_text
@@ -22,9 +20,8 @@ class ThresholdRow:
 
     @property
     def overridden(self) -> list[tuple[str, str, ThresholdOverride]]:
-        """(scope, value, row) of each override."""
         return [
-            (_scope(override), figure_text(override.value, self.threshold.unit), override)
+            (override.scope, figure_text(override.value, self.threshold.unit), override)
             for override in self.overrides
         ]
 
@@ -50,17 +47,4 @@ def threshold_row(
         figure_text(threshold.default, unit),
         f"{figure_text(threshold.minimum, unit)} … {figure_text(threshold.maximum, unit)}",
         overrides,
-    )
-
-
-def _scope(override: ThresholdOverride) -> str:
-    if override.job_id:
-        return gettext("job %(job)s of %(cluster)s") % {
-            "job": override.job_name or override.job_id,
-            "cluster": override.cluster,
-        }
-    return (
-        gettext("cluster %(cluster)s") % {"cluster": override.cluster}
-        if override.cluster
-        else gettext("everywhere")
     )

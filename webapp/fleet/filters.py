@@ -16,15 +16,11 @@ from webapp.lib.query_parameters import Choice, Parameter, Text, Whole
 
 
 class NoFilter(Choice):
-    """A parameter that filters nothing."""
-
     def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
         return qs
 
 
 class ClusterLabels(Parameter):
-    """By matchers on labels of clusters."""
-
     schema = Text.schema
 
     def read(self, text: str) -> tuple[Matcher, ...]:
@@ -60,10 +56,6 @@ class ClusterFilters(ListFilters):
     q = Text("name", "icontains", about="part of the name")
 
 
-class SourceFilters(ListFilters):
-    name = Text()
-
-
 class JobFilters(ListFilters):
     cluster = Text()
     label = LABEL
@@ -74,7 +66,6 @@ class JobFilters(ListFilters):
     health = Choice(
         tuple(HEALTH_GROUPS), method="filter_health", about="as the fleet page groups them"
     )
-    health_below = Whole("health", "lt", about="health less than this")
     attempts = NoFilter(
         (ALL,),
         about="all: also the earlier attempts of jobs, each with its own id (default: the newest "

@@ -19,8 +19,6 @@ MOST_SHOWN = 200
 
 @dataclass
 class JobGroup:
-    """``counts``: jobs by health group; ``worst``: lowest known health."""
-
     value: str
     query: dict[str, str]
     counts: dict[str, int] = field(default_factory=dict)

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count
-
 from ingest.discovery.naming import matchers
 from ingest.discovery.sources import DiscoverySource, FoundCluster, Listing, RefusedTarget
 from ingest.sources import Auth
 from webapp.config import encryption
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, RemovedCluster
-from webapp.fleet.models.cluster import MAX_SHARD_SIZE, SILENCE
+from webapp.fleet.models.cluster import SILENCE
+from webapp.fleet.registration import Shards
 from webapp.work.texts import storable
 
 ROWS_AT_ONCE = 200
@@ -87,7 +86,7 @@ def forget_sources(declared: Iterable[str], now: datetime) -> list[str]:
 def _put(
     source: DiscoverySource, clusters: list[FoundCluster], known: dict[str, Cluster]
 ) -> tuple[list[str], list[str]]:
-    shards = _Shards()
+    shards = Shards()
     new, came, renewed, changed = [], [], [], []
     written = {"found_by", "left_at", "shard", *SILENCE}
     for cluster in clusters:
@@ -182,19 +181,3 @@ def _leave(source: str, stay: set[str], because: str, now: datetime) -> list[str
             ignore_conflicts=True,
         )
     return [name for _pk, name in gone]
-
-
-class _Shards:
-    def __init__(self) -> None:
-        self._sizes: dict[int, int] = dict(
-            Cluster.objects.collected().order_by().values_list("shard").annotate(size=Count("id"))
-        )
-
-    def take(self) -> int:
-        shard = next(
-            shard
-            for shard in range(len(self._sizes) + 1)
-            if self._sizes.get(shard, 0) < MAX_SHARD_SIZE
-        )
-        self._sizes[shard] = self._sizes.get(shard, 0) + 1
-        return shard

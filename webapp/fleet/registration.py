@@ -1,11 +1,14 @@
 import hashlib
 import os
+from collections import Counter
+from itertools import count
 from pathlib import Path
 
 from django.db import transaction
 
 from ingest.recordings.recording import bundle_at
 from webapp.fleet.models import Cluster
+from webapp.fleet.models.cluster import MAX_SHARD_SIZE
 
 READ_AT_ONCE = 1 << 20
 
@@ -14,11 +17,23 @@ class AlreadyRegistered(Exception):
     """The name is taken by a cluster of another kind."""
 
 
+class Shards:
+    """Numbers of shards with room for a further cluster."""
+
+    def __init__(self) -> None:
+        self._sizes = Counter(Cluster.objects.collected().values_list("shard", flat=True))
+
+    def take(self) -> int:
+        shard = next(number for number in count() if self._sizes[number] < MAX_SHARD_SIZE)
+        self._sizes[shard] += 1
+        return shard
+
+
 def register(cluster: Cluster) -> Cluster:
     """In a shard with room. Raises ``ValidationError``."""
     cluster.full_clean()
     with transaction.atomic():
-        cluster.shard = Cluster.objects.free_shard()
+        cluster.shard = Shards().take()
         cluster.save()
     return cluster
 

@@ -1,11 +1,10 @@
-"""Commands that print rows of jobs as a table or JSON lines."""
+"""Commands that print rows of jobs as JSON lines."""
 
 from argparse import ArgumentParser
-from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from django.core.management.base import CommandError
-from django.db.models import Model, QuerySet
+from django.db.models import Model
 
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.fleet.models import Cluster, JobCurrent
@@ -34,9 +33,6 @@ class RowsCommand(PreparedCommand):
     filters: ClassVar[type[OfJob]]
     order: ClassVar[tuple[str, ...]]
     names: ClassVar[tuple[str, ...]]
-    columns: ClassVar[tuple[tuple[str, int], ...]]
-    """With widths."""
-    right: ClassVar[tuple[str, ...]] = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         for name, parameter in self.filters.parameters().items():
@@ -55,30 +51,18 @@ class RowsCommand(PreparedCommand):
                     choices=parameter.choices or None,
                     help=about,
                 )
-        parser.add_argument("--json", action="store_true", help="one JSON object a line")
 
     def handle(self, *args: Any, **options: Any) -> None:
         given = {name: options[name] for name in self.filters.parameters() if options.get(name)}
         try:
-            rows = self.filters(given, self.rows()).checked()
+            rows = self.filters(given, self.model._default_manager.all()).checked()
         except WrongParameters as error:
             raise CommandError(str(error), returncode=REFUSED) from error
         self._check_cluster(options["cluster"])
         if options["job"]:
             rows = rows.filter(job_id__in=self._job_ids(options["job"], options["cluster"]))
         values = rows.order_by(*self.order).values(*self.names).iterator(ROWS_AT_ONCE)
-        print_lines(
-            self.stdout,
-            (json_line(self.names, [*row.values()]) for row in values)
-            if options["json"]
-            else self._table(values),
-        )
-
-    def rows(self) -> QuerySet[Any]:
-        return self.model._default_manager.all()
-
-    def cells(self, row: dict[str, Any]) -> dict[str, Any]:
-        return row
+        print_lines(self.stdout, map(json_line, values))
 
     def _check_cluster(self, cluster: str | None) -> None:
         known = (
@@ -100,18 +84,3 @@ class RowsCommand(PreparedCommand):
         if not named:
             raise CommandError(f"There is no job with the id or name {job}.", returncode=REFUSED)
         return named
-
-    def _table(self, rows: Any) -> Iterator[str]:
-        yield self._aligned([name for name, _ in self.columns])
-        for row in rows:
-            cells = self.cells(row)
-            yield self._aligned(
-                ["-" if cells[name] in (None, "") else str(cells[name]) for name, _ in self.columns]
-            )
-
-    def _aligned(self, cells: list[str]) -> str:
-        padded = (
-            cell.rjust(width) if name in self.right else cell.ljust(width)
-            for cell, (name, width) in zip(cells, self.columns, strict=True)
-        )
-        return "  ".join(padded).rstrip()

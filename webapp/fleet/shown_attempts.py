@@ -19,8 +19,6 @@ ID_SHOWN = 8
 
 @dataclass(frozen=True)
 class Border:
-    """Beginning of an attempt."""
-
     at: datetime
     job_id: str
 

@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Generic, TypeVar
 
 from django.db.models import Q
 
@@ -19,6 +18,7 @@ from webapp.fleet.models import Cluster, JobCurrent, JobException, LogEvent
 
 WITHIN = timedelta(days=7)
 MOST_LINES, MOST_FAILURES = 5_000, 500
+"""The newest are looked at."""
 MOST_GROUPS = 50
 NAMED = 5
 EXAMPLE_CHARS = 300
@@ -33,7 +33,6 @@ class UnreadLines:
     lines: int
     clusters: tuple[str, ...]
     more_clusters: int
-    first_at: datetime
     last_at: datetime
     example: str
 
@@ -49,58 +48,41 @@ class UnknownCause:
     failures: int
     jobs: tuple[str, ...]
     more_jobs: int
-    first_at: datetime
     last_at: datetime
     example: str
 
 
-Group = TypeVar("Group", UnreadLines, UnknownCause)
-
-
-@dataclass(frozen=True, slots=True)
-class Unrecognised(Generic[Group]):
-    """``counted``: newest rows examined; ``cut``: there are more, or more groups. The largest group
-    first.
-    """
-
-    since: datetime
-    counted: int
-    cut: bool
-    groups: tuple[Group, ...]
-
-
-def unread_lines(now: datetime, cluster: str | None = None) -> Unrecognised[UnreadLines]:
-    since = now - WITHIN
-    events = LogEvent.objects.filter(_of(cluster), kind=UNREAD, ts__gte=since).order_by("-ts")
-    rows = list(events.values_list("cluster", "reason", "ts", "message")[: MOST_LINES + 1])
+def unread_lines(now: datetime, cluster: str | None = None) -> list[UnreadLines]:
+    """Most lines first."""
+    events = LogEvent.objects.filter(_of(cluster), kind=UNREAD, ts__gte=now - WITHIN)
+    columns = ("cluster", "reason", "ts", "message")
+    rows = list(events.order_by("-ts").values_list(*columns)[:MOST_LINES])
     clusters = Cluster.objects.filter(name__in={row[0] for row in rows})
     versions = dict(clusters.values_list("name", "flink_version"))
     alike: dict[tuple[str | None, str], list[tuple[str, datetime, str]]] = defaultdict(list)
-    for name, begins_as, ts, message in rows[:MOST_LINES]:
+    for name, begins_as, ts, message in rows:
         alike[versions.get(name), begins_as or ""].append((name, ts, message or ""))
     groups = [
         UnreadLines(
             *version_and_beginning,
             len(lines),
             *_named(name for name, _, _ in lines),
-            min(ts for _, ts, _ in lines),
-            max(ts for _, ts, _ in lines),
-            lines[0][2],
+            *lines[0][1:],
         )
         for version_and_beginning, lines in alike.items()
     ]
-    groups.sort(key=lambda group: -group.lines)
-    return _unrecognised(since, len(rows), MOST_LINES, groups)
+    return sorted(groups, key=lambda group: -group.lines)[:MOST_GROUPS]
 
 
-def unknown_causes(now: datetime, cluster: str | None = None) -> Unrecognised[UnknownCause]:
-    since = now - WITHIN
-    failures = JobException.objects.filter(_of(cluster), ~Q(is_root=False), ts__gte=since)
+def unknown_causes(now: datetime, cluster: str | None = None) -> list[UnknownCause]:
+    """Most failures first."""
+    failures = JobException.objects.filter(_of(cluster), ~Q(is_root=False), ts__gte=now - WITHIN)
     columns = ("cluster", "job_id", "ts", "exception_name", "stacktrace")
-    rows = list(failures.order_by("-ts").values_list(*columns)[: MOST_FAILURES + 1])
     is_known: dict[str, bool] = {}
     alike: dict[str, list[tuple[RootException, tuple[str, str], datetime]]] = defaultdict(list)
-    for of_cluster, job_id, ts, name, trace in rows[:MOST_FAILURES]:
+    for of_cluster, job_id, ts, name, trace in failures.order_by("-ts").values_list(*columns)[
+        :MOST_FAILURES
+    ]:
         root = root_of(name, trace)
         group = str(root.group)
         if group not in is_known:
@@ -116,15 +98,13 @@ def unknown_causes(now: datetime, cluster: str | None = None) -> Unrecognised[Un
             root.frame,
             len(same),
             *_named(names.get(job, job[1]) for _, job, _ in same),
-            min(ts for _, _, ts in same),
-            max(ts for _, _, ts in same),
+            last_at,
             redact(f"{root.name}: {root.message}")[:EXAMPLE_CHARS],
         )
         for same in alike.values()
-        for root in [same[0][0]]
+        for root, _, last_at in same[:1]
     ]
-    groups.sort(key=lambda group: -group.failures)
-    return _unrecognised(since, len(rows), MOST_FAILURES, groups)
+    return sorted(groups, key=lambda group: -group.failures)[:MOST_GROUPS]
 
 
 def _of(cluster: str | None) -> Q:
@@ -135,10 +115,3 @@ def _named(names: Iterable[str]) -> tuple[tuple[str, ...], int]:
     """The most frequent names, and how many more there are."""
     ranked = [name for name, _ in Counter(names).most_common()]
     return tuple(ranked[:NAMED]), max(len(ranked) - NAMED, 0)
-
-
-def _unrecognised(
-    since: datetime, rows: int, most: int, groups: list[Group]
-) -> Unrecognised[Group]:
-    cut = rows > most or len(groups) > MOST_GROUPS
-    return Unrecognised(since, min(rows, most), cut, tuple(groups[:MOST_GROUPS]))

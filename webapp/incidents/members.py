@@ -1,5 +1,3 @@
-"""The findings of an incident for page and API: the cause first, its consequences below."""
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,5 +1,3 @@
-"""Incidents, their findings, and causes shared by several jobs."""
-
 from typing import ClassVar, Self
 
 from django.conf import settings

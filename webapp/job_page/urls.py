@@ -7,7 +7,7 @@ from webapp.job_page import charts, views
 urlpatterns = [
     path("jobs/<name:cluster>/<name:job_id>/", views.job, name="job"),
     path(
-        "jobs/<name:cluster>/<name:job_id>/checkpoints.<export_form:form>",
+        "jobs/<name:cluster>/<name:job_id>/checkpoints.csv",
         views.checkpoints_export,
         name="job-checkpoints-export",
     ),

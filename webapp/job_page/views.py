@@ -68,16 +68,14 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     return render(request, "job_page/job.html", context)
 
 
-def checkpoints_export(
-    request: HttpRequest, cluster: str, job_id: str, form: str
-) -> HttpResponseBase:
+def checkpoints_export(request: HttpRequest, cluster: str, job_id: str) -> HttpResponseBase:
     """All checkpoints of the range, newest first, streamed."""
     view = look_up(request, cluster, job_id)
     ids = shown_attempts(request, view).ids
     facts = facts_of.of_attempts(cluster, ids, view.time_range.from_time, view.time_range.to_time)
     columns = CHECKPOINT_FACT.column_names
     return export_response(
-        form, f"weir-checkpoints-{job_id[:40]}", columns, facts_of.export_rows(facts, columns)
+        f"weir-checkpoints-{job_id[:40]}", columns, facts_of.export_rows(facts, columns)
     )
 
 

@@ -1,5 +1,3 @@
-"""A checkpoint, as charts and reports show it."""
-
 from dataclasses import dataclass
 from datetime import datetime
 

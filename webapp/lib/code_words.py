@@ -1,5 +1,3 @@
-"""Codes in the database and the API, and their current words for people."""
-
 READ_AS = {"ended_recently": "ended recently", "judged_again": "judged again"}
 
 

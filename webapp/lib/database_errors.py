@@ -57,7 +57,6 @@ def why_refused(error: BaseException | None) -> str:
 
 
 def why_away(error: BaseException | None) -> str:
-    """Why the database is unavailable, as a sentence; "" for every other error."""
     if not isinstance(error, OperationalError):
         return ""
     if isinstance(cause := error.__cause__, sqlite3.Error):

@@ -51,8 +51,6 @@ def why_away() -> str:
 
 
 class DatabaseWatch:
-    """Middleware around everything that uses the database."""
-
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 

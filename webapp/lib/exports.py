@@ -1,15 +1,17 @@
-"""Tables as CSV or JSON downloads, streamed, so that their length costs no memory."""
+"""Tables as CSV downloads, streamed, so that their length costs no memory."""
 
 import csv
 import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from django.http import StreamingHttpResponse
+
+from webapp.lib.instants import iso_text
 
 _SEPARATORS = re.compile(r"([;\r\n])")
 _FORMULA_STARTS = ("=", "+", "-", "@", "\u2212")
@@ -32,7 +34,7 @@ def safe_cell(value: Any) -> Any:
     if isinstance(value, (int, float, Decimal)):
         return value
     if isinstance(value, datetime):
-        return _iso(value)
+        return iso_text(value)
     is_nested = isinstance(value, dict | list)
     text = json.dumps(value, ensure_ascii=False, default=str) if is_nested else str(value)
     first, *others = _SEPARATORS.split(text)
@@ -49,16 +51,14 @@ def _is_formula(text: str) -> bool:
 
 
 def export_response(
-    form: str, name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]
+    name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]
 ) -> StreamingHttpResponse:
-    """``form``: csv, where unknown is an empty cell, or json, a list of objects with null."""
-    if form == "csv":
-        chunks, content_type = _csv_lines(columns, rows), "text/csv; charset=utf-8"
-    else:
-        chunks, content_type = _json_chunks(columns, rows), "application/json"
-    response = StreamingHttpResponse(chunks, content_type=content_type)
+    """Unknown is an empty cell."""
+    response = StreamingHttpResponse(
+        _csv_lines(columns, rows), content_type="text/csv; charset=utf-8"
+    )
     safe_name = "".join(
-        letter if letter.isalnum() or letter in "-_." else "-" for letter in f"{name}.{form}"
+        letter if letter.isalnum() or letter in "-_." else "-" for letter in f"{name}.csv"
     )
     response["Content-Disposition"] = f'attachment; filename="{safe_name}"'
     response["X-Content-Type-Options"] = "nosniff"
@@ -77,21 +77,3 @@ def _csv_lines(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Ite
     yield writer.writerow([safe_cell(column) for column in columns])
     for row in rows:
         yield writer.writerow([safe_cell(row[column]) for column in columns])
-
-
-def _json_chunks(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    separator = "["
-    for row in rows:
-        yield separator + json.dumps(
-            {column: row[column] for column in columns}, ensure_ascii=False, default=_plain
-        )
-        separator = ",\n"
-    yield "[]" if separator == "[" else "]\n"
-
-
-def _plain(value: Any) -> Any:
-    return _iso(value) if isinstance(value, datetime) else str(value)
-
-
-def _iso(instant: datetime) -> str:
-    return instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

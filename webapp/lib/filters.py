@@ -36,7 +36,6 @@ _PLAIN: dict[str, Callable[..., str]] = {
 }
 for _name, _function in _PLAIN.items():
     register.filter(_name, _function)
-register.filter("binary", quantities.binary_text)
 
 
 @register.filter

@@ -40,6 +40,11 @@ def instant_of(epoch_ms: float) -> datetime:
     return datetime.fromtimestamp(epoch_ms / 1000, UTC)
 
 
+def iso_text(instant: datetime) -> str:
+    """For machines: ISO 8601 in UTC with milliseconds."""
+    return instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def ms_after(instant: datetime, ms: int | None) -> datetime:
     """The instant ``ms`` later, limited to the last drawable one."""
     try:

@@ -111,7 +111,6 @@ def th(name: str, css: str = "", title: str = "") -> SafeString:
 
 @register.tag
 def blank(parser: Parser, token: Token) -> Node:
-    """The placeholder for a list without rows."""
     return _Blank(parser, token, "")
 
 

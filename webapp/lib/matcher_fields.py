@@ -13,8 +13,6 @@ _LABELS = _(
 
 
 class MatchersField(forms.CharField):
-    """A field for lines of matchers; its value is a tuple of checked matchers."""
-
     def __init__(self, *, rows: int = 3, placeholder: str = "", **kwargs: Any) -> None:
         shown = {"placeholder": placeholder} if placeholder else {}
         widget = forms.Textarea(

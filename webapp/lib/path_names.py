@@ -45,18 +45,6 @@ class PathWhole:
         return str(value)
 
 
-class ExportForm:
-    """``<export_form:form>``: the formats of a downloaded table."""
-
-    regex = "csv|json"
-
-    def to_python(self, value: str) -> str:
-        return value
-
-    def to_url(self, value: object) -> str:
-        return str(value)
-
-
 def without_nul(text: str) -> str:
     """PostgreSQL refuses NUL in texts."""
     return text.replace("\x00", "")

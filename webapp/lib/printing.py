@@ -3,22 +3,18 @@
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 from django.core.management.base import OutputWrapper
 from django.core.serializers.json import DjangoJSONEncoder
 
+from webapp.lib.instants import iso_text
 
-def json_line(names: Sequence[str], values: Sequence[Any]) -> str:
-    """One object on one line; ``values`` in the order of ``names``, instants as ISO 8601 in UTC."""
-    return json.dumps(
-        dict(zip(names, values, strict=True)),
-        default=_instant,
-        ensure_ascii=False,
-        separators=(", ", ": "),
-    )
+
+def json_line(row: Mapping[str, Any]) -> str:
+    return json.dumps(row, default=_instant, ensure_ascii=False)
 
 
 def print_document(out: OutputWrapper, document: Mapping[str, Any]) -> None:
@@ -38,5 +34,5 @@ def print_lines(out: OutputWrapper, lines: Iterable[str]) -> None:
 
 def _instant(value: object) -> str:
     if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return iso_text(value)
     raise TypeError(type(value).__name__)

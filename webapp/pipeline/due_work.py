@@ -1,5 +1,3 @@
-"""The pipeline's due work: collecting, cycles, roll-ups, maintenance."""
-
 from datetime import datetime, timedelta
 
 from django.conf import settings

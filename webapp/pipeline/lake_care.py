@@ -16,7 +16,6 @@ from webapp.work.runs import RunRecord
 
 
 def care(record: RunRecord) -> None:
-    """Compact and vacuum every table."""
     opened, damage = lake(), None
     for table in ALL_TABLES:
         try:

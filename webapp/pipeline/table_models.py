@@ -1,5 +1,3 @@
-"""The models of serving tables, and the columns that the web application adds."""
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 

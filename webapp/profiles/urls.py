@@ -1,5 +1,3 @@
-"""Addresses of vertices, and of thread dump requests."""
-
 from django.urls import path
 
 from webapp.profiles import views

@@ -1,5 +1,3 @@
-"""The page of a vertex, and the requests for thread dumps."""
-
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render

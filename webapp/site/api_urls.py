@@ -10,7 +10,6 @@ from webapp.alerting import api_urls as alerting
 from webapp.analyses.api import urlpatterns as analyses_api
 from webapp.checkpoints import api_urls as checkpoints
 from webapp.cleanup import api_urls as cleanup
-from webapp.delivery import api_urls as delivery
 from webapp.findings import api_urls as findings
 from webapp.fleet import api_urls as fleet
 from webapp.growth import api_urls as growth
@@ -41,11 +40,9 @@ for feature in (
 
 urlpatterns = [
     path("jobs/<name:cluster>/<name:job_id>/", JobDetailView.as_view(), name="api-job"),
-    *fleet.urlpatterns,
     *push.urlpatterns,
     *analyses_api(),
     *replication.urlpatterns,
-    *delivery.urlpatterns,
     *storage.urlpatterns,
     *router.urls,
     path("schema/", SpectacularJSONAPIView.as_view(), name="api-schema"),

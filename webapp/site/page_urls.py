@@ -15,7 +15,7 @@ CLUSTERS = MenuEntry("Clusters", "clusters", of=("cluster",))
 
 urlpatterns = [
     path("", fleet.fleet, name="fleet"),
-    path("fleet.<export_form:form>", fleet.export, name="fleet-export"),
+    path("fleet.csv", fleet.export, name="fleet-export"),
     path("clusters/", clusters.clusters, name="clusters"),
     path("clusters/add/", whole_fleet_only(clusters.add), name="cluster-add"),
     path("demo/remove/", whole_fleet_only(clusters.remove_demo), name="demo-remove"),

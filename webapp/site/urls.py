@@ -3,14 +3,14 @@
 from django.urls import include, path, register_converter
 
 from webapp.analyses.views import urlpatterns as analysis_pages
-from webapp.lib.path_names import ExportForm, PathName, PathWhole
+from webapp.lib.path_names import PathName, PathWhole
 from webapp.site import probes
 from webapp.site.agents.views import McpView
 from webapp.site.views.documentation import documentation
 from webapp.site.views.monitoring import download
 
-for name, converter in (("name", PathName), ("whole", PathWhole), ("export_form", ExportForm)):
-    register_converter(converter, name)
+register_converter(PathName, "name")
+register_converter(PathWhole, "whole")
 
 handler404 = "webapp.lib.not_found.page"
 handler500 = "webapp.lib.database_errors.failed"

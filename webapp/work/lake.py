@@ -39,7 +39,6 @@ def read_newest(
 
 
 def commits() -> dict[str, int]:
-    """The newest commit of every table that a cycle reads."""
     opened = lake()
     return {table: opened.version(table) for table in CYCLE_TABLES}
 

@@ -1,5 +1,3 @@
-"""Due work, runs, skipped inputs and alarms of the pipeline."""
-
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import ClassVar

@@ -28,8 +28,6 @@ MAINTAIN_TASK = Task("pipeline.maintain", schedule.DEFAULT, HOUR_S)
 
 @dataclass(frozen=True)
 class ClaimedWork:
-    """A claimed piece of work. ``by_hand``: it was requested now, whatever its row says."""
-
     lease: Lease
     by_hand: bool = False
 

@@ -1,5 +1,3 @@
-"""Run directories: creation, and removal of unneeded ones."""
-
 import re
 from datetime import UTC, datetime, timedelta
 

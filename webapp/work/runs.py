@@ -36,7 +36,6 @@ class RunRecord:
     _lines: list[str] = field(default_factory=list)
 
     def say(self, line: str) -> None:
-        """For the log and the progress display."""
         self.note(line)
         self.echo(line)
 

@@ -38,7 +38,6 @@ def redacted_text(text: str | None) -> str | None:
 
 
 def redacted_json(document: str | None) -> str | None:
-    """As :func:`clean_json`, without secrets."""
     document = clean_json(document)
     if document is None or not (is_suspicious(document) or "\\u" in document):
         return document

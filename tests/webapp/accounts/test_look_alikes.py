@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.test import Client
 
 from tests.webapp.builders import person
@@ -56,7 +56,7 @@ def sent_by_page(name: str) -> None:
 
 
 def sent_by_command(name: str) -> None:
-    with pytest.raises(CommandError), transaction.atomic():
+    with pytest.raises((CommandError, IntegrityError)), transaction.atomic():
         call_command(
             "createsuperuser",
             interactive=False,
@@ -157,8 +157,8 @@ def test_an_installation_without_an_administrator_starts_and_is_told_where_the_n
 ):
     person("Admin")
     said, complained = StringIO(), StringIO()
-    call_command("ensure_admin", "--json", stdout=said, stderr=complained)
-    assert said.getvalue().strip() == '{"user": null, "password": null}'
+    call_command("ensure_admin", stdout=said, stderr=complained)
+    assert not said.getvalue()
     assert "createsuperuser" in complained.getvalue() and User.objects.count() == 1
 
 

@@ -132,7 +132,7 @@ def test_what_is_not_there_is_said_as_json_whatever_is_asked(path: str, method: 
 
 
 def test_a_method_that_is_not_allowed_names_those_that_are() -> None:
-    answer = signed_in(csrf=False).post("/api/v1/notice-schema/")
+    answer = signed_in(csrf=False).post("/api/v1/jobs/")
     assert error_of(answer, 405)["code"] == "method_not_allowed"
     assert "GET" in answer.headers["Allow"]
 

@@ -30,7 +30,7 @@ def told(*words):
 told("add_storage_root", {root!r}, "--attest", "olga")
 told("audit_storage")
 name = json.loads(told("plan_cleanup", "--json").splitlines()[0])["plan"]
-os.environ["WEIR_APPROVER_PASSWORD"] = json.loads(told("ensure_admin", "--json"))["password"]
+os.environ["WEIR_APPROVER_PASSWORD"] = told("ensure_admin").split()[-1]
 told("approve_cleanup", name, "--user", "admin")
 print(name)
 """

@@ -1,6 +1,7 @@
 """Pages of clean-up plans: what they show, and who may press what."""
 
-import json
+import csv
+import io
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -173,14 +174,13 @@ def test_files_and_journal_are_downloads(admin: Client, plan: CleanupPlan, orpha
     orders.approve(plan, person_of(admin), timezone.now())
     orders.start_apply(plan, "olga", timezone.now())
     stored.done(plan)
-    files = json.loads(
-        b"".join(admin.get(address(plan, "cleanup-plan-export", "json")).streaming_content)
-    )
-    journal = json.loads(
-        b"".join(
-            admin.get(address(plan, "cleanup-journal-export", "apply", "json")).streaming_content
-        )
-    )
+
+    def downloaded(*what: str) -> list[dict[str, str]]:
+        body = b"".join(admin.get(address(plan, *what)).streaming_content).decode()  # type: ignore[attr-defined]
+        return list(csv.DictReader(io.StringIO(body)))
+
+    files = downloaded("cleanup-plan-export")
+    journal = downloaded("cleanup-journal-export", "apply")
     assert [row["path"] for row in files] == [row["path"] for row in journal] == [f"file:{orphan}"]
     assert journal[0]["outcome"] == "quarantined"
 

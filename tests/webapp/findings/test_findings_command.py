@@ -1,4 +1,4 @@
-"""``manage.py findings``: what the rules found, for people and for machines."""
+"""``manage.py findings``: what the rules found."""
 
 import json
 from datetime import timedelta
@@ -52,18 +52,18 @@ def printed(*options: str) -> list[str]:
 
 
 def rules(*options: str) -> list[str]:
-    return [json.loads(line)["rule"] for line in printed("--json", *options)]
+    return [json.loads(line)["rule"] for line in printed(*options)]
 
 
 def test_each_finding_is_one_object_a_line_with_the_agreed_names_first() -> None:
-    first = json.loads(printed("--json")[0])
+    first = json.loads(printed()[0])
     assert tuple(first)[: len(AGREED)] == AGREED
     assert isinstance(first["evidence"], list)
     assert first["last_seen"].endswith("Z")
 
 
 def test_closed_ones_are_listed_with_their_state() -> None:
-    states = {json.loads(line)["rule"]: json.loads(line)["state"] for line in printed("--json")}
+    states = {json.loads(line)["rule"]: json.loads(line)["state"] for line in printed()}
     assert states == {
         "pressure.root": "open",
         "checkpoint.declined": "closed",
@@ -77,13 +77,6 @@ def test_they_can_be_narrowed_by_cluster_job_rule_state_and_severity() -> None:
     assert rules("--rule", "pressure.root") == ["pressure.root"]
     assert rules("--state", "closed") == ["checkpoint.declined"]
     assert rules("--severity", "warning") == ["checkpoint.declined"]
-
-
-def test_people_get_a_table() -> None:
-    head, *lines = printed("--job", "orders")
-    assert head.split()[:5] == ["last_seen", "state", "severity", "confidence", "rule"]
-    assert len(lines) == 2
-    assert any("slow-enrich back-pressures the whole job" in line for line in lines)
 
 
 @pytest.mark.parametrize("option", [("--cluster", "none"), ("--job", "none")])

@@ -103,9 +103,7 @@ def test_the_page_has_checkpoints_of_all_attempts_in_its_time_and_of_one_where_a
         and f'title="attempt {line[0].job_id}"' in page.text
     )
     assert f"/jobs/prod-eu/{line[0].job_id}/checkpoints/24/" in page.text
-    exported = viewer.get(
-        reverse("job-checkpoints-export", args=("prod-eu", line[2].job_id, "csv")), span
-    )
+    exported = viewer.get(reverse("job-checkpoints-export", args=("prod-eu", line[2].job_id)), span)
     assert b"".join(exported.streaming_content).count(b"prod-eu") == 35
 
 

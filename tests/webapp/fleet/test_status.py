@@ -7,6 +7,7 @@ import pytest
 
 from webapp.fleet.badges import job_badge
 from webapp.fleet.models import Cluster, JobCurrent
+from webapp.fleet.registration import Shards
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2025, 3, 1, 12, tzinfo=UTC)
@@ -103,9 +104,9 @@ def test_a_cluster_knows_whether_it_is_seen(cluster: dict[str, Any], visibility:
 
 def test_a_shard_takes_two_hundred_clusters() -> None:
     Cluster.objects.bulk_create([Cluster(name=f"c{n}", url="http://h:1") for n in range(200)])
-    assert Cluster.objects.free_shard() == 1
+    assert Shards().take() == 1
     Cluster.objects.filter(name="c7").delete()
-    assert Cluster.objects.free_shard() == 0
+    assert Shards().take() == 0
 
 
 def test_a_removed_cluster_is_not_brought_back_by_rows_under_way() -> None:

@@ -21,8 +21,8 @@ def _pages():
         *(reverse(name) for name in names),
         *(reverse(name, args=(of.cluster, of.job_id)) for name in job_pages),
         reverse("checkpoint", args=(of.cluster, of.job_id, 1, epoch_ms(one.trigger_time))),
-        reverse("fleet-export", args=("csv",)),
-        reverse("job-checkpoints-export", args=(of.cluster, of.job_id, "json")),
+        reverse("fleet-export"),
+        reverse("job-checkpoints-export", args=(of.cluster, of.job_id)),
     ]
 
 

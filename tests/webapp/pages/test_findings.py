@@ -168,7 +168,6 @@ def test_hostile_names_are_text(viewer, now):
         "/findings/",
         "/",
         reverse("job", args=(of.cluster, of.job_id)),
-        "/rules/pressure.root/",
     ):
         page = viewer.get(path).content.decode()
         assert HOSTILE not in page, path

@@ -525,7 +525,7 @@ def test_the_download_of_checkpoints_keeps_to_the_range(viewer, now):
     fact(of, 2, now - timedelta(minutes=3))
     body = b"".join(
         viewer.get(
-            reverse("job-checkpoints-export", args=(of.cluster, of.job_id, "csv"))
+            reverse("job-checkpoints-export", args=(of.cluster, of.job_id))
         ).streaming_content
     ).decode()
     assert [row["checkpoint_id"] for row in csv.DictReader(io.StringIO(body))] == ["2"]

@@ -167,9 +167,9 @@ def test_lines_of_a_release_that_is_not_known_are_shown_with_an_example(
         "3.0.0" in table and ">12<" in table and "new-1, new-2" in table and "1.20.5" not in table
     )
     assert "Completed checkpoint &lt;b&gt;0" in table and "<b>0" not in table
-    found = viewer.get(reverse("api-unread-lines")).json()
     assert [
-        (group["flink_version"], group["begins_as"], group["lines"]) for group in found["groups"]
+        (group.flink_version, group.begins_as, group.lines)
+        for group in unrecognised.unread_lines(now)
     ] == [
         ("3.0.0", "Completed checkpoint", 12),
         (None, "Decline checkpoint", 1),
@@ -177,12 +177,11 @@ def test_lines_of_a_release_that_is_not_known_are_shown_with_an_example(
     assert 'id="unread"' not in viewer.get(reverse("pipeline"), {"cluster": "old"}).content.decode()
 
 
-def test_many_unread_lines_are_cut_and_said_to_be(viewer, monkeypatch):
+def test_of_many_unread_lines_the_newest_are_counted(db, monkeypatch):
     monkeypatch.setattr(unrecognised, "MOST_LINES", 3)
     for number in range(5):
         _unread("c", timezone.now(), "Completed checkpoint x", number)
-    found = viewer.get(reverse("api-unread-lines")).json()
-    assert (found["counted"], found["cut"], found["groups"][0]["lines"]) == (3, True, 3)
+    assert [group.lines for group in unrecognised.unread_lines(timezone.now())] == [3]
 
 
 def test_failures_of_unknown_cause_are_counted_and_shown_without_secrets(
@@ -205,13 +204,15 @@ def test_failures_of_unknown_cause_are_counted_and_shown_without_secrets(
         page = viewer.get(reverse("pipeline")).content.decode()
     table = page[page.index('id="unknown-causes"') : page.index('id="skipped"')]
     assert "orders &lt;b&gt;" in table and ">4<" in table
-    found = viewer.get(reverse("api-unknown-causes")).json()
-    assert [(one["exception"], one["frame"], one["failures"]) for one in found["groups"]] == [
-        ("java.lang.IllegalStateException", "com.example.Enrich.map(Enrich.java:7)", 4)
-    ]
-    assert found["groups"][0]["jobs"] == ["orders <b>", "b" * 32]
-    assert "order" in found["groups"][0]["example"]
-    assert "hunter2" not in page and "hunter2" not in str(found)
+    (found,) = unrecognised.unknown_causes(now)
+    assert (found.exception, found.frame, found.failures) == (
+        "java.lang.IllegalStateException",
+        "com.example.Enrich.map(Enrich.java:7)",
+        4,
+    )
+    assert found.jobs == ("orders <b>", "b" * 32)
+    assert "order" in found.example
+    assert "hunter2" not in page
     other = viewer.get(reverse("pipeline"), {"cluster": "other"}).content.decode()
     assert 'id="unknown-causes"' not in other
 

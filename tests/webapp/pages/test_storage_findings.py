@@ -56,9 +56,9 @@ def test_both_are_listed_and_their_rules_have_pages(viewer, found):
     page = viewer.get(reverse("findings")).content.decode()
     assert all(finding.title in page for finding in found.values())
     for rule in found:
-        assert found[rule].title in viewer.get(reverse("rule", args=(rule,))).content.decode()
+        assert viewer.get(reverse("rule", args=(rule,))).status_code == 200
 
 
 def test_the_command_prints_them(found, capsys):
-    call_command("findings", "--json")
+    call_command("findings")
     assert "storage.orphans" in capsys.readouterr().out

@@ -295,10 +295,6 @@ def test_labels_narrow_lists_group_clusters_and_are_labels_of_alerts(place, oper
         ]
         == "shop"
     )
-    assert {row["name"] for row in operator.get("/api/v1/sources/").json()["results"]} == {
-        "prod",
-        "WEIR_SOURCES",
-    }
 
 
 def test_thousands_are_put_into_shards_within_few_queries(place, django_assert_max_num_queries):

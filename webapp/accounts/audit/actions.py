@@ -115,23 +115,16 @@ ACTIONS = {
     "cleanup-plan-approve": "plan.approve",
     "api-cleanup-plans-approve": "plan.approve",
 }
-"""By URL name; by URL name and method; by URL name and button of the form."""
+"""By URL name; by URL name and button of the form."""
 
 
-def action_of(address: str, method: str, entered: Iterable[str] = ()) -> str:
+def action_of(address: str, entered: Iterable[str] = ()) -> str:
     """``address``: URL name; ``entered``: names of form fields."""
-    for key in (
-        *(f"{address} with {name}" for name in entered),
-        f"{address} {method.lower()}",
-        address,
-    ):
-        if key in ACTIONS:
-            return ACTIONS[key]
-    return UNDECLARED
+    keys = (*(f"{address} with {name}" for name in entered), address)
+    return next((ACTIONS[key] for key in keys if key in ACTIONS), UNDECLARED)
 
 
 def model_of(address: str, action: str) -> str:
-    """As ``app.Model``; "" if the URL names no row."""
     return MODELS.get(OWNERS.get(address) or action.partition(".")[0], "")
 
 

@@ -9,75 +9,49 @@ from ingest.source_registry import settings
 
 SHOWN = frozenset(
     (
-        "all",
-        "apply",
-        "below",
         "cluster",
         "clusters",
         "days",
         "destination",
-        "digest",
         "disable",
         "enabled",
         "endpoint",
         "ends_at",
-        "every",
         "every_s",
-        "everything",
-        "folder",
         "format",
         "from",
-        "grants",
         "hours",
-        "is_active",
         "job",
         "job_id",
         "jobs",
-        "key",
         "kind",
         "language",
         "lasts_s",
         "matchers",
         "min_severity",
         "name",
-        "names",
-        "nothing",
         "order",
         "owner",
-        "page",
         "pause",
-        "plan",
-        "purge",
-        "remove",
         "role",
         "root",
         "roots",
         "rule",
         "scope",
         "sees",
-        "sees_everything",
         "sees_only",
         "severity",
-        "since",
-        "size",
         "starts_at",
         "state",
-        "stop",
         "subject",
         "take_back",
-        "time_of_day",
         "to",
         "uid",
-        "undo",
-        "until",
         "uri",
-        "user",
         "username",
         "value",
         "verb",
         "waste",
-        "weekday",
-        "which",
         "withdraw",
         "zone",
     )
@@ -85,12 +59,8 @@ SHOWN = frozenset(
 """Addresses may contain passwords, and comments anything."""
 
 TRIED = "cluster.test"
-_ASKED = settings("address", "place", "places")
-_OF_A_CLUSTER = tuple(setting.field for setting in _ASKED)
-_OF_THE_COMMAND = tuple(
-    setting.option[2:].replace("-", "_") for setting in _ASKED if setting.option
-)
-ADDRESSES = {TRIED: _OF_A_CLUSTER, "cluster.add": (*_OF_A_CLUSTER, *_OF_THE_COMMAND)}
+_OF_A_CLUSTER = tuple(setting.field for setting in settings("address", "place", "places"))
+ADDRESSES = {TRIED: _OF_A_CLUSTER, "cluster.add": _OF_A_CLUSTER}
 """Action that connects to somebody → fields with its addresses."""
 TYPED_NAME = "name_as_typed"
 
@@ -98,11 +68,8 @@ NAMING = (
     "uid",
     "name",
     "uri",
-    "plan",
     "username",
-    "user",
     "subject",
-    "key",
     "rule",
     "matchers",
     "root",

@@ -30,10 +30,9 @@ def begin(
     """Raises ``DatabaseError`` if the entry cannot be written: then the write is not done either."""
     if begun(request) is not None or request.resolver_match is None:
         return
-    match = request.resolver_match
-    action = action_of(match.view_name, request.method or "", entered)
-    plain = {name: value for name, value in match.kwargs.items() if name != "export_form"}
-    row = _row(model_of(match.view_name, action), plain)
+    name, place = request.resolver_match.view_name, request.resolver_match.kwargs
+    action = action_of(name, entered)
+    row = _row(model_of(name, action), place)
     known = (
         {name: getattr(row, name) for name in entered_fields.ADDRESSES.get(action, ())}
         if row
@@ -47,11 +46,11 @@ def begin(
         person=person,
         token=str(token)[:120] if token else "",
         subject=(
-            _name_of_row(row, plain)
-            or entered_fields.text(" ".join(map(str, plain.values())))
+            _name_of_row(row, place)
+            or entered_fields.text(" ".join(map(str, place.values())))
             or entered_fields.subject(details)
         )[:_LONGEST_SUBJECT],
-        details=details | ({"verb": entered_fields.text(plain["verb"])} if "verb" in plain else {}),
+        details=details | ({"verb": entered_fields.text(place["verb"])} if "verb" in place else {}),
         **_whence(request),
     )
     setattr(request, _BEGUN, entry.pk)

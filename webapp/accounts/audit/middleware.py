@@ -101,7 +101,7 @@ def _outcome(request: HttpRequest, response: HttpResponseBase, has_written: bool
 
 def _is_sign_in(request: HttpRequest) -> bool:
     match = request.resolver_match
-    return match is not None and action_of(match.view_name, "") == SIGN_IN
+    return match is not None and action_of(match.view_name) == SIGN_IN
 
 
 def _has_signed_in(request: HttpRequest) -> bool:

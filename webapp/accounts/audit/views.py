@@ -68,9 +68,8 @@ def audit(request: HttpRequest) -> HttpResponse:
 
 @administrators_only
 @require_GET
-def export(request: HttpRequest, form: str) -> HttpResponseBase:
+def export(request: HttpRequest) -> HttpResponseBase:
     return export_response(
-        form,
         "weir-audit",
         COLUMNS,
         _rows(AuditFilters.from_page(request.GET, AuditEntry.objects.all()).checked()),

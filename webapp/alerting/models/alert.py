@@ -38,7 +38,6 @@ class AlertQuerySet(models.QuerySet["Alert"]):
         return self.filter(of_jobs([job_id], cluster))
 
     def unacknowledged(self) -> Self:
-        """The count in the header."""
         return self.firing().filter(
             acknowledged_at__isnull=True, muted_by=Mute.NONE, recorded=False
         )

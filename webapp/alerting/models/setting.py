@@ -1,7 +1,7 @@
 from django.db import models
-from django.utils.translation import gettext
 
 from webapp.findings.choices import Severity
+from webapp.findings.models import scope_text
 from webapp.lib.scoped_rows import scoped
 
 
@@ -55,11 +55,3 @@ class RuleSetting(models.Model):
     @property
     def scope(self) -> str:
         return scope_text(self.cluster, self.job_name or self.job_id)
-
-
-def scope_text(cluster: str, job: str) -> str:
-    if job:
-        return gettext("job %(job_name)s of %(cluster)s") % {"job_name": job, "cluster": cluster}
-    if cluster:
-        return gettext("cluster %(cluster)s") % {"cluster": cluster}
-    return gettext("everywhere")

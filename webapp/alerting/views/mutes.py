@@ -78,7 +78,6 @@ def silence_end(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_GET
 def matching(request: HttpRequest) -> HttpResponse:
-    """How many open alerts a silence would mute now."""
     return render(request, "alerting/_matching.html", _preview(request.GET.get("matchers", "")))
 
 

@@ -10,7 +10,6 @@ from spark_jobs.diagnosis.registry import all_rules, all_thresholds
 from webapp.accounts.guards import operators_only
 from webapp.alerting import setting_actions
 from webapp.alerting.models import RuleSetting
-from webapp.alerting.models.setting import scope_text
 from webapp.alerting.policies import Policies
 from webapp.findings.badges import severity_badge
 from webapp.findings.choices import Severity
@@ -73,7 +72,7 @@ def rule_settings(request: HttpRequest) -> HttpResponse:
                 row,
                 figure_text(row.value, units.get(row.key, "")),
                 row.key.rpartition(".")[0],
-                scope_text(row.cluster, row.job_name or row.job_id),
+                row.scope,
             )
             for row in overrides
         ],

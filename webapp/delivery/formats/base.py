@@ -34,7 +34,6 @@ class Mail:
     to: tuple[str, ...]
     subject: str
     text: str
-    html: str
     message_id: str
 
 

@@ -8,18 +8,8 @@ from urllib.parse import quote
 
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
 from webapp.delivery.formats.bots import code_is_zero, widened
-from webapp.delivery.formats.texts import (
-    cut,
-    cut_bytes,
-    evidence,
-    fitted,
-    line,
-    mark,
-    notes,
-    since,
-    where,
-)
-from webapp.delivery.notices import FIRING, Notice, NoticeAlert
+from webapp.delivery.formats.texts import block, cut, cut_bytes, fitted, line, mark
+from webapp.delivery.notices import Notice, NoticeAlert
 from webapp.delivery.titles import title_of
 from webapp.lib.translations import gettext_lazy as _
 
@@ -41,17 +31,8 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
 def _block(alert: NoticeAlert) -> str:
     title = widened(line(alert.title, 250))
     link = alert.links.get("alert", "").replace("(", "%28").replace(")", "%29")
-    lines = [
-        f"**{mark(alert)}** " + (f"[{title}]({link})" if link else title),
-        widened(f"{where(alert)} · {since(alert)}"),
-    ]
-    if alert.status == FIRING:
-        lines += [
-            widened(line(alert.cause, 600)),
-            f"**Next:** {widened(line(alert.next_step, 400))}",
-        ]
-        lines += [f"- {widened(figure)}" for figure in evidence(alert, 3)]
-    return "\n".join(text for text in [*lines, *(widened(note) for note in notes(alert))] if text)
+    head = f"**{mark(alert)}** " + (f"[{title}]({link})" if link else title)
+    return block(alert, head, widened, "**Next:**", "- ")
 
 
 def signed_url(url: str, secret: str, at: datetime) -> str:

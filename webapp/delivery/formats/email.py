@@ -1,19 +1,7 @@
 from datetime import datetime
 
-from django.template.loader import render_to_string
-
 from webapp.delivery.formats.base import Addressee, Format, Mail
-from webapp.delivery.formats.texts import (
-    counted,
-    cut,
-    evidence,
-    line,
-    mark,
-    notes,
-    shown,
-    since,
-    where,
-)
+from webapp.delivery.formats.texts import cut, evidence, line, mark, notes, shown, since, where
 from webapp.delivery.notices import Notice, NoticeAlert
 from webapp.delivery.titles import title_of
 
@@ -21,27 +9,7 @@ LONGEST_SUBJECT, MOST_WRITTEN = 180, 30
 
 
 def render(notice: Notice, to: Addressee, at: datetime) -> Mail:
-    title = title_of(notice)
-    alerts, more = shown(notice, MOST_WRITTEN)
-    context = {
-        "title": title,
-        "notice": notice,
-        "counted": counted(notice),
-        "alerts": [
-            (alert, mark(alert), where(alert), since(alert), list(evidence(alert)), notes(alert))
-            for alert in alerts
-        ],
-        "more": more,
-        "made_at": f"{notice.made_at:%Y-%m-%d %H:%M:%S} UTC",
-    }
-    html = render_to_string("delivery/mail.html", context).encode(errors="replace").decode()
-    return Mail(
-        to.emails,
-        cut(title, LONGEST_SUBJECT),
-        text_of(notice),
-        html,
-        to.message_id,
-    )
+    return Mail(to.emails, cut(title_of(notice), LONGEST_SUBJECT), text_of(notice), to.message_id)
 
 
 def text_of(notice: Notice) -> str:

@@ -8,17 +8,7 @@ from typing import Any
 
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
 from webapp.delivery.formats.bots import code_is_zero
-from webapp.delivery.formats.texts import (
-    cut,
-    cut_bytes,
-    evidence,
-    fitted,
-    line,
-    mark,
-    notes,
-    since,
-    where,
-)
+from webapp.delivery.formats.texts import block, cut, cut_bytes, fitted, line, mark
 from webapp.delivery.notices import FIRING, Notice, NoticeAlert
 from webapp.delivery.titles import leading, title_of
 from webapp.lib.translations import gettext_lazy as _
@@ -58,14 +48,7 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
 
 
 def _block(alert: NoticeAlert) -> str:
-    lines = [f"{mark(alert)}  {line(alert.title, 250)}", f"{where(alert)} · {since(alert)}"]
-    if alert.status == FIRING:
-        lines += [
-            line(alert.cause, 600),
-            f"Next: {line(alert.next_step, 400)}",
-            *evidence(alert, 3),
-        ]
-    return "\n".join(text for text in [*lines, *notes(alert)] if text)
+    return block(alert, f"{mark(alert)}  {line(alert.title, 250)}", str, "Next:", "")
 
 
 def signature(secret: str, timestamp_s: int) -> str:

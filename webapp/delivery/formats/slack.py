@@ -4,18 +4,8 @@ from datetime import datetime
 from typing import Any
 
 from webapp.delivery.formats.base import JSON, Addressee, Format, Outgoing, json_body
-from webapp.delivery.formats.texts import (
-    counted,
-    cut,
-    evidence,
-    line,
-    mark,
-    notes,
-    shown,
-    since,
-    where,
-)
-from webapp.delivery.notices import FIRING, Notice, NoticeAlert
+from webapp.delivery.formats.texts import block, counted, cut, line, mark, shown
+from webapp.delivery.notices import Notice, NoticeAlert
 from webapp.delivery.titles import title_of
 
 LONGEST_HEADER, LONGEST_SECTION, LONGEST_FALLBACK = 150, 3_000, 4_000
@@ -57,16 +47,9 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
 def _alert_text(alert: NoticeAlert) -> str:
     link = alert.links.get("alert", "")
     title = escaped(line(alert.title, 250))
-    lines = [
-        f"{mark(alert)}  "
-        + (f"<{_address(link)}|{title.replace('|', '¦')}>" if link else f"*{title}*"),
-        escaped(f"{where(alert)} · {since(alert)}"),
-    ]
-    if alert.status == FIRING:
-        lines += [escaped(line(alert.cause, 700)), f"*Next:* {escaped(line(alert.next_step, 500))}"]
-        lines += [f"• {escaped(figure)}" for figure in evidence(alert, 3)]
-    lines += [escaped(note) for note in notes(alert)]
-    return cut("\n".join(text for text in lines if text), LONGEST_SECTION)
+    head = f"<{_address(link)}|{title.replace('|', '¦')}>" if link else f"*{title}*"
+    text = block(alert, f"{mark(alert)}  {head}", escaped, "*Next:*", "• ")
+    return cut(text, LONGEST_SECTION)
 
 
 def _address(url: str) -> str:

@@ -28,7 +28,6 @@ def line(text: str, most: int = 300) -> str:
 
 
 def mark(alert: NoticeAlert) -> str:
-    """``▲ critical``, ``■ resolved``."""
     return (
         f"{SHAPES.get(alert.severity, '?')} {alert.severity}"
         if alert.status == FIRING
@@ -77,7 +76,6 @@ def shown(notice: Notice, most: int = MOST_SHOWN) -> tuple[list[NoticeAlert], in
 
 
 def counted(notice: Notice) -> str:
-    """``3 firing, 1 resolved``."""
     parts = [
         f"{count} {word}"
         for count, word in ((notice.firing_total, "firing"), (notice.resolved_total, "resolved"))
@@ -99,6 +97,20 @@ def evidence(alert: NoticeAlert, most: int = 5) -> Iterator[str]:
             f"{number}{unit}{f' (limit {limit:g})' if isinstance(limit, (int, float)) else ''}",
             200,
         )
+
+
+def block(
+    alert: NoticeAlert, head: str, escape: Callable[[str], str], next_step: str, bullet: str
+) -> str:
+    """The alert in lines that begin with ``head``; ``next_step`` and ``bullet`` precede lines."""
+    lines = [head, escape(f"{where(alert)} · {since(alert)}")]
+    if alert.status == FIRING:
+        lines += [
+            escape(line(alert.cause, 600)),
+            f"{next_step} {escape(line(alert.next_step, 400))}",
+            *(f"{bullet}{escape(figure)}" for figure in evidence(alert, 3)),
+        ]
+    return "\n".join(filter(None, [*lines, *map(escape, notes(alert))]))
 
 
 def fitted(

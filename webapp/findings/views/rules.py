@@ -7,7 +7,6 @@ from django.shortcuts import render
 
 from spark_jobs.diagnosis.registry import all_rules
 from webapp.findings.models import Finding
-from webapp.findings.presentation import shown
 from webapp.findings.runbooks import runbook
 from webapp.findings.thresholds import rows, threshold_row
 from webapp.lib.translations import gettext_lazy as _
@@ -38,7 +37,6 @@ FAMILIES = {
     "store": _("Object stores"),
     "watermark": _("Watermarks"),
 }
-MOST_FINDINGS = 20
 
 
 def rules(request: HttpRequest) -> HttpResponse:
@@ -64,12 +62,10 @@ def rule(request: HttpRequest, rule_id: str) -> HttpResponse:
     rule_definition = all_rules().get(rule_id)
     if rule_definition is None:
         raise Http404(f"There is no rule called {rule_id[:100]}.")
-    open_now = Finding.objects.open().filter(rule=rule_id)
     context: dict[str, Any] = {
         "rule": rule_definition,
         "runbook": runbook(rule_id),
         "thresholds": rows(rule_definition),
-        "open_total": open_now.count(),
-        "open": [shown(finding) for finding in open_now.worst_first()[:MOST_FINDINGS]],
+        "open_total": Finding.objects.open().filter(rule=rule_id).count(),
     }
     return render(request, "rules/rule.html", context)

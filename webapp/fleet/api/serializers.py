@@ -10,10 +10,8 @@ from webapp.fleet.models import (
     JobCurrent,
     JobException,
     LogEvent,
-    SourceReading,
 )
 from webapp.fleet.models.job import HEAVY
-from webapp.fleet.unrecognised import UnknownCause, UnreadLines, Unrecognised
 from webapp.lib.api.served import ServedSerializer
 
 
@@ -62,14 +60,6 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
         )
 
 
-class SourceReadingSerializer(serializers.ModelSerializer[SourceReading]):
-    """A declared source of clusters, and the result of its last reading."""
-
-    class Meta:
-        model = SourceReading
-        exclude = ("id",)
-
-
 class JobSerializer(ServedSerializer[JobCurrent]):
     """A job as the fleet page shows it."""
 
@@ -91,42 +81,6 @@ class JobSerializer(ServedSerializer[JobCurrent]):
         if shown["status"] in (UNKNOWN_STATUS, UNWATCHED_STATUS):
             shown |= {"health": None, "health_state": HealthState.UNKNOWN}
         return shown
-
-
-class UnreadLinesSerializer(serializers.Serializer[UnreadLines]):
-    flink_version = serializers.CharField(allow_null=True, help_text="of the clusters now")
-    begins_as = serializers.CharField()
-    lines = serializers.IntegerField()
-    clusters = serializers.ListField(child=serializers.CharField(), help_text="most lines first")
-    more_clusters = serializers.IntegerField(help_text="that are not named")
-    first_at = serializers.DateTimeField()
-    last_at = serializers.DateTimeField()
-    example = serializers.CharField(help_text="the newest line, without secrets")
-
-
-class UnrecognisedSerializer(serializers.Serializer[Unrecognised[Any]]):
-    since = serializers.DateTimeField()
-    counted = serializers.IntegerField(help_text="the newest ones that were looked at")
-    cut = serializers.BooleanField(help_text="whether there are more, or more groups")
-
-
-class UnreadLinesFoundSerializer(UnrecognisedSerializer):
-    groups = UnreadLinesSerializer(many=True, help_text="most lines first")
-
-
-class UnknownCauseSerializer(serializers.Serializer[UnknownCause]):
-    exception = serializers.CharField(help_text="class of the root exception")
-    frame = serializers.CharField(allow_null=True, help_text="the first of the job's own code")
-    failures = serializers.IntegerField()
-    jobs = serializers.ListField(child=serializers.CharField(), help_text="most failures first")
-    more_jobs = serializers.IntegerField(help_text="that are not named")
-    first_at = serializers.DateTimeField()
-    last_at = serializers.DateTimeField()
-    example = serializers.CharField(help_text="the newest one, without secrets")
-
-
-class UnknownCausesFoundSerializer(UnrecognisedSerializer):
-    groups = UnknownCauseSerializer(many=True, help_text="most failures first")
 
 
 class LogEventSerializer(ServedSerializer[LogEvent]):

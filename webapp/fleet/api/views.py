@@ -6,7 +6,6 @@ from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from webapp.fleet.api.serializers import (
     ClusterSerializer,
@@ -14,9 +13,6 @@ from webapp.fleet.api.serializers import (
     JobExceptionSerializer,
     JobSerializer,
     LogEventSerializer,
-    SourceReadingSerializer,
-    UnknownCausesFoundSerializer,
-    UnreadLinesFoundSerializer,
 )
 from webapp.fleet.filters import (
     AnnotationFilters,
@@ -24,42 +20,14 @@ from webapp.fleet.filters import (
     ExceptionFilters,
     JobFilters,
     LogEventFilters,
-    SourceFilters,
 )
 from webapp.fleet.models import Cluster, JobCurrent
 from webapp.fleet.models.cluster import SECRETS
 from webapp.fleet.models.job import HEAVY
-from webapp.fleet.unrecognised import unknown_causes, unread_lines
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.filter_sets import SORT
 from webapp.lib.keysets import KeysetColumn
 from webapp.lib.path_names import without_nul
-
-
-class UnreadLinesView(APIView):
-    @extend_schema(
-        summary=(
-            "Log lines that begin like known lines but differ, by release of Flink, of the last "
-            "seven days"
-        ),
-        operation_id="unread_lines",
-        responses={200: UnreadLinesFoundSerializer, **ERRORS},
-    )
-    def get(self, request: Request) -> Response:
-        return Response(UnreadLinesFoundSerializer(unread_lines(timezone.now())).data)
-
-
-class UnknownCausesView(APIView):
-    @extend_schema(
-        summary=(
-            "Failures of jobs whose cause Weir does not know, by root exception, of the last seven "
-            "days"
-        ),
-        operation_id="unknown_causes",
-        responses={200: UnknownCausesFoundSerializer, **ERRORS},
-    )
-    def get(self, request: Request) -> Response:
-        return Response(UnknownCausesFoundSerializer(unknown_causes(timezone.now())).data)
 
 
 @listed(ClusterSerializer, "Clusters")
@@ -74,11 +42,6 @@ class ClusterViews(ListView):
         return Response(
             self.get_serializer(get_object_or_404(self.get_queryset(), name=without_nul(name))).data
         )
-
-
-@listed(SourceReadingSerializer, "Declared sources of clusters, with the result of the last read")
-class SourceViews(ListView):
-    filterset_class = SourceFilters
 
 
 @listed(JobSerializer, "Jobs as last seen")

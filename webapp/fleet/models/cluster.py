@@ -76,12 +76,6 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
             self.live().filter(~models.Q(history_url=""), url="", prometheus_url="").exclude(logs)
         )
 
-    def free_shard(self) -> int:
-        sizes = dict(self.collected().values_list("shard").annotate(size=models.Count("id")))
-        return next(
-            shard for shard in range(len(sizes) + 1) if sizes.get(shard, 0) < MAX_SHARD_SIZE
-        )
-
     def register_recordings(self, names: set[str]) -> int:
         """Clusters that only the lake knows; returns how many."""
         removed = RemovedCluster.objects.filter(name__in=names)

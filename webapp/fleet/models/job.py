@@ -199,7 +199,6 @@ class JobCurrent(models.Model):
 
     @property
     def health_badge(self) -> Badge:
-        """Of a job with ``status``; unknown without a known state."""
         if self.status in (UNKNOWN_STATUS, UNWATCHED_STATUS):
             return JOB_BADGES[self.status]
         return health_badge(self.health, self.health_state)

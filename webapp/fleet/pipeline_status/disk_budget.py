@@ -38,12 +38,10 @@ def disks() -> Iterator[tuple[Path, int]]:
 
 
 def kept_bytes() -> int:
-    """Size of everything Weir stores, as last measured."""
     return KeptSize.objects.aggregate(total=Sum("size_bytes"))["total"] or 0
 
 
 def problems() -> list[Problem]:
-    """Empty if there is room."""
     listed = []
     least = settings.WEIR.least_free_mb * 1_000_000
     for folder, free_bytes in disks():

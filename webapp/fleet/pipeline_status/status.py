@@ -116,5 +116,4 @@ def recent_status() -> PipelineStatus:
 
 
 def context(request: HttpRequest) -> dict[str, Any]:
-    """``pipeline_status`` in templates, read on first use."""
     return {"pipeline_status": SimpleLazyObject(recent_status)}

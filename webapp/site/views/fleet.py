@@ -173,7 +173,7 @@ def _health_options() -> Iterator[tuple[str, str]]:
     return ((slug, f"{group.badge.shape} {group.title}") for slug, group in HEALTH_GROUPS.items())
 
 
-def export(request: HttpRequest, form: str) -> HttpResponseBase:
+def export(request: HttpRequest) -> HttpResponseBase:
     """All matching jobs in the page's order, streamed."""
     now = timezone.now()
     filters = JobFilters.from_page(request.GET, JobCurrent.objects.with_status(now))
@@ -184,5 +184,5 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
         .order_by(*(key.order_by for key in filters.keys))
     )
     return export_response(
-        form, "weir-fleet", EXPORT_COLUMNS, jobs.values(*EXPORT_COLUMNS).iterator(chunk_size=1_000)
+        "weir-fleet", EXPORT_COLUMNS, jobs.values(*EXPORT_COLUMNS).iterator(chunk_size=1_000)
     )

@@ -8,7 +8,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 
-from webapp.fleet.log_stores import log_stores
 from webapp.fleet.models import SourceReading
 from webapp.fleet.pipeline_status.status import status
 from webapp.fleet.unrecognised import unknown_causes, unread_lines
@@ -53,7 +52,6 @@ def pipeline(request: HttpRequest) -> HttpResponse:
         )[:RESTARTS_SHOWN],
         "work": DueWork.objects.all(),
         "sources": SourceReading.objects.all() if settings.WEIR.sources else (),
-        **log_stores(now),
         "runs": shown_runs,
         "run_rows": [(run, run_badge(run.state)) for run in shown_runs.rows],
         "filters": filters,

@@ -58,7 +58,7 @@ def files(request: HttpRequest) -> HttpResponse:
 
 
 @require_GET
-def export(request: HttpRequest, form: str) -> HttpResponseBase:
+def export(request: HttpRequest) -> HttpResponseBase:
     """All files that match, streamed."""
     filters = FileFilters.from_page(request.GET)
     filters.check()
@@ -69,7 +69,7 @@ def export(request: HttpRequest, form: str) -> HttpResponseBase:
         rows = VerdictFiles.of(loading.read_manifest(figures.audit)).matching(filters.wanted)
     except (OSError, BadManifest) as error:
         raise Http404(gettext("The list of files of this root cannot be read.")) from error
-    return export_response(form, "weir-files-not-live", COLUMNS, rows)
+    return export_response("weir-files-not-live", COLUMNS, rows)
 
 
 def _options(codes: Iterable[str]) -> list[tuple[str, str]]:

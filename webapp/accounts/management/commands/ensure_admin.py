@@ -1,6 +1,4 @@
-import json
 import secrets
-from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
@@ -18,9 +16,6 @@ class Command(PreparedCommand):
         "Create the administrator 'admin' if there is none, and print user name and password. Exit "
         "code 0."
     )
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
 
     def handle(self, *args: Any, **options: Any) -> None:
         user = User.objects.filter(username=NAME).first()
@@ -42,11 +37,7 @@ class Command(PreparedCommand):
             remembered = settings.WEIR.home / "secrets" / "admin_password"
             text = remembered.read_text().strip() if remembered.is_file() else ""
             password = text if text and user.check_password(text) else None
-        if options["json"]:
-            self.stdout.write(
-                json.dumps({"user": NAME if user or password else None, "password": password})
-            )
-        elif password:
+        if password:
             self.stdout.write(f"Sign in as {NAME} with password {password}")
         elif user or others:
             self.stdout.write(

@@ -105,20 +105,16 @@ def _words(plan: CleanupPlan, *, files: bool) -> Iterator[str]:
 
 
 def _json(plan: CleanupPlan) -> Iterator[str]:
-    names = (
-        "plan",
-        "files",
-        "bytes",
-        "expires_at",
-        "waste",
-        "roots",
-        "withheld_roots",
-        "withheld_files",
-        "statements",
-    )
-    counts = [plan.summary[name] for name in names[-4:]]
+    counts = ("roots", "withheld_roots", "withheld_files", "statements")
     yield json_line(
-        names, [plan.name, plan.files, plan.bytes, plan.expires_at, plan.waste, *counts]
+        {
+            "plan": plan.name,
+            "files": plan.files,
+            "bytes": plan.bytes,
+            "expires_at": plan.expires_at,
+            "waste": plan.waste,
+            **{name: plan.summary[name] for name in counts},
+        }
     )
     for row in reader_of(plan).rows():
-        yield json_line(SCHEMA.names, [row[name] for name in SCHEMA.names])
+        yield json_line({name: row[name] for name in SCHEMA.names})

@@ -1,5 +1,4 @@
 import getpass
-import json
 import os
 import sys
 from argparse import ArgumentParser
@@ -59,7 +58,6 @@ class Command(PreparedCommand):
             metavar="ADDRESS",
             help="e-mail address to notify when Weir disables the endpoint after failures",
         )
-        parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
 
     def handle(self, *args: Any, **options: Any) -> None:
         entered = EndpointEntry(
@@ -74,11 +72,6 @@ class Command(PreparedCommand):
         )
         endpoint = Endpoint()
         secret = enter(endpoint, entered, addresses.policy())
-        if options["json"]:
-            self.stdout.write(
-                json.dumps({"id": endpoint.pk, "name": endpoint.name, "secret": secret})
-            )
-            return
         self.stdout.write(f"{endpoint.name} is added.")
         if secret:
             self.stdout.write(f"Its secret, shown this once: {secret}")

@@ -1,6 +1,3 @@
-from typing import Any
-
-from webapp.findings.export import NAMES
 from webapp.findings.filters import FindingFilters
 from webapp.findings.models import Finding
 from webapp.fleet.rows_command import RowsCommand
@@ -8,23 +5,32 @@ from webapp.fleet.rows_command import RowsCommand
 
 class Command(RowsCommand):
     help = (
-        "Print what the rules found, open and closed, by cluster, job and time: a table, or with "
-        "--json one object per line. Exit code 0, or 2 if the cluster or job is unknown."
+        "Print what the rules found, open and closed, by cluster, job and time, one JSON "
+        "object a line. Exit code 0, or 2 if the cluster or job is unknown."
     )
     model = Finding
     filters = FindingFilters
     order = ("cluster", "job_id", "first_seen", "rule", "id")
-    names = NAMES
-    columns = (
-        ("last_seen", 20),
-        ("state", 6),
-        ("severity", 8),
-        ("confidence", 10),
-        ("rule", 30),
-        ("cluster", 20),
-        ("job_name", 24),
-        ("title", 0),
+    names = (
+        "rule",
+        "severity",
+        "confidence",
+        "state",
+        "cluster",
+        "job_id",
+        "job_name",
+        "subject",
+        "title",
+        "evidence",
+        "next_step",
+        "first_seen",
+        "last_seen",
+        "closed_at",
+        "cause",
+        "subject_kind",
+        "subject_id",
+        "related",
+        "data",
+        "as_of",
+        "id",
     )
-
-    def cells(self, row: dict[str, Any]) -> dict[str, Any]:
-        return {**row, "last_seen": row["last_seen"].strftime("%Y-%m-%dT%H:%M:%SZ")}

@@ -1,6 +1,4 @@
-import dataclasses
 import getpass
-import json
 import os
 import sys
 from argparse import ArgumentParser
@@ -100,7 +98,6 @@ class Command(PreparedCommand):
         parser.add_argument(
             "--untested", action="store_true", help="register it without a connection test"
         )
-        parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
 
     def handle(self, *args: Any, **options: Any) -> None:
         cluster = self._cluster(options)
@@ -110,7 +107,7 @@ class Command(PreparedCommand):
             raise CommandError(_in_words(error), returncode=REFUSED) from error
         report = None if options["untested"] else tried_connection(cluster)
         if report is not None and not report.reachable:
-            self._report(cluster, report, options)
+            self._print(report)
             raise CommandError(
                 f"{cluster.name} is not registered. Use --untested to register it all the same.",
                 returncode=1,
@@ -121,7 +118,9 @@ class Command(PreparedCommand):
             cluster.save()
         else:
             register(cluster)
-        self._report(cluster, report, options)
+        if report is not None:
+            self._print(report)
+        self.stdout.write(f"{cluster.name} is registered.")
 
     def _cluster(self, options: dict[str, Any]) -> Cluster:
         cluster: Cluster = Cluster.objects.filter(name=options["name"]).first() or Cluster(
@@ -159,22 +158,12 @@ class Command(PreparedCommand):
             sign_in.keep(cluster, _secret(option, variable) if is_secret else "")
         return cluster
 
-    def _report(self, cluster: Cluster, report: TestReport | None, options: dict[str, Any]) -> None:
-        if options["json"]:
-            seen = dataclasses.asdict(report) if report else {}
-            seen.pop("sentence", None)
-            self.stdout.write(
-                json.dumps({"cluster": cluster.name, "registered": cluster.pk is not None, **seen})
-            )
-            return
-        if report is not None:
-            self.stdout.write(report.sentence)
-            for line in report.sees:
-                self.stdout.write(f"  sees    {line}")
-            for line in report.misses:
-                self.stdout.write(f"  misses  {line}")
-        if cluster.pk is not None:
-            self.stdout.write(f"{cluster.name} is registered.")
+    def _print(self, report: TestReport) -> None:
+        self.stdout.write(report.sentence)
+        for line in report.sees:
+            self.stdout.write(f"  sees    {line}")
+        for line in report.misses:
+            self.stdout.write(f"  misses  {line}")
 
 
 def _add(parser: ArgumentParser, option: str, field: "models.Field[Any, Any]") -> None:

@@ -1,5 +1,3 @@
-"""Read the declared sources of clusters now, and say what each lists."""
-
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,3 @@
-"""Load a recorded bundle into the lake and show it as a cluster."""
-
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any

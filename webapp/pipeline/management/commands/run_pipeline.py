@@ -1,5 +1,3 @@
-"""Process what is new in the lake, once, in the foreground."""
-
 import json
 import time
 from argparse import ArgumentParser

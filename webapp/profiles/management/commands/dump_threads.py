@@ -1,5 +1,3 @@
-"""Ask Flink for thread dumps of the TaskManagers of a job."""
-
 from argparse import ArgumentParser
 from getpass import getuser
 from typing import Any
