@@ -313,10 +313,6 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
                 host=host,
             ),
         )
-    if newest.late_subtask_share is not None:
-        yield Evidence(
-            message("share of subtasks nearly as slow"), newest.late_subtask_share, "ratio"
-        )
     if holder and phase in BARRIER_PHASES:
         yield Evidence(message("barrier held by"), holder.name, note=" → ".join(holder.path))
 
