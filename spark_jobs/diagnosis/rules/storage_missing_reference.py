@@ -54,7 +54,6 @@ def _finding(sample: StorageJobSample, incomplete: list[IncompleteSnapshot]) -> 
     )
     evidence = [
         Evidence(message("missing files"), first.missing.files, "count", 1, ">=", note=name),
-        Evidence(message("missing bytes"), first.missing.bytes, "bytes", note=first.path),
     ]
     if first.examples:
         evidence.append(Evidence(message("for example"), first.examples[0]))
