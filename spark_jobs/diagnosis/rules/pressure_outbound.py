@@ -135,5 +135,5 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
             ),
         ),
         related=held_back(window, upstream),
-        data=hot_data(window, pressure, held.vertex_id, held.subtasks),
+        data=hot_data(pressure, held.vertex_id, held.subtasks),
     )

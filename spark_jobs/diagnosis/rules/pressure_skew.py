@@ -95,7 +95,7 @@ def _finding(
         next_step=_next_step(vertex, origin, share, host, name),
         evidence=_evidence(limits, vertex, origin, siblings_working, share),
         related=(Related("host", host, message("all its subtasks are busy")),) if host else (),
-        data=hot_data(window, pressure, origin.vertex_id, origin.subtasks),
+        data=hot_data(pressure, origin.vertex_id, origin.subtasks),
     )
 
 

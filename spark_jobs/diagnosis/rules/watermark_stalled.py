@@ -156,7 +156,6 @@ def _finding(
         ),
         data={
             "vertex_id": vertex_id,
-            "lowest_subtasks": held[:MOST_SUBTASKS],
             "silent_inputs": [
                 {"vertex_id": source.vertex_id, "subtasks": list(source.subtasks[:MOST_SUBTASKS])}
                 for source in silent
