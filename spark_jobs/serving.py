@@ -383,9 +383,8 @@ JOB_START = _served(
             a second longer
         held_up_ms int!: from when all other tasks ran until the last straggler ran
         reported_by text!: rest or log
-        detail json!: the slowest 12 of each, with median and largest ms of each phase, and of
-            deploy plus restore (own_ms): {vertices, taskmanagers, hosts, slowest: the slowest 1
-            % of tasks and the stragglers}
+        detail json!: {slowest: of the slowest tasks, with the ms of each phase, and of deploy
+            plus restore (own_ms)}
     """),
 )
 

@@ -114,9 +114,6 @@ def _finding(
         for other in topology.all_downstream(vertex_id)
         if other in stalled and other != vertex_id
     ]
-    held = [
-        index for index, mark in enumerate(stall.vertex.watermark_ms) if mark == stall.watermark_ms
-    ]
     silent_names = [_silent_text(window, source) for source in silent]
     because = (
         message(": {silent_names:name} emits nothing", silent_names=list_text(silent_names))
