@@ -146,7 +146,6 @@ def grown(trend=GROWING, size=40 * GIB, **values):
 def test_steady_growth_is_told_with_the_time_to_double():
     [finding] = found(grown(), "checkpoint.size_growth")
     assert finding.evidence[0].value == pytest.approx(0.3)
-    assert evidence(finding, "time to double") == pytest.approx(80 * 3_600_000)
     assert finding.confidence == "high"
 
 
@@ -178,8 +177,8 @@ def test_the_operator_that_holds_most_is_named_and_the_one_that_grows_before_it(
         grown(vertex_states=(*states, VertexState("a", 5, ms(0), (0, GIB))), **chain("a", "b")),
         "checkpoint.size_growth",
     )
-    assert evidence(holds, "largest state") == 3 * GIB
-    assert evidence(grows, "grown by most") == GIB
+    assert "; b holds most of it" in holds.cause
+    assert "; a grows most" in grows.cause
 
 
 def test_one_size_of_incremental_checkpoints_says_nothing_of_growth():
