@@ -136,7 +136,7 @@ def test_settings_nobody_saw_are_unknown():
 # checkpoint.size_growth
 
 DAYS_2 = 2 * 86_400
-GROWING = SizeTrend(ms(0), ms(DAYS_2), 2_000, 0.5 * GIB, 0.4 * GIB, 0.6 * GIB)
+GROWING = SizeTrend(ms(0), ms(DAYS_2), 2_000, 0.5 * GIB, 0.4 * GIB)
 
 
 def grown(trend=GROWING, size=40 * GIB, **values):
@@ -166,7 +166,7 @@ def test_other_trends_are_left_alone(trend):
 
 
 def test_small_state_may_grow():
-    small = SizeTrend(ms(0), ms(DAYS_2), 2_000, 1 << 20, 1 << 20, 1 << 20)
+    small = SizeTrend(ms(0), ms(DAYS_2), 2_000, 1 << 20, 1 << 20)
     assert not found(grown(small, 50 << 20), "checkpoint.size_growth")
 
 
