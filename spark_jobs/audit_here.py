@@ -24,8 +24,6 @@ Make = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 @dataclass(frozen=True)
 class Here:
-    """Rows are tables of Arrow."""
-
     def run(
         self,
         step: Step,
