@@ -222,7 +222,7 @@ def _phase(window: JobWindow, expired: CheckpointSample, holder: Holder | None) 
         return None
     below = {
         holder.vertex_id,
-        *Topology(window.vertices, window.edges).all_downstream(holder.vertex_id),
+        *Topology(window.edges).all_downstream(holder.vertex_id),
         *holder.held,
     }
     waiting = [part.get("vertex_id") for part in expired.not_acknowledged]

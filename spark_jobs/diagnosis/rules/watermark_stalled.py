@@ -77,7 +77,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     }
     if not stalled:
         return
-    topology = Topology(window.vertices, window.edges)
+    topology = Topology(window.edges)
     for vertex_id, stall in stalled.items():
         if not any(upstream in stalled for upstream in topology.upstream(vertex_id)):
             yield _finding(window, limits, topology, stall, stalled)
