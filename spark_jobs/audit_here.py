@@ -15,6 +15,7 @@ from ingest.parquet_stream import ParquetStream
 from spark_jobs.arrow_schemas import INSTANT, fields_of
 from spark_jobs.run_files import RunFiles
 from spark_jobs.slices import data_path
+from spark_jobs.storage import arrays
 from spark_jobs.storage.audit import Step, Together
 from spark_jobs.storage.layout_columns import is_metadata
 
@@ -23,8 +24,6 @@ Make = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 @dataclass(frozen=True)
 class Here:
-    """Rows are tables of Arrow."""
-
     def run(
         self,
         step: Step,
@@ -126,12 +125,4 @@ def _read(file: str, schema: pa.Schema) -> pa.Table:
 
 
 def _shape(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    given = rows.column_names
-    columns = (
-        rows.column(field.name) if field.name in given else pa.nulls(rows.num_rows, field.type)
-        for field in schema
-    )
-    return pa.table(
-        [column.cast(field.type) for column, field in zip(columns, schema, strict=True)],
-        schema=schema,
-    )
+    return arrays.table(dict(zip(rows.column_names, rows.columns, strict=True)), schema)

@@ -93,11 +93,6 @@ STORAGE_JOB = keyed_table(
 )
 """``foreign``: files in other directories that its checkpoints refer to."""
 
-_AGAINST_PREVIOUS = {
-    "files": "physical files, against previous_path; null without one",
-    "bytes": "of physical files, of merged ones their size on disk; null without previous_path",
-}
-
 STORAGE_CHECKPOINT = keyed_table(
     "storage_checkpoint",
     "one retained checkpoint or savepoint whose _metadata was read",
@@ -113,7 +108,6 @@ STORAGE_CHECKPOINT = keyed_table(
         modified instant: of its _metadata
         files int!: distinct files it refers to
         bytes int!: their live bytes: of merged files only the segments it refers to
-        inline_bytes int!: state within the _metadata itself
     """),
     *_counts("foreign", "missing"),
     *columns("""
@@ -122,14 +116,7 @@ STORAGE_CHECKPOINT = keyed_table(
         resolvable flag: every file is there; null where some lie outside the audited roots or
             were not listed
         previous_path text: _metadata of the retained checkpoint before it, of the same job
-    """),
-    *(
-        Column(f"{kind}_{unit}", "int", means)
-        for kind in ("shared", "new", "dropped")
-        for unit, means in _AGAINST_PREVIOUS.items()
-    ),
-    *_AMPLIFICATION,
-    *columns("""
+        new_files int: physical files that previous_path does not refer to; null without one
         verdict text!: live or retained_waste
         successor_job_id text: of waste: the job restored from it that is whole by itself; null
             where its job was attested to be dead

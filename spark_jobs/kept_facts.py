@@ -204,14 +204,12 @@ def _row(run: Manifest, reported: pa.RecordBatch, retracted: bool = False) -> pa
     columns["date"] = _day(columns["trigger_time"], columns["observed_at"])
     # Spark and hand-written runs differ in the precision of instants; the lake has milliseconds.
     made = [
-        _cast(columns.get(field.name), field.type, reported.num_rows)
+        columns[field.name].cast(field.type, safe=False)
+        if columns.get(field.name) is not None
+        else pa.nulls(reported.num_rows, field.type)
         for field in CHECKPOINT_FACTS.schema
     ]
     return pa.RecordBatch.from_arrays(made, schema=CHECKPOINT_FACTS.schema)
-
-
-def _cast(column: pa.Array | None, kind: pa.DataType, rows: int) -> pa.Array:
-    return pa.nulls(rows, kind) if column is None else column.cast(kind, safe=False)
 
 
 def _day(trigger: pa.Array, observed: pa.Array | None) -> pa.Array:

@@ -44,7 +44,7 @@ class Column:
 
 _UNITS = {
     "_ms": "ms", "_bytes": "bytes", "_share": "ratio", "_ratio": "ratio", "_per_s": "1/s",
-    **dict.fromkeys(("bytes_per_h", "bytes_per_h_low", "bytes_per_h_high"), "bytes/h"),
+    **dict.fromkeys(("bytes_per_h", "bytes_per_h_low"), "bytes/h"),
 }  # fmt: skip
 _KINDS: dict[Any, Kind] = {
     str: "text", int: "int", float: "real", bool: "flag", Documents: "json",
@@ -155,7 +155,6 @@ JOB_CURRENT = _served(
         last_completed_ms int: its end-to-end duration
         last_completed_path text: where the newest completed checkpoint of a known place was
             written
-        last_outcome text: of the newest final checkpoint
         recent_outcomes json: oldest first, at most 16: [{checkpoint_id, outcome, is_savepoint}]
         recent_total int: final checkpoints among them, savepoints left out
         recent_failed int: declined, expired or failed among them
@@ -216,13 +215,7 @@ CHECKPOINT_ROLLUP = _served(
     *columns("""
         savepoint_count int!
         preflight_refusals int: refusals in the log that took no checkpoint id
-    """),
-    *(
-        Column(f"end_to_end_p{p}_ms", "real", "completed checkpoints, savepoints left out")
-        for p in (50, 95, 99)
-    ),
-    *(Column(f"{phase}_p95_ms", "real") for phase in PHASES),
-    *columns("""
+        end_to_end_p95_ms real: completed checkpoints, savepoints left out
         state_bytes_last int
         checkpointed_bytes_sum int
     """),
@@ -258,7 +251,6 @@ PRESSURE_WINDOW = _served(
         records_in_per_s real: sum over subtasks
         records_out_per_s real: sum over subtasks
         records_in_max_over_median real
-        hottest_subtask int: largest busy time; before 1.13 largest input rate
         watermark_ms int: lowest over subtasks at the end of the window, epoch ms
         pending_records real: that a source has not read, at the end of the window; sum over the
             subtasks that report it
@@ -391,9 +383,8 @@ JOB_START = _served(
             a second longer
         held_up_ms int!: from when all other tasks ran until the last straggler ran
         reported_by text!: rest or log
-        detail json!: the slowest 12 of each, with median and largest ms of each phase, and of
-            deploy plus restore (own_ms): {vertices, taskmanagers, hosts, slowest: the slowest 1
-            % of tasks and the stragglers}
+        detail json!: {slowest: of the slowest tasks, with the ms of each phase, and of deploy
+            plus restore (own_ms)}
     """),
 )
 

@@ -44,16 +44,9 @@ def _rows_of_commits(lake: LakeReader, table: str, after: int, last: int) -> Cou
         elif lake.local_root is None:
             counter[min(file.last_seq or last, last)] += file.rows
         else:
-            counter.update(_count_rows(lake, table, file, after))
+            rows = ds.dataset([data_path(lake, table, file)], format="parquet")
+            counter.update(counts(rows, "commit_seq", pc.field("commit_seq") > after))
     return counter
-
-
-def _count_rows(lake: LakeReader, table: str, file: DataFile, after: int) -> dict[int, int]:
-    return counts(
-        ds.dataset([data_path(lake, table, file)], format="parquet"),
-        "commit_seq",
-        pc.field("commit_seq") > after,
-    )
 
 
 def counts(rows: ds.Dataset, column: str, condition: pc.Expression) -> Counter[Any]:

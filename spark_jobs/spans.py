@@ -20,9 +20,8 @@ CLOSE_TOGETHER = timedelta(minutes=10)
 
 
 class JobLookup(NamedTuple):
-    """What a job needs from the lake: rows of checkpoints from the first to the last trigger (epoch
-    ms; none if the last is earlier), snapshots by ``keys``
-    (:mod:`spark_jobs.fold.wanted_snapshots`), and metric samples of ``minutes`` (starts, epoch ms).
+    """What a job needs from the lake, as :class:`spark_jobs.fold.checkpoints.Lookup` has it. No
+    checkpoints if ``to_ms`` is earlier than ``from_ms``.
     """
 
     cluster: str

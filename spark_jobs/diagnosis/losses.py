@@ -1,8 +1,8 @@
 """Lost checkpoints of one outcome: number, share, and failures left to tolerate."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Unpack
 
 from ingest.messages import message, plural
 from spark_jobs.diagnosis.checkpoint_history import (
@@ -18,11 +18,10 @@ from spark_jobs.diagnosis.findings import (
     Evidence,
     Finding,
     Limits,
-    Related,
     Severity,
     Threshold,
 )
-from spark_jobs.diagnosis.rule import job_finding
+from spark_jobs.diagnosis.rule import Words, job_finding
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 
 NEVER = 2**31 - 1
@@ -89,10 +88,6 @@ class Losses:
         return max(self.lost, key=lambda sample: (sample.ended_ms, sample.checkpoint_id))
 
     @property
-    def first_ended_ms(self) -> int:
-        return min(sample.ended_ms for sample in self.lost)
-
-    @property
     def share(self) -> float:
         return self.periodic_lost / self.periodic if self.periodic else 0.0
 
@@ -151,41 +146,28 @@ def loss_finding(
     limits: Limits,
     *,
     confidence: Confidence,
-    title: str,
-    cause: str,
-    next_step: str,
     counted_as: str,
-    evidence: Iterable[Evidence],
-    data: Mapping[str, Any],
-    related: Iterable[Related] = (),
     is_harmless: bool = False,
+    **words: Unpack[Words],
 ) -> Finding:
     """``counted_as``: the name of their number in the evidence."""
-    return job_finding(
-        window,
-        rule_id,
-        "info" if is_harmless else severity_of(lost_checkpoints, rule_id, limits),
-        confidence,
-        title=title,
-        cause=cause,
-        next_step=message(
-            "{next_step:text} {consequence:text}",
-            next_step=next_step,
-            consequence=_consequence(lost_checkpoints),
-        ),
-        seen_at_ms=lost_checkpoints.newest.ended_ms,
-        began_at_ms=lost_checkpoints.first_ended_ms,
-        evidence=(*_evidence(lost_checkpoints, rule_id, limits, counted_as), *evidence),
-        related=related,
-        data={
-            "checkpoints": [
-                sample.checkpoint_id
-                for sample in lost_checkpoints.lost
-                if sample.checkpoint_id != NO_ID
-            ],
-            **data,
-        },
+    numbers = [
+        sample.checkpoint_id for sample in lost_checkpoints.lost if sample.checkpoint_id != NO_ID
+    ]
+    words["next_step"] = message(
+        "{next_step:text} {consequence:text}",
+        next_step=words["next_step"],
+        consequence=_consequence(lost_checkpoints),
     )
+    words["seen_at_ms"] = lost_checkpoints.newest.ended_ms
+    words["began_at_ms"] = min(sample.ended_ms for sample in lost_checkpoints.lost)
+    words["evidence"] = (
+        *_evidence(lost_checkpoints, rule_id, limits, counted_as),
+        *words["evidence"],
+    )
+    words["data"] = {"checkpoints": numbers, **words.get("data", {})}
+    severity = severity_of(lost_checkpoints, rule_id, limits)
+    return job_finding(window, rule_id, "info" if is_harmless else severity, confidence, **words)
 
 
 def _evidence(

@@ -145,7 +145,7 @@ def _has_the_same_pressure(given: WindowAndLimits, last: WindowAndLimits) -> boo
 def _pressure(given: WindowAndLimits) -> Pressure | str:
     window, limits = given
     if not window.vertex_windows:
-        return Pressure(Topology((), ()), {}) if window.terminal else NO_METRICS
+        return Pressure(Topology(()), {}) if window.terminal else NO_METRICS
     larger_part = limits[BACKPRESSURED]
     silent = {} if window.terminal else _silent(window)
     held = {}
@@ -154,8 +154,8 @@ def _pressure(given: WindowAndLimits) -> Pressure | str:
             ratio = typical(vertex.backpressured_ratio[index] for index in subtasks) or 0.0
             held[vertex.vertex_id] = Held(vertex.vertex_id, tuple(subtasks), ratio)
     if not held and not silent:
-        return Pressure(Topology((), ()), {})
-    topology = Topology(window.vertices, window.edges)
+        return Pressure(Topology(()), {})
+    topology = Topology(window.edges)
     pressure = Pressure(topology, _subtasks(window, topology), held)
     walk = Walk(topology, pressure.vertices, limits)
     for held_vertex in held.values():

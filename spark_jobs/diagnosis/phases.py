@@ -287,14 +287,7 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
         share_key,
         share_text(share),
     )
-    yield Evidence(
-        message("slow checkpoints"),
-        len(cost.slow),
-        "count",
-        note=""
-        if len(cost.slow) >= SLOW_AT_LEAST
-        else message("enough, since the holder of the barrier was seen"),
-    )
+    yield Evidence(message("slow checkpoints"), len(cost.slow), "count")
     if newest.slowest_vertex_id:
         task = subtask_text(
             newest.slowest_vertex_name or newest.slowest_vertex_id, newest.slowest_subtask
@@ -312,10 +305,6 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
                 checkpoint_id=newest.checkpoint_id,
                 host=host,
             ),
-        )
-    if newest.late_subtask_share is not None:
-        yield Evidence(
-            message("share of subtasks nearly as slow"), newest.late_subtask_share, "ratio"
         )
     if holder and phase in BARRIER_PHASES:
         yield Evidence(message("barrier held by"), holder.name, note=" → ".join(holder.path))

@@ -13,7 +13,6 @@ MOST_NAMED = 4
 NEARLY_ALWAYS = 0.9
 """More work than this counts as without pause."""
 MOST_HELD = 50
-MOST_PATHS = 10
 
 
 def names(window: JobWindow, vertex_ids: Iterable[str]) -> tuple[str, ...]:
@@ -71,26 +70,11 @@ def waiting_evidence(window: JobWindow, limits: Limits, pressure: Pressure, held
     )
 
 
-def path_data(window: JobWindow, path: Sequence[str]) -> list[dict[str, str]]:
-    return [
-        {"vertex_id": vertex_id, "name": name}
-        for vertex_id, name in zip(path, names(window, path), strict=True)
-    ]
-
-
-def hot_data(
-    window: JobWindow, pressure: Pressure, vertex_id: str, hot: Sequence[int]
-) -> dict[str, Any]:
-    """``paths``: downstream from the farthest held vertices to the origin."""
+def hot_data(pressure: Pressure, vertex_id: str, hot: Sequence[int]) -> dict[str, Any]:
     vertex = pressure.vertices[vertex_id]
-    paths = [path_data(window, path) for path in pressure.paths_to(vertex_id)[:MOST_PATHS]]
     return {
         "vertex_id": vertex_id,
-        "parallelism": vertex.parallelism,
         "hot_subtasks": list(hot[:MOST_SUBTASKS]),
-        "hot_subtask_count": len(hot),
         "records_in_share": vertex.records_in_share(hot),
         "hosts": list(vertex.places(hot)[:MOST_SUBTASKS]),
-        "path": paths[0] if paths else [],
-        "paths": paths,
     }

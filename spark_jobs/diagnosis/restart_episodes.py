@@ -70,9 +70,10 @@ def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
         until_ms = at_ms
     groups.reverse()
     ends = _ends(window)
+    next_begins = [*(restarts[0] for restarts, _ended_ms in groups[1:]), None]
     found = [
-        _episode(window, restarts, ends.get(restarts[0], ended_ms), _next_begin(groups, index))
-        for index, (restarts, ended_ms) in enumerate(groups)
+        _episode(window, restarts, ends.get(restarts[0], ended_ms), next_ms)
+        for (restarts, ended_ms), next_ms in zip(groups, next_begins, strict=True)
     ]
     return [
         episode for episode in found if episode.restarts[-1] >= since_ms or episode.ended_ms is None
@@ -244,10 +245,6 @@ def _before_they_ran(window: JobWindow) -> Iterator[int]:
     for event in window.events:
         if event.rule_kind == FAILED and event.fields.get("from_state") in NOT_YET_RUN:
             yield event.at_ms
-
-
-def _next_begin(groups: list[tuple[list[int], int | None]], index: int) -> int | None:
-    return groups[index + 1][0][0] if index + 1 < len(groups) else None
 
 
 def _within(happenings: Iterable[Happening], begun_ms: int, next_ms: int | None) -> list[Happening]:

@@ -180,9 +180,6 @@ class CheckpointSample:
     ] = None
     latest_source_id: Annotated[str | None, "vertex of that subtask"] = None
     latest_source_subtask: Annotated[int | None, "index of that subtask, 0-based"] = None
-    late_subtask_share: Annotated[
-        float | None, "subtasks whose end-to-end is above half of the slowest one's"
-    ] = None
     uploaded_ratio: Annotated[float | None, "checkpointed_bytes / state_bytes"] = None
     late_message_count: Annotated[int | None, "acknowledgements that came after expiry"] = None
     declines: Annotated[
@@ -301,7 +298,6 @@ class SizeTrend:
         float | None, "robust slope (median of pairwise slopes); unknown below an hour"
     ] = None
     bytes_per_h_low: Annotated[float | None, "10th percentile of pairwise slopes"] = None
-    bytes_per_h_high: Annotated[float | None, "90th percentile of pairwise slopes"] = None
 
 
 @dataclass(frozen=True, slots=True)

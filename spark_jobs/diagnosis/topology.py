@@ -2,25 +2,20 @@
 to vertices missing from the plan.
 """
 
-from collections import deque
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
-from spark_jobs.diagnosis.samples import Edge, Vertex
+from spark_jobs.diagnosis.samples import Edge
 
 POINTWISE = frozenset({"FORWARD", "RESCALE"})
 
 
 class Topology:
-    def __init__(self, vertices: Iterable[Vertex], edges: Iterable[Edge]) -> None:
-        self.names: dict[str, str] = {vertex.vertex_id: vertex.name for vertex in vertices}
+    def __init__(self, edges: Iterable[Edge]) -> None:
         self.out_edges: dict[str, list[Edge]] = {}
         self.in_edges: dict[str, list[Edge]] = {}
         for edge in edges:
             self.out_edges.setdefault(edge.source, []).append(edge)
             self.in_edges.setdefault(edge.target, []).append(edge)
-
-    def name(self, vertex_id: str) -> str:
-        return self.names.get(vertex_id) or vertex_id
 
     def downstream(self, vertex_id: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(edge.target for edge in self.out_edges.get(vertex_id, ())))
@@ -40,24 +35,6 @@ class Topology:
                 seen.add(here)
                 waiting.extend(self.downstream(here))
         return frozenset(seen)
-
-    def path(self, start: str, end: str, through: Collection[str] | None = None) -> tuple[str, ...]:
-        """The shortest downstream path, both ends included. ``through`` limits the vertices in
-        between.
-        """
-        came_from: dict[str, str | None] = {start: None}
-        waiting = deque((start,))
-        while waiting:
-            here = waiting.popleft()
-            if here == end:
-                return _walk(came_from, end)
-            for following in self.downstream(here):
-                if following not in came_from and (
-                    following == end or through is None or following in through
-                ):
-                    came_from[following] = here
-                    waiting.append(following)
-        return ()
 
 
 def is_pointwise(edge: Edge, producers: int, consumer_count: int) -> bool:
@@ -82,12 +59,3 @@ def consumers(edge: Edge, producer: int, producers: int, consumer_count: int) ->
     return range(
         -(-producer * consumer_count // producers), -(-(producer + 1) * consumer_count // producers)
     )
-
-
-def _walk(came_from: dict[str, str | None], end: str) -> tuple[str, ...]:
-    steps: list[str] = []
-    here: str | None = end
-    while here is not None:
-        steps.append(here)
-        here = came_from[here]
-    return tuple(reversed(steps))

@@ -66,7 +66,10 @@ def transactions_of(
     """In order of time. ``since_ms``: earlier commits and losses do not count. ``set_ms``: the
     time-out set by an operator, 0 for the one in the log.
     """
-    began = [_initialised_ms(start) for start in starts]
+    began = [
+        start.at_ms if start.restore_ms is None else start.running_at_ms - start.restore_ms
+        for start in starts
+    ]
     done = sorted(
         (
             checkpoint
@@ -100,10 +103,6 @@ def transactions_of(
         max(restarts, default=None),
         [event for event in events if event.kind == LOST and event.at_ms >= since_ms],
     )
-
-
-def _initialised_ms(start: JobStart) -> int:
-    return start.at_ms if start.restore_ms is None else start.running_at_ms - start.restore_ms
 
 
 def _begin(triggered: int, began: Sequence[int], until: int) -> int:

@@ -8,10 +8,9 @@ REPORTING_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Spread:
-    """``typical``: the median of all but the largest; ``ratio``: None if that is 0."""
+    """``ratio``: to the median of all but the largest; None if that is 0."""
 
     largest: float
-    typical: float
     ratio: float | None
     top: tuple[int, ...]
     top_share: float
@@ -37,7 +36,6 @@ def spread(
     share = sum(value for value, _ in top) / sum(ordered)
     return Spread(
         largest,
-        typical,
         largest / typical if typical > 0 else None,
         tuple(index for _, index in top),
         share,

@@ -199,5 +199,4 @@ def _phases(phases: CheckpointPhases, job: JobSurroundings) -> dict[str, Any]:
         "source_start_delay_ms": source and source.phase_ms["start_delay"],
         "latest_source_id": source and source.vertex_id,
         "latest_source_subtask": source and source.index,
-        "late_subtask_share": phases.late_subtask_share,
     }

@@ -122,17 +122,8 @@ class CheckpointPhases:
     unaligned: bool | None = None
     slowest: Subtask | None = None
     latest_source: Subtask | None = None
-    durations_ms: tuple[int, ...] = ()
     missing: tuple[Missing, ...] | None = None
     as_of: int | None = None
-
-    @property
-    def late_subtask_share(self) -> float | None:
-        if not self.durations_ms or self.slowest is None:
-            return None
-        return sum(
-            2 * duration > self.slowest.end_to_end_ms for duration in self.durations_ms
-        ) / len(self.durations_ms)
 
     @property
     def dominant_phase(self) -> str | None:
@@ -185,7 +176,6 @@ def checkpoint_phases(
         latest_source=_latest_start(
             [duration for duration in durations if duration.vertex_id in sources]
         ),
-        durations_ms=tuple(chain.from_iterable(duration.end_to_end_ms for duration in durations)),
         missing=tuple(
             sorted(
                 missing,

@@ -120,7 +120,6 @@ def _recent(facts: Iterable[Row]) -> dict[str, Any]:
     is_known = phase_ms[dominant] > 0
     return {
         "recent_outcomes": shown or None,
-        "last_outcome": recent[-1]["outcome"] if recent else None,
         "recent_total": len(counted) if recent else None,
         "recent_failed": sum(fact["outcome"] in FAILED_OUTCOMES for fact in counted)
         if recent

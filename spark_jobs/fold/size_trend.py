@@ -67,9 +67,8 @@ def _steps(points: Sequence[Point]) -> Iterator[int]:
             yield points[place][0]
 
 
-_PARTS = {"": 0.5, "_low": 0.1, "_high": 0.9}
 _NO_SLOPE: dict[str, Any] = dict.fromkeys(
-    ("from_time", "to_time", *(f"bytes_per_h{suffix}" for suffix in _PARTS))
+    ("from_time", "to_time", "bytes_per_h", "bytes_per_h_low")
 )
 
 
@@ -87,5 +86,6 @@ def _slope(points: Sequence[Point]) -> dict[str, Any]:
         if later > at
     )
     return trend | {
-        f"bytes_per_h{suffix}": quantile(slopes, part) for suffix, part in _PARTS.items()
+        "bytes_per_h": quantile(slopes, 0.5),
+        "bytes_per_h_low": quantile(slopes, 0.1),
     }

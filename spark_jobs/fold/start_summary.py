@@ -45,17 +45,13 @@ def summary(tasks: Sequence[Task], names: Names) -> dict[str, Any]:
             "slowest": [
                 {
                     **{name: getattr(task, name) for name in _OF_TASK},
-                    "name": _name(names, task.vertex_id),
+                    "name": (names.get(task.vertex_id) or task.vertex_id)[:NAME_CHARS],
                     "straggles": task in straggling,
                 }
                 for task in slowest[: min(max(-(-len(tasks) // 100), len(straggling)), TASKS_NAMED)]
             ],
         },
     }
-
-
-def _name(names: Names, vertex_id: str) -> str:
-    return (names.get(vertex_id) or vertex_id)[:NAME_CHARS]
 
 
 def _stragglers(tasks: Sequence[Task]) -> Iterator[Task]:

@@ -128,7 +128,12 @@ def lives(
         own = of_each.setdefault(sign.taskmanager_id, [])
         _TAKE[sign.what](own, sign)
     sampled_at = largest(*(life["sampled_at"] for own in of_each.values() for life in own))
-    ran = _ran_on(executions, {name for name, own in of_each.items() if any(map(_is_over, own))})
+    over = {
+        name
+        for name, own in of_each.items()
+        if any(life["lost_at"] is not None or life["suspected_at"] is not None for life in own)
+    }
+    ran = _ran_on(executions, over)
     known_lives = []
     for name, own in of_each.items():
         first = own[0]["life"] or 0 if own else 0
@@ -335,10 +340,6 @@ def _place(own: Sequence[Row], at_ms: int) -> int | None:
         if least(life["born_at"], life["lost_at"], life["suspected_at"]) <= at_ms
     ]
     return begun[-1] if begun else None
-
-
-def _is_over(life: Row) -> bool:
-    return life["lost_at"] is not None or life["suspected_at"] is not None
 
 
 def _end(life: dict[str, Any], before: Row | None, sampled_at: int | None) -> None:

@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,24 +79,13 @@ class Plan:
 def planned(vertices: Iterable[PlannedVertex], edges: Iterable[Edge]) -> Plan:
     known = tuple(vertices)
     position = {vertex.vertex_id: at for at, vertex in enumerate(known)}
-    planned_edges = (
-        PlannedEdge(
-            position[edge.source], position[edge.target], _is_pointwise(edge, known, position)
-        )
-        for edge in edges
-        if edge.source in position and edge.target in position
-    )
+    planned_edges = []
+    for edge in edges:
+        if edge.source in position and edge.target in position:
+            source, target = position[edge.source], position[edge.target]
+            pointwise = is_pointwise(edge, known[source].parallelism, known[target].parallelism)
+            planned_edges.append(PlannedEdge(source, target, pointwise))
     return Plan(known, tuple(planned_edges))
-
-
-def _is_pointwise(
-    edge: Edge, vertices: Sequence[PlannedVertex], position: Mapping[str, int]
-) -> bool:
-    return is_pointwise(
-        edge,
-        vertices[position[edge.source]].parallelism,
-        vertices[position[edge.target]].parallelism,
-    )
 
 
 def producers(source: int, target: int) -> Sequence[Indices]:

@@ -110,7 +110,9 @@ class Places:
             return max(before, key=_by_deployment, default=None), _BY_NAME
         if event["kind"] in OF_PROCESS:
             came = _until(self._came.get(event["process"], ()), event["ts"])
-            return (_row_of_single_job(came) if came else self._only_job(event["ts"])), ("job_id",)
+            if not came:
+                return self._only_job(event["ts"]), ("job_id",)
+            return came[0] if len({row["job_id"] for row in came}) == 1 else None, ("job_id",)
         if event["kind"] in OF_CLUSTER:
             if event["kind"] == WORKER_ENDED and event["container"] in self._containers:
                 return None, ()
@@ -121,10 +123,6 @@ class Places:
         deployed = {row["job_id"] for row in _until(self._first_of_job.values(), at_ms)}
         known = deployed | self._named
         return {"job_id": known.pop()} if len(known) == 1 else None
-
-
-def _row_of_single_job(rows: list[Row]) -> Row | None:
-    return rows[0] if len({row["job_id"] for row in rows}) == 1 else None
 
 
 def _until(rows: Iterable[Row], at_ms: int) -> list[Row]:

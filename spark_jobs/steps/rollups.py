@@ -10,11 +10,10 @@ from ingest.lake.derived import CHECKPOINT_FACTS, REFUSED
 from spark_jobs.arrow_schemas import arrow_schema, batch_from_rows
 from spark_jobs.fold.rows import HOUR_MS, Row, largest, newest_by, percentile, rank
 from spark_jobs.nested_tables import JOB
-from spark_jobs.serving import CHECKPOINT_FACT, CHECKPOINT_ROLLUP, OUTCOMES, PHASES
+from spark_jobs.serving import CHECKPOINT_FACT, CHECKPOINT_ROLLUP, OUTCOMES
 from spark_jobs.transforms.grouped_batches import groups
 
 LENGTHS_MS = {"hour": HOUR_MS, "day": 24 * HOUR_MS}
-PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 ROLLUP = arrow_schema(CHECKPOINT_ROLLUP)
 NEW = (*JOB, "trigger_time")
 
@@ -90,14 +89,7 @@ def _sum_up(rows: Sequence[Row]) -> dict[str, Any]:
         },
         "savepoint_count": sum(bool(row["is_savepoint"]) for row in rows),
         "preflight_refusals": refusals or None,
-        **{
-            f"end_to_end_{name}_ms": percentile((row["end_to_end_ms"] for row in counted), share)
-            for name, share in PERCENTILES.items()
-        },
-        **{
-            f"{phase}_p95_ms": percentile((row[f"{phase}_ms"] for row in counted), 0.95)
-            for phase in PHASES
-        },
+        "end_to_end_p95_ms": percentile((row["end_to_end_ms"] for row in counted), 0.95),
         "state_bytes_last": _last_size(counted),
         # Of every outcome: failed checkpoints also used the network.
         "checkpointed_bytes_sum": _sum(

@@ -198,15 +198,17 @@ def judge(inputs: Inputs, engine: Engine) -> Judged:
     unfound = checkpoints.last_unfound(of_jobs, weaned, jobs, sole, remembered)
     elsewhere = history.elsewhere(unread_rows, unread, sums.rows("vanished_checkpoints"))
     family = lineage.Family(jobs, all_restores, chains, sole, unfound, set(dead.since), held)
+    others = missed.foreign | acknowledged
     needed, all_needed = lineage.needed_jobs(
-        _checkpoints_among([*metadata, *elsewhere], missed.foreign | acknowledged),
+        [row for row in (*metadata, *elsewhere) if (row["audit_id"], row["path"]) not in others],
         replace(family, restores=restores),
         roots,
     )
     # The origins of jobs of an unseen cluster are unknown.
     all_needed |= {root["audit_id"] for root in roots if root["any_unreachable"]}
     whole = doubts.listed_whole(inputs.doubts, roots)
-    alike = _alike(engine, of_paths, sums, held, roots, whole, _used(owned), excluded)
+    used = keys((owner for owner in owned if owner["suspects"]), "audit_id", "job_directory")
+    alike = _alike(engine, of_paths, sums, held, roots, whole, used, excluded)
     newest = doubts.newest_checkpoints(writers, retained)
     reaches = Reaches(lineage.Origins(family), dead.since)
     unread_doubts = doubts.of_completed(missed.doubts, owned, metadata)
@@ -419,14 +421,6 @@ class _Alike:
     twins: Sequence[Row] = ()
     copied: Set[Key] = frozenset()
     """(audit_id, job directory, other one), one a copy of the other."""
-
-
-def _used(owned: Iterable[Row]) -> set[Key]:
-    return keys((owner for owner in owned if owner["suspects"]), "audit_id", "job_directory")
-
-
-def _checkpoints_among(metadata: Iterable[Row], others: Set[Key]) -> list[Row]:
-    return [row for row in metadata if (row["audit_id"], row["path"]) not in others]
 
 
 def _alike(

@@ -30,7 +30,7 @@ from spark_jobs.storage.plain import (
     largest,
     smallest,
 )
-from spark_jobs.storage.reference_sums import COMPARED, FIGURES
+from spark_jobs.storage.reference_sums import FIGURES
 from spark_jobs.storage_words import LIVE, RETAINED_WASTE
 
 CHECKPOINT = ("audit_id", "metadata_path")
@@ -435,7 +435,6 @@ def checkpoint_rows(
     fitting: dict[Key, set[Key]] = defaultdict(set)
     for job in jobs:
         fitting[job["audit_id"], job["job_id"][:6]].add((job["cluster"], job["job_id"]))
-    nothing = dict.fromkeys(COMPARED, 0)
     rows = []
     for number, row in enumerate(checkpoints):
         named = SAVEPOINT.search(row["metadata_path"]) if row["is_savepoint"] else None
@@ -443,8 +442,10 @@ def checkpoint_rows(
         cluster, job_id = next(iter(fits)) if len(fits) == 1 else ("", "")
         against: Row = {}
         if number in previous:
-            path = checkpoints[previous[number]]["metadata_path"]
-            against = compared.get(number, nothing) | {"previous_path": path}
+            against = {
+                "previous_path": checkpoints[previous[number]]["metadata_path"],
+                "new_files": compared[number]["new_files"] if number in compared else 0,
+            }
         of_job = {
             "job_id": row["job_id"] or job_id,
             "cluster": (row["cluster"] if row["claims"] == 1 else None) or cluster,

@@ -18,7 +18,6 @@ from spark_jobs.storage.owners import is_whole_but_links
 from spark_jobs.storage.plain import NEVER
 from spark_jobs.storage.reference_sums import (
     CHAIN,
-    COMPARED,
     FIGURES,
     REACHED,
     compared,
@@ -81,7 +80,7 @@ SCHEMAS = {
     ),
     "held": schema(root_no="int", job_directory="text", job_id="text", files="int", newest="int"),
     "figures": pa.schema([("checkpoint_no", _INT), *((name, _INT) for name in FIGURES)]),
-    "compared": pa.schema([("checkpoint_no", _INT), *((name, _INT) for name in COMPARED)]),
+    "compared": schema(checkpoint_no="int", new_files="int"),
     "reached": pa.schema([("home_no", _INT), *((name, _INT) for name in REACHED)]),
     "chains": pa.schema([*CHAIN, ("other_job_id", _TEXT), ("files", _INT), ("bytes", _INT)]),
     "chained": pa.schema([*CHAIN, ("checkpoint_no", _INT)]),

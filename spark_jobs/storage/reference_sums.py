@@ -12,9 +12,6 @@ MOST_MISSING = 1000
 """Rows of ``storage_missing`` a checkpoint."""
 AUTHORITY = "^([a-z][a-z0-9+.-]*:(?://[^/]*)?)"
 
-COMPARED = [
-    f"{kind}_{unit}" for unit in ("files", "bytes") for kind in ("shared", "new", "dropped")
-]
 FIGURES = (
     "files",
     "bytes",
@@ -23,9 +20,6 @@ FIGURES = (
     "missing_files",
     "missing_bytes",
     "uncovered_files",
-    "segmented_files",
-    "segmented_file_bytes",
-    "live_segment_bytes",
 )
 REACHED = ("foreign_files", "foreign_bytes", "missing_files", "missing_bytes")
 CHAIN = [("job_no", pa.int64()), ("root_no", pa.int64()), ("other_job_directory", pa.string())]
@@ -44,37 +38,16 @@ def _first_of(rows: pa.Table, key: str, most: int) -> pa.Table:
 
 
 def compared(resolved: Resolved, paths: Paths, checkpoints: pa.Table) -> pa.Table:
-    """For each checkpoint with a predecessor of the same job: shared, new and dropped physical
-    files, with their size on disk.
+    """For each checkpoint with a predecessor of the same job: physical files that this one does
+    not refer to.
     """
     previous = arrays.numbers_of(checkpoints, "previous_no")
-    size = len(previous)
-    following = np.full(size, -1)
-    following[previous[previous >= 0]] = np.flatnonzero(previous >= 0)
-    checkpoint, path, sizes = resolved.checkpoint, resolved.path, resolved.on_disk
-    key = checkpoint * paths.size + path
-    before, after = previous[checkpoint], following[checkpoint]
-    of_before = _index_of(key, before * paths.size + path)
-    of_after = _index_of(key, after * paths.size + path)
-    is_shared = (before >= 0) & (of_before >= 0)
-    either = np.where(~arrays.known(sizes) & is_shared, sizes[of_before], sizes)
-    which = {
-        "shared": (is_shared, checkpoint, either),
-        "new": ((before >= 0) & ~is_shared, checkpoint, sizes),
-        "dropped": ((after >= 0) & (of_after < 0), after, sizes),
-    }
-    figures: dict[str, Numbers] = {}
-    for kind, (chosen, of, of_part) in which.items():
-        figures[f"{kind}_files"] = arrays.counts(of[chosen], size)
-        figures[f"{kind}_bytes"] = arrays.sums(of[chosen], of_part[chosen], size)
-    return _nonzero("checkpoint_no", figures)
-
-
-def _index_of(keys: Numbers, wanted: Numbers) -> Numbers:
-    order = np.argsort(keys, kind="stable")
-    at = np.minimum(np.searchsorted(keys, wanted, sorter=order), max(len(keys) - 1, 0))
-    positions: Numbers = np.where(keys[order[at]] == wanted, order[at], -1) if len(keys) else at
-    return positions
+    checkpoint, path = resolved.checkpoint, resolved.path
+    before = previous[checkpoint]
+    is_new = (before >= 0) & ~np.isin(before * paths.size + path, checkpoint * paths.size + path)
+    return _nonzero(
+        "checkpoint_no", {"new_files": arrays.counts(checkpoint[is_new], len(previous))}
+    )
 
 
 def _nonzero(key: str, figures: dict[str, Numbers]) -> pa.Table:
@@ -142,7 +115,6 @@ def _figures(resolved: Resolved, size: int) -> pa.Table:
             f"{name}_bytes": arrays.sums(at, resolved.bytes[which], size),
         }
 
-    segmented = resolved.checkpoint[resolved.segmented]
     return _nonzero(
         "checkpoint_no",
         {
@@ -151,11 +123,6 @@ def _figures(resolved: Resolved, size: int) -> pa.Table:
             **counted("foreign", ~resolved.own),
             **counted("missing", resolved.missing),
             "uncovered_files": arrays.counts(resolved.checkpoint[resolved.uncovered], size),
-            "segmented_files": arrays.counts(segmented, size),
-            "segmented_file_bytes": arrays.sums(
-                segmented, resolved.on_disk[resolved.segmented], size
-            ),
-            "live_segment_bytes": arrays.sums(segmented, resolved.bytes[resolved.segmented], size),
         },
     )
 

@@ -31,7 +31,6 @@ class Resolved(NamedTuple):
     checkpoint: Numbers
     path: Numbers
     bytes: Numbers
-    on_disk: Numbers
     file_bytes: Numbers
     segmented: Flags
     root: Numbers
@@ -74,15 +73,12 @@ def resolve(
         elsewhere, texts.take(pa.array(elsewhere)).to_pylist(), directories, strict=True
     ):
         own[at] = path.startswith(f"{directory.rstrip('/')}/")
-    bytes_of = arrays.numbers_of(references, "bytes")
-    segmented = arrays.flags_of(references, "segmented")
     return Resolved(
         checkpoint=checkpoint,
         path=paths.references,
-        bytes=bytes_of,
-        on_disk=np.where(segmented & is_there, there, bytes_of),
+        bytes=arrays.numbers_of(references, "bytes"),
         file_bytes=there,
-        segmented=segmented,
+        segmented=arrays.flags_of(references, "segmented"),
         root=at_root,
         found=is_there,
         missing=~is_there & is_covered,

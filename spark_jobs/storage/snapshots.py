@@ -30,7 +30,6 @@ _READ = (
     "offset_bytes",
     "size_bytes",
     "state_bytes",
-    "inline_at",
     "task_owned_directory",
     "shared_directory",
     "operator_id",
@@ -64,7 +63,6 @@ SCHEMAS = {
             ("checkpoint_id", _INT),
             ("metadata_bytes", _INT),
             ("modified", INSTANT),
-            ("inline_bytes", _INT),
             ("relocatable", _FLAG),
             ("unplaced", _INT),
             ("digest", _TEXT),
@@ -130,17 +128,11 @@ def read_checkpoints(
 
 
 def _snapshots(rows: pa.Table, code: Numbers, size: int, unplaced: pa.Array) -> pa.Table:
-    """Of those read to their end. ``inline_bytes``: state within the ``_metadata``;
-    ``relocatable``: no absolute path in it.
-    """
-    inline = arrays.flags(pc.is_valid(column(rows, "inline_at")))
+    """Of those read to their end. ``relocatable``: no absolute path in it."""
     absolute = np.zeros(len(code), np.bool_)
     for name in _PATHS:
         absolute |= arrays.flags(pc.match_substring_regex(column(rows, name), _ABSOLUTE))
     figures = {
-        "inline_bytes": arrays.sums(
-            code[inline], arrays.numbers_of(rows, "size_bytes")[inline], size
-        ),
         "relocatable": ~arrays.marked(code[absolute], size),
         "unplaced": arrays.counts(code[arrays.flags(unplaced.combine_chunks())], size),
         "digest": pa.array(_digests(rows, code, size), pa.string()),

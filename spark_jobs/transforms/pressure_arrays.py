@@ -194,16 +194,12 @@ def _figures(means: Mapping[str, Reals], part: Reals) -> dict[str, Reals]:
         figures |= {f"{prefix}_p50": _median(ascending), f"{prefix}_max": _largest(ascending)}
         figures[f"{prefix}_mean"] = _divide(np.nansum(ascending, axis=1), _count(ascending))
     rates = np.sort(means["records_in_per_s"], axis=1)
-    middle = _median(rates)
     return figures | {
         "backpressured_share": _share(part, LARGER_PART),
         "busy_share": _share(means["busy_ms_per_s"] / FULL_MS_PER_S, LARGER_PART),
         "records_in_per_s": _sum(rates),
         "records_out_per_s": _sum(means["records_out_per_s"]),
-        "records_in_max_over_median": _divide(_largest(rates), middle),
-        "hottest_subtask": _known_first(
-            _place_of_largest(means["busy_ms_per_s"]), _place_of_largest(means["records_in_per_s"])
-        ),
+        "records_in_max_over_median": _divide(_largest(rates), _median(rates)),
         **_source_columns(means),
     }
 

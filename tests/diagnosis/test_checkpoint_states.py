@@ -136,7 +136,7 @@ def test_settings_nobody_saw_are_unknown():
 # checkpoint.size_growth
 
 DAYS_2 = 2 * 86_400
-GROWING = SizeTrend(ms(0), ms(DAYS_2), 2_000, 0.5 * GIB, 0.4 * GIB, 0.6 * GIB)
+GROWING = SizeTrend(ms(0), ms(DAYS_2), 2_000, 0.5 * GIB, 0.4 * GIB)
 
 
 def grown(trend=GROWING, size=40 * GIB, **values):
@@ -146,7 +146,6 @@ def grown(trend=GROWING, size=40 * GIB, **values):
 def test_steady_growth_is_told_with_the_time_to_double():
     [finding] = found(grown(), "checkpoint.size_growth")
     assert finding.evidence[0].value == pytest.approx(0.3)
-    assert evidence(finding, "time to double") == pytest.approx(80 * 3_600_000)
     assert finding.confidence == "high"
 
 
@@ -167,7 +166,7 @@ def test_other_trends_are_left_alone(trend):
 
 
 def test_small_state_may_grow():
-    small = SizeTrend(ms(0), ms(DAYS_2), 2_000, 1 << 20, 1 << 20, 1 << 20)
+    small = SizeTrend(ms(0), ms(DAYS_2), 2_000, 1 << 20, 1 << 20)
     assert not found(grown(small, 50 << 20), "checkpoint.size_growth")
 
 
@@ -178,8 +177,8 @@ def test_the_operator_that_holds_most_is_named_and_the_one_that_grows_before_it(
         grown(vertex_states=(*states, VertexState("a", 5, ms(0), (0, GIB))), **chain("a", "b")),
         "checkpoint.size_growth",
     )
-    assert evidence(holds, "largest state") == 3 * GIB
-    assert evidence(grows, "grown by most") == GIB
+    assert "; b holds most of it" in holds.cause
+    assert "; a grows most" in grows.cause
 
 
 def test_one_size_of_incremental_checkpoints_says_nothing_of_growth():

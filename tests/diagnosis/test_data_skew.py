@@ -247,7 +247,7 @@ def test_counters_that_meters_contradict_were_collected_a_while_apart():
 
 def test_a_finding_says_over_how_long_the_records_were_counted():
     skew = found(agg(900.0, 100.0, 110.0), RULE)["agg"]
-    assert [one.note for one in skew.evidence[1:3]] == ["counted over 60 s"] * 2
+    assert skew.evidence[1].note == "counted over 60 s"
     assert (skew.data["counted_ms"], skew.confidence) == (60_000, "high")
 
 

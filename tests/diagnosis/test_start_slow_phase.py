@@ -18,13 +18,10 @@ def test_the_task_that_restores_slowly_is_named_with_the_time_that_all_others_wa
     version: str,
 ) -> None:
     *_, newest = of_rule(f"{version}/{PLAYED}", RULE)
-    first, *_, last = by_rest(f"incidents/{version}/{PLAYED}")
+    *_, last = by_rest(f"incidents/{version}/{PLAYED}")
     restore_ms = last["RUNNING"] - last["INITIALIZING"]
     assert 14_000 < evidence(newest, "time that all other tasks waited") <= restore_ms
     assert evidence(newest, "restore phase over the median of earlier starts") > 3
-    assert evidence(newest, "restore phase longer than that median by") == restore_ms - (
-        first["RUNNING"] - first["INITIALIZING"]
-    )
     assert newest["subject_id"] == vertices(f"{version}/{PLAYED}")["enrich"]
     assert newest["title"].startswith("enrich/0 delayed the restart by 1")
     assert newest["data"]["phase"] == "restore"

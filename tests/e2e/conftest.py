@@ -125,7 +125,6 @@ def fill(lake: Lake) -> None:
         job_id="c" * 32,
         name="clickstream",
         recent_failed=5,
-        last_outcome="expired",
         checkpoint_timeout_ms=4_000,
         health=45,
     )

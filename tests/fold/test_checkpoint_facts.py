@@ -270,7 +270,7 @@ def test_phases_are_the_largest_over_subtasks_and_the_slowest_has_its_own() -> N
         "c",
         "alignment",
     )
-    assert (fact["late_subtask_share"], fact["unaligned"]) == (pytest.approx(1 / 3), None)
+    assert fact["unaligned"] is None
 
 
 def test_a_sight_without_subtasks_does_not_take_them_away() -> None:
@@ -498,11 +498,7 @@ def test_figures_of_an_answer_that_found_it_in_progress_are_not_those_of_a_compl
         2705,
     )
     assert (fact["checkpointed_bytes"], fact["acknowledged"], fact["subtasks"]) == (None, None, 10)
-    assert (fact["slowest_end_to_end_ms"], fact["async_ms"], fact["late_subtask_share"]) == (
-        None,
-        None,
-        None,
-    )
+    assert (fact["slowest_end_to_end_ms"], fact["async_ms"]) == (None, None)
     still = only(facts(rest=[early], log=[TRIGGERED]))
     assert (still["outcome"], still["state_bytes"], still["acknowledged"]) == (
         "in_progress",

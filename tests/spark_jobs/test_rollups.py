@@ -288,14 +288,7 @@ def _counted(
         },
         "savepoint_count": sum(one["is_savepoint"] is True for one in facts),
         "preflight_refusals": len(refusals) or None,
-        **{
-            f"end_to_end_p{p}_ms": _percentile([one["end_to_end_ms"] for one in done], p)
-            for p in (50, 95, 99)
-        },
-        **{
-            f"{phase}_p95_ms": _percentile([one[f"{phase}_ms"] for one in done], 95)
-            for phase in ("start_delay", "alignment", "sync", "async")
-        },
+        "end_to_end_p95_ms": _percentile([one["end_to_end_ms"] for one in done], 95),
         "state_bytes_last": sizes[-1] if sizes else None,
         "checkpointed_bytes_sum": sum(uploads) if uploads else None,
         "as_of": max(one["as_of"] for one in [*facts, *refusals]),

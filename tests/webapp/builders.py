@@ -95,7 +95,6 @@ def unsaved_job(cluster: str = "prod-eu", *, at: datetime, **fields: Any) -> Job
         "last_completed_id": 10,
         "last_completed_at": at - timedelta(minutes=1),
         "last_completed_ms": 2_700,
-        "last_outcome": "completed",
         "recent_outcomes": [
             {"checkpoint_id": n, "outcome": "completed", "is_savepoint": False} for n in range(16)
         ],

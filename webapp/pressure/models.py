@@ -39,7 +39,6 @@ class PressureWindow(models.Model):
     records_in_per_s = models.FloatField(null=True)
     records_out_per_s = models.FloatField(null=True)
     records_in_max_over_median = models.FloatField(null=True)
-    hottest_subtask = models.BigIntegerField(null=True)
     watermark_ms = models.BigIntegerField(null=True)
     pending_records = models.FloatField(null=True)
     pending_records_max = models.FloatField(null=True)

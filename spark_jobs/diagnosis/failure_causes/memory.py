@@ -1,5 +1,3 @@
-"""Causes: memory of processes and containers."""
-
 from ingest.messages import message
 from spark_jobs.diagnosis.failure_causes.cause import EXIT, FailureCause
 

@@ -1,5 +1,3 @@
-"""Causes: the end of processes, and the loss of those they need."""
-
 from ingest.messages import message
 from spark_jobs.diagnosis.failure_causes.cause import EXIT, FailureCause
 

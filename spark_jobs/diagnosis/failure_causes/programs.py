@@ -1,5 +1,3 @@
-"""Causes: classes and serializers of the job, and native libraries."""
-
 from ingest.messages import message
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 

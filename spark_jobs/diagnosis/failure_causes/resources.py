@@ -1,5 +1,3 @@
-"""Causes: slots, network buffers, RPCs."""
-
 from ingest.messages import message
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 

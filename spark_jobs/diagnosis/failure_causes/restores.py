@@ -1,5 +1,3 @@
-"""Causes of failed restores, failed snapshots, and failed starts of tasks."""
-
 from ingest.messages import message
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 

@@ -1,5 +1,3 @@
-"""Causes: transactions and producers of sinks."""
-
 from ingest.messages import message
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 

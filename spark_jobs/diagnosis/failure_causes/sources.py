@@ -1,5 +1,3 @@
-"""Causes: what a source restores, and what it shares with other readers."""
-
 from ingest.messages import message
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 

@@ -1,5 +1,3 @@
-"""Causes: file systems and object stores, and systems outside of Flink."""
-
 from ingest.messages import message
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 

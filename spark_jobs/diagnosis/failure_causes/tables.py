@@ -1,5 +1,3 @@
-"""Causes: tables of Iceberg, Paimon and Hudi that a job reads or writes."""
-
 from ingest.messages import message
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 

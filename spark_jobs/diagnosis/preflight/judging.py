@@ -48,7 +48,6 @@ they read.
 """
 _READ_SINCE = (1, 8)
 """Newer releases promise to read savepoints of these, and drop older ones one by one."""
-_CHANGELOG_REPORTED = (1, 16)
 _CHANGELOG_SINCE = (1, 15)
 
 _IN_FLIGHT, _IN_FLIGHT_RESCALED, _OF_OPERATORS = "in_flight", "rescaled", "operator_state"

@@ -143,7 +143,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         cause=_with_progress(progress, _cause(window, newest, holder, phase, missing, late)),
         next_step=_next_step(window, holder, phase, is_hung=bool(progress.hung)),
         counted_as=message("expired checkpoints"),
-        evidence=(*_who(window, newest, missing, phase, holder), *_how_near(progress)),
+        evidence=(*_who(window, missing, holder), *_how_near(progress)),
         related=_related(holder, missing),
         data={
             "not_acknowledged": [dict(part) for part in newest.not_acknowledged],
@@ -193,8 +193,6 @@ def _how_near(progress: Progress) -> Iterator[Evidence]:
             "ms",
             note=message("with it all were there") if progress.complete else "",
         )
-    if progress.hung:
-        yield Evidence(message("hung at"), _hung_at(progress))
 
 
 def _holder(window: JobWindow, limits: Limits, expiries: Losses) -> Holder | None:
@@ -224,7 +222,7 @@ def _phase(window: JobWindow, expired: CheckpointSample, holder: Holder | None) 
         return None
     below = {
         holder.vertex_id,
-        *Topology(window.vertices, window.edges).all_downstream(holder.vertex_id),
+        *Topology(window.edges).all_downstream(holder.vertex_id),
         *holder.held,
     }
     waiting = [part.get("vertex_id") for part in expired.not_acknowledged]
@@ -360,13 +358,7 @@ def _next_step(
     return with_sync_timeout(window, look) if is_hung else look
 
 
-def _who(
-    window: JobWindow,
-    expired: CheckpointSample,
-    missing: list[Missing],
-    phase: str | None,
-    holder: Holder | None,
-) -> Iterator[Evidence]:
+def _who(window: JobWindow, missing: list[Missing], holder: Holder | None) -> Iterator[Evidence]:
     yield Evidence(
         message("checkpoint time-out"),
         window.config.timeout_ms or FLINK_TIMEOUT_MS,
@@ -396,15 +388,6 @@ def _who(
             "count",
             note=note,
         )
-    if writing := _writing(window, expired):
-        yield Evidence(
-            message("subtasks that had begun to write"),
-            writing,
-            "count",
-            note=message("of those that had not acknowledged"),
-        )
-    if phase:
-        yield Evidence(message("phase at the time-out"), phase)
     if holder:
         yield Evidence(message("barrier held by"), holder.name, note=" → ".join(holder.path))
 

@@ -20,7 +20,7 @@ from spark_jobs.diagnosis.losses import (
     severity_of,
 )
 from spark_jobs.diagnosis.rule import rule
-from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, LogEvent
+from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.stack_traces import condensed
 from spark_jobs.diagnosis.statistics import counts_of
 
@@ -75,7 +75,11 @@ def _with_those_without_id(window: JobWindow) -> JobWindow:
     the log has the checkpoint.
     """
     reported = sorted(
-        (event for event in window.events if _is_of_one_without_id(event)),
+        (
+            event
+            for event in window.events
+            if event.kind in KINDS and not event.checkpoint_id and event.reason in COUNTED_REASONS
+        ),
         key=lambda event: (event.at_ms, event.kind),
     )
     without_id: list[CheckpointSample] = []
@@ -93,10 +97,6 @@ def _with_those_without_id(window: JobWindow) -> JobWindow:
             )
             without_id.append(lost)
     return replace(window, checkpoints=(*window.checkpoints, *without_id)) if without_id else window
-
-
-def _is_of_one_without_id(event: LogEvent) -> bool:
-    return event.kind in KINDS and not event.checkpoint_id and event.reason in COUNTED_REASONS
 
 
 def _evidence(reasons: Mapping[str, int], text: str | None, failed: Losses) -> Iterator[Evidence]:

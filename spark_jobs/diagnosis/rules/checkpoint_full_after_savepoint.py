@@ -224,7 +224,6 @@ def _finding(
         data={
             "checkpoint_id": checkpoint.checkpoint_id,
             "savepoint_id": savepoint.checkpoint_id,
-            "excess_bytes": excess,
         },
     )
 

@@ -3,13 +3,11 @@ nothing about growth.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ingest.messages import brief, message
 from spark_jobs.diagnosis.checkpoint_history import INCREMENTAL_SIZE_SINCE, by_time, completed
 from spark_jobs.diagnosis.findings import (
     Confidence,
-    Evidence,
     Finding,
     Limits,
     NotJudged,
@@ -27,18 +25,6 @@ DAY_MS = 24 * HOUR_MS
 HORIZON_H = 168
 """A week is what a team needs to change a job and roll it out."""
 ENOUGH_POINTS = 48
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """A vertex with most of the state or of its growth: ``figure`` names ``bytes``, ``words`` says
-    what the vertex does.
-    """
-
-    vertex: str
-    figure: str
-    bytes: int
-    words: str
 
 
 @rule(
@@ -129,10 +115,7 @@ def _finding(
             forecast,
             FORECAST,
         ),
-        Evidence(message("time to double"), doubled_ms, "ms"),
     ]
-    if largest:
-        evidence.append(Evidence(largest.figure, largest.bytes, "bytes", note=largest.vertex))
     return job_finding(
         window,
         RULE,
@@ -147,7 +130,7 @@ def _finding(
         ),
         cause=message(
             "More is written to the state than is removed from it{words:name}.",
-            words=f"; {brief(largest.vertex)} {largest.words}" if largest else "",
+            words=f"; {brief(largest[0])} {largest[1]}" if largest else "",
         ),
         next_step=message(
             "Look for state without a time to live (StateTtlConfig, table.exec.state.ttl): "
@@ -157,12 +140,14 @@ def _finding(
         ),
         seen_at_ms=seen_at_ms,
         evidence=evidence,
-        related=(Related("vertex", largest.vertex, largest.words),) if largest else (),
+        related=(Related("vertex", *largest),) if largest else (),
     )
 
 
-def _largest(window: JobWindow) -> Holder | None:
-    """The vertex that grows most if two checkpoints are known, else the one with most state."""
+def _largest(window: JobWindow) -> tuple[str, str] | None:
+    """The vertex that grows most if two checkpoints are known, else the one with most state; and
+    which it is.
+    """
     sizes: dict[str, list[tuple[int, int]]] = {}
     for state in window.vertex_states:
         total = sum(size for size in state.subtask_state_bytes if size is not None)
@@ -173,15 +158,14 @@ def _largest(window: JobWindow) -> Holder | None:
         if len({at for at, _ in reported}) > 1
     }
     if grown and max(grown.values()) > 0:
-        largest = grown
-        figure, words = message("grown by most"), message("grows most")
+        largest, words = grown, message("grows most")
     else:
         largest = {vertex_id: max(reported)[1] for vertex_id, reported in sizes.items()}
-        figure, words = message("largest state"), message("holds most of it")
+        words = message("holds most of it")
     if not largest:
         return None
     vertex_id = min(largest, key=lambda id: (-largest[id], id))
-    return Holder(window.vertex_name(vertex_id), figure, largest[vertex_id], words)
+    return window.vertex_name(vertex_id), words
 
 
 def _confidence(trend: SizeTrend) -> Confidence:

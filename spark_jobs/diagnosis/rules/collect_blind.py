@@ -5,7 +5,7 @@ unreachable.
 from collections.abc import Iterator
 
 from ingest.messages import message, plural
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Threshold
+from spark_jobs.diagnosis.findings import Finding, Limits, Threshold
 from spark_jobs.diagnosis.rule import last_error, rule
 from spark_jobs.diagnosis.samples import JobWindow, SourceGap
 
@@ -71,7 +71,6 @@ def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
         seen_at_ms=window.at_ms,
         evidence=(
             limits.compared(message("missed cycles"), gap.cycles, key),
-            Evidence(message("silent for"), silent_ms, "ms"),
             *evidence,
         ),
     )

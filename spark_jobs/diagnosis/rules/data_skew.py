@@ -275,9 +275,6 @@ def _evidence(limits: Limits, uneven: Uneven) -> Iterator[Evidence]:
         yield limits.compared(
             message("records of the hottest subtask"), spread.largest, MIN_RECORDS, source
         )
-        yield Evidence(
-            message("records of a typical sibling"), spread.typical, "records/s", note=source
-        )
     if spread := uneven.state:
         note = (
             message("a typical sibling has none")

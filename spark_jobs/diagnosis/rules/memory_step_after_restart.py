@@ -269,9 +269,6 @@ def _finding(window: JobWindow, limits: Limits, grown: list[Steps]) -> Finding:
             note=worst.kind,
         ),
         Evidence(message("restarts seen"), seen, "count", RESTARTS, ">="),
-        Evidence(
-            message("{kind:name} in use", kind=worst.kind), now, "bytes", note=worst.taskmanager_id
-        ),
     ]
     if left is not None:
         evidence[1:1] = [

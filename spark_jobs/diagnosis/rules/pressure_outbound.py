@@ -55,7 +55,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         if (
             not lacking
             and vertex_id in pressure.topology.out_edges
-            and not _has_output_usage(pressure, vertex_id)
+            and not any(
+                usage is not None for usage in pressure.vertices[vertex_id].window.out_pool_usage
+            )
         ):
             raise NotJudged(
                 message(
@@ -64,10 +66,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
                     vertex_id=brief_name(window, vertex_id),
                 )
             )
-
-
-def _has_output_usage(pressure: Pressure, vertex_id: str) -> bool:
-    return any(usage is not None for usage in pressure.vertices[vertex_id].window.out_pool_usage)
 
 
 def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Outbound) -> Finding:
@@ -137,5 +135,5 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
             ),
         ),
         related=held_back(window, upstream),
-        data=hot_data(window, pressure, held.vertex_id, held.subtasks),
+        data=hot_data(pressure, held.vertex_id, held.subtasks),
     )

@@ -157,7 +157,7 @@ def _finding(
         next_step=jvm.next_step + _next_step(pressure, origin, name),
         evidence=(*_evidence(window, limits, pressure, origin, held), *jvm.evidence),
         related=held_back(window, ways),
-        data=hot_data(window, pressure, origin.vertex_id, origin.subtasks),
+        data=hot_data(pressure, origin.vertex_id, origin.subtasks),
     )
 
 

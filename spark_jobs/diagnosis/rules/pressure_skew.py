@@ -61,8 +61,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         vertex = pressure.vertices[vertex_id]
         if len(origin.subtasks) > HOT_SHARE * vertex.parallelism:
             continue
-        siblings = _siblings(vertex, origin)
-        working = typical(vertex.working(index) for index in siblings)
+        siblings = set(range(vertex.parallelism)).difference(origin.subtasks)
+        working = typical(map(vertex.working, siblings))
         if working is not None and working <= limits[SIBLINGS] and holds_start(window):
             raise NotJudged(message("a minute in which no task began"))
         if working is None:
@@ -73,11 +73,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         raise NotJudged(
             message("what the other subtasks of {unseen:name} do", unseen=list_text(unseen))
         )
-
-
-def _siblings(vertex: Subtasks, origin: Origin) -> list[int]:
-    hot = set(origin.subtasks)
-    return [index for index in range(vertex.parallelism) if index not in hot]
 
 
 def _finding(
@@ -100,7 +95,7 @@ def _finding(
         next_step=_next_step(vertex, origin, share, host, name),
         evidence=_evidence(limits, vertex, origin, siblings_working, share),
         related=(Related("host", host, message("all its subtasks are busy")),) if host else (),
-        data=hot_data(window, pressure, origin.vertex_id, origin.subtasks),
+        data=hot_data(pressure, origin.vertex_id, origin.subtasks),
     )
 
 

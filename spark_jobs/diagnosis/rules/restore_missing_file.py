@@ -104,7 +104,6 @@ def _finding(window: JobWindow, attempts: list[Attempt]) -> Finding:
     )
     evidence = [
         Evidence(message("restores with a missing file"), len(attempts), "count", 1, ">="),
-        Evidence(message("missing files of these restores"), len(paths), "count"),
         Evidence(message("missing file"), newest.path, note=newest.task or ""),
     ]
     return job_finding(

@@ -149,7 +149,3 @@ def _evidence(newest: VertexGauges, share: float) -> Iterator[Evidence]:
         yield Evidence(
             message("writes slowed down to"), f"{bytes_text(newest.delayed_write_bytes_per_s)}/s"
         )
-    if newest.level0_files is not None:
-        yield Evidence(
-            message("files in level 0 of one state, the most"), newest.level0_files, "count"
-        )

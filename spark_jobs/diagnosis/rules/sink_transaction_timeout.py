@@ -223,5 +223,3 @@ def _evidence(limits: Limits, transactions: Transactions) -> Iterator[Evidence]:
             RATIO,
         )
         yield Evidence(message("longest that one was open"), transactions.open_ms, "ms")
-    if transactions.restart_ms is not None:
-        yield Evidence(message("longest restart"), transactions.restart_ms, "ms")

@@ -3,9 +3,10 @@ from dataclasses import dataclass
 
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
+from spark_jobs.diagnosis.pressure import value
 from spark_jobs.diagnosis.pressure_words import MOST_SUBTASKS, brief_name, subtasks_text
 from spark_jobs.diagnosis.rule import rule, vertex_finding
-from spark_jobs.diagnosis.samples import JobWindow, Reals, VertexWindow
+from spark_jobs.diagnosis.samples import JobWindow, VertexWindow
 from spark_jobs.diagnosis.source_lag import aligned_vertices
 
 RULE = "source.idle"
@@ -79,7 +80,7 @@ def _idle(vertex: VertexWindow, limits: Limits) -> Idle | None:
         for index, idle_ms in enumerate(vertex.source_idle_ms)
         if idle_ms is not None
         and idle_ms < READS_WITHIN_MS
-        and (rate := _at(vertex.records_out_per_s, index))
+        and (rate := value(vertex.records_out_per_s, index))
     ]
     if not rates:
         return None
@@ -93,7 +94,9 @@ def _idle(vertex: VertexWindow, limits: Limits) -> Idle | None:
     }
     if not idle:
         return None
-    pending = [value for index in idle if (value := _at(vertex.pending_records, index)) is not None]
+    pending = [
+        records for index in idle if (records := value(vertex.pending_records, index)) is not None
+    ]
     longest_ms = max(idle.values())
     return Idle(
         tuple(idle), longest_ms, min(rates) * longest_ms / 1000, sum(pending) if pending else None
@@ -102,11 +105,9 @@ def _idle(vertex: VertexWindow, limits: Limits) -> Idle | None:
 
 def _has_split(vertex: VertexWindow, index: int) -> bool:
     """Whether the subtask has a split: without one it has neither event time nor pending records."""
-    return bool(_at(vertex.pending_records, index)) or _at(vertex.emit_lag_ms, index) is not None
-
-
-def _at(values: Reals, index: int) -> float | None:
-    return values[index] if index < len(values) else None
+    return (
+        bool(value(vertex.pending_records, index)) or value(vertex.emit_lag_ms, index) is not None
+    )
 
 
 def _finding(window: JobWindow, limits: Limits, vertex: VertexWindow, idle: Idle) -> Finding:

@@ -1,11 +1,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import median
 from typing import Literal
 
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
+from spark_jobs.diagnosis.pressure import typical
 from spark_jobs.diagnosis.pressure_words import brief_name
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow, Reals, VertexPast, VertexWindow
@@ -147,7 +147,7 @@ def _most(values: Reals) -> float | None:
 def _finding(window: JobWindow, limits: Limits, lag: Lag) -> Finding:
     vertex_id = lag.vertex.vertex_id
     name = brief_name(window, vertex_id)
-    held = _backpressured(lag.vertex)
+    held = typical(lag.vertex.backpressured_ratio)
     cause, next_step = _explain(name, lag, held, is_aligned=vertex_id in aligned_vertices(window))
     return vertex_finding(
         window,
@@ -166,11 +166,6 @@ def _finding(window: JobWindow, limits: Limits, lag: Lag) -> Finding:
             "per_s": lag.trend.per_s,
         },
     )
-
-
-def _backpressured(vertex: VertexWindow) -> float | None:
-    known = [ratio for ratio in vertex.backpressured_ratio if ratio is not None]
-    return median(known) if known else None
 
 
 def _title(name: str, lag: Lag) -> str:
@@ -245,18 +240,9 @@ def _evidence(limits: Limits, lag: Lag, held: float | None) -> Iterator[Evidence
             yield limits.compared(
                 message("as time at the rate that it reads at"), lag.behind_s, BEHIND
             )
-            yield Evidence(message("records read"), lag.out_per_s, "records/s")
             yield Evidence(
                 message("more arrives than is read"), lag.excess_share, "ratio", EXCESS, ">="
             )
-        yield Evidence(
-            message("growth"),
-            lag.trend.per_s,
-            "records/s",
-            0,
-            ">",
-            note=message("median, since it grows without a pause"),
-        )
     else:
         yield limits.compared(message("event-time lag"), lag.behind_s, BEHIND)
         yield Evidence(

@@ -205,10 +205,3 @@ def _evidence(
             took_ms / max(usual_ms, 1),
             RATIO,
         )
-        yield Evidence(
-            message("{phase:name} phase longer than that median by", phase=phase),
-            took_ms - usual_ms,
-            "ms",
-            LONGER_MS,
-            ">=",
-        )

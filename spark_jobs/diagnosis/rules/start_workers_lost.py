@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 
 from ingest.messages import list_text, message
-from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 from spark_jobs.diagnosis.failure_causes.table import cause_of, code_of
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related
 from spark_jobs.diagnosis.rule import job_finding, rule
@@ -42,7 +41,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     newest = lost[-1]
     if any(checkpoint.trigger_time_ms > newest.at_ms for checkpoint in window.checkpoints):
         return  # all tasks run: enough others came
-    cause, reason = _cause(newest), without_middle(_reason(newest), REASON_CHARS)
+    cause = cause_of(f"{_reason(newest)}\n{newest.detail or ''}")
+    reason = without_middle(_reason(newest), REASON_CHARS)
     names = list(dict.fromkeys(event.container for event in lost if event.container))
     yield job_finding(
         window,
@@ -94,7 +94,3 @@ def _reason(event: LogEvent) -> str:
     if event.kind == UNREGISTERED:
         return event.message or ""
     return str(event.fields.get("reason_text") or event.detail or event.message or "")
-
-
-def _cause(event: LogEvent) -> FailureCause | None:
-    return cause_of(f"{_reason(event)}\n{event.detail or ''}")

@@ -76,12 +76,5 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
         evidence=(
             limits.compared(message("amplification"), ratio, RATIO),
             Evidence(message("unused bytes in merged files"), excess, "bytes", EXCESS_BYTES, ">="),
-            Evidence(
-                message("merged files on disk"),
-                on_disk,
-                "bytes",
-                note=sample.segmented.files_text,
-            ),
-            Evidence(message("live segments"), live, "bytes"),
         ),
     )

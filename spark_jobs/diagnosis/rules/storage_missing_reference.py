@@ -53,8 +53,7 @@ def _finding(sample: StorageJobSample, incomplete: list[IncompleteSnapshot]) -> 
         else ""
     )
     evidence = [
-        Evidence(message("missing files"), first.missing.files, "count", 1, ">=", note=name),
-        Evidence(message("missing bytes"), first.missing.bytes, "bytes", note=first.path),
+        Evidence(message("missing files"), first.missing.files, "count", 1, ">=", note=first.path),
     ]
     if first.examples:
         evidence.append(Evidence(message("for example"), first.examples[0]))

@@ -5,7 +5,7 @@ prefix.
 from collections.abc import Iterator
 
 from ingest.messages import message, plural
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Threshold
+from spark_jobs.diagnosis.findings import Finding, Limits, Threshold
 from spark_jobs.diagnosis.rule import rule, stored_job_finding
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, StorageJobSample
 
@@ -52,10 +52,19 @@ SMALL = "1 MiB"
 )
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
     share = sample.small_files / sample.all.files if sample.all.files else 0.0
-    calls_per_s = (0.0 if sample.ended else sample.calls_per_s) or 0.0
-    makes_many_calls = calls_per_s >= limits[CALLS_PER_S]
+    calls_per_s = None if sample.ended else sample.calls_per_s
+    makes_many_calls = calls_per_s is not None and calls_per_s >= limits[CALLS_PER_S]
     if share < SHARE or (sample.small_files < limits[FILES] and not makes_many_calls):
         return
+    evidence, pace = [limits.compared(message("small files"), sample.small_files, FILES)], ""
+    if calls_per_s is not None:
+        evidence.append(limits.compared(message("name service"), calls_per_s, CALLS_PER_S))
+        pace = message(
+            " One checkpoint costs {calls:count} calls, {calls_per_s:count} a second at "
+            "its interval; twice the interval would halve that.",
+            calls=sample.calls or 0,
+            calls_per_s=calls_per_s,
+        )
     yield stored_job_finding(
         sample,
         RULE,
@@ -77,41 +86,6 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
             "which moves small states into the _metadata, take checkpoints less often, or lower "
             "the parallelism of small operators."
         )
-        + _pace(sample),
-        evidence=(
-            limits.compared(message("small files"), sample.small_files, FILES),
-            Evidence(
-                message("share of its files"),
-                share,
-                "ratio",
-                SHARE,
-                ">=",
-                note=message(
-                    "of {files:message}",
-                    files=sample.all.files_text,
-                ),
-            ),
-            *_calls(sample, limits),
-        ),
-    )
-
-
-def _calls(sample: StorageJobSample, limits: Limits) -> Iterator[Evidence]:
-    if sample.calls_per_s is not None and not sample.ended:
-        note = message(
-            "{calls:count} of one checkpoint, one every {interval_ms:duration}",
-            calls=sample.calls or 0,
-            interval_ms=sample.interval_ms or 0,
-        )
-        yield limits.compared(message("name service"), sample.calls_per_s, CALLS_PER_S, note)
-
-
-def _pace(sample: StorageJobSample) -> str:
-    if sample.calls_per_s is None or sample.ended:
-        return ""
-    return message(
-        " One checkpoint costs {calls:count} calls, {calls_per_s:count} a second at "
-        "its interval; twice the interval would halve that.",
-        calls=sample.calls or 0,
-        calls_per_s=sample.calls_per_s,
+        + pace,
+        evidence=evidence,
     )

@@ -65,15 +65,14 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         # A policy refuses a prefix; what limits requests limits the bucket.
         store = fault.place.path if fault.code == REFUSED else fault.place.uri
         by_store.setdefault((fault.code, store), []).append(fault)
-    costs = {key: sum(map(_cost, faults)) for key, faults in by_store.items()}
+    costs = {
+        key: sum(1_000 if fault.came_of in (CHECKPOINT, TASK) else 1 for fault in faults)
+        for key, faults in by_store.items()
+    }
     for (code, store), faults in by_store.items():
         alike = {key: cost for key, cost in costs.items() if key[0] == code}
         is_worst = (code, store) == max(alike, key=lambda key: (alike[key], key[1]))
         yield _finding(window, limits, code, store, faults, explains=is_worst)
-
-
-def _cost(fault: StoreFault) -> int:
-    return 1_000 if fault.came_of in (CHECKPOINT, TASK) else 1
 
 
 def _finding(

@@ -77,7 +77,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     }
     if not stalled:
         return
-    topology = Topology(window.vertices, window.edges)
+    topology = Topology(window.edges)
     for vertex_id, stall in stalled.items():
         if not any(upstream in stalled for upstream in topology.upstream(vertex_id)):
             yield _finding(window, limits, topology, stall, stalled)
@@ -113,9 +113,6 @@ def _finding(
         other
         for other in topology.all_downstream(vertex_id)
         if other in stalled and other != vertex_id
-    ]
-    held = [
-        index for index, mark in enumerate(stall.vertex.watermark_ms) if mark == stall.watermark_ms
     ]
     silent_names = [_silent_text(window, source) for source in silent]
     because = (
@@ -156,7 +153,6 @@ def _finding(
         ),
         data={
             "vertex_id": vertex_id,
-            "lowest_subtasks": held[:MOST_SUBTASKS],
             "silent_inputs": [
                 {"vertex_id": source.vertex_id, "subtasks": list(source.subtasks[:MOST_SUBTASKS])}
                 for source in silent

@@ -148,12 +148,7 @@ def test_facts_come_back_with_their_types_and_instants(tables: Tables) -> None:
         noon(60.901),
         noon(61),
     )
-    assert (fact["state_bytes"], fact["final"], fact["late_subtask_share"], fact["reason"]) == (
-        5_000_000_000,
-        True,
-        1.0,
-        None,
-    )
+    assert (fact["state_bytes"], fact["final"], fact["reason"]) == (5_000_000_000, True, None)
 
 
 def test_events_are_served_whether_they_name_a_job_or_none(tables: Tables) -> None:

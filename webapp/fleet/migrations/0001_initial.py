@@ -517,7 +517,6 @@ class Migration(migrations.Migration):
                 ("last_completed_at", models.DateTimeField(null=True)),
                 ("last_completed_ms", models.BigIntegerField(null=True)),
                 ("last_completed_path", models.TextField(null=True)),
-                ("last_outcome", models.CharField(max_length=32, null=True)),
                 ("recent_outcomes", models.JSONField(null=True)),
                 ("recent_total", models.BigIntegerField(null=True)),
                 ("recent_failed", models.BigIntegerField(null=True)),
