@@ -12,6 +12,7 @@ from django.core.management.base import CommandError
 from ingest.uris import canonical
 from spark_jobs.storage_words import RECENT
 from webapp.config.preparation import REFUSED
+from webapp.lib.translations import gettext_lazy as _
 from webapp.storage.auditing.audit_request import spellings
 from webapp.storage.models import RootFigures, StorageAudit, VerdictFigures
 from webapp.storage.newest_audits import latest_of
@@ -61,6 +62,44 @@ def unreferenced(audit: StorageAudit, rows: Iterable[VerdictFigures]) -> Unrefer
         max(times, default=None),
         bool(reasons & BY_JOB),
     )
+
+
+@dataclass(frozen=True)
+class ProvableStep:
+    """``files`` and ``bytes`` provable by ``at``, with those of earlier steps, if nothing changes;
+    ``at`` is None for files that wait for the next checkpoint of their job.
+    """
+
+    at: datetime | None
+    files: int
+    bytes: int
+    shortened_by: str
+
+
+_SECOND_AUDIT = _("A second audit, after a checkpoint of the job: manage.py audit_storage")
+_INVENTORY = _(
+    "An inventory of an earlier date: what it lists with the same size and time has been there "
+    "since then. manage.py audit_storage ROOT --listing FILE --as-of INSTANT"
+)
+_CHECKPOINT = _("A completed checkpoint of the job.")
+
+
+def forecast(audit: StorageAudit, rows: Iterable[VerdictFigures]) -> list[ProvableStep]:
+    """Steps of one root, from its figures by reason, soonest first."""
+    recent = [row for row in rows if row.verdict == RECENT]
+    steps = []
+    files = size = 0
+    for reasons, shortened_by in (
+        (frozenset({"first_audit"}), _SECOND_AUDIT),
+        (BY_GUARD, _INVENTORY),
+        (BY_JOB, _CHECKPOINT),
+    ):
+        own = [row for row in recent if row.reason in reasons]
+        found = unreferenced(audit, own)
+        if found is not None:
+            files, size = files + found.files, size + found.bytes
+            steps.append(ProvableStep(found.provable_from, files, size, shortened_by))
+    return steps
 
 
 def together(of_roots: Iterable[Unreferenced]) -> Unreferenced | None:

@@ -18,8 +18,8 @@ from tests.webapp.storage.builders import (
     verdict_figures,
 )
 from webapp.storage.auditing import fleet_orphan_bytes
-from webapp.storage.models import StorageAudit
-from webapp.storage.orphan_proof import together, unreferenced
+from webapp.storage.models import StorageAudit, VerdictFigures
+from webapp.storage.orphan_proof import forecast, together, unreferenced
 
 pytestmark = pytest.mark.django_db
 GUARD = timedelta(hours=72)
@@ -65,6 +65,33 @@ def test_without_such_files_there_is_nothing_to_prove() -> None:
     of = audit()
     assert unreferenced(of, [verdict_figures(of)]) is None
     assert together([]) is None
+
+
+def test_the_forecast_adds_up_what_becomes_provable_and_says_what_shortens_it(
+    viewer: Client,
+) -> None:
+    root()
+    of = young(young(young(audit(), "first_audit"), "age_guard"), "no_checkpoint_since")
+    root_figures(of, recent_files=6, recent_bytes=75_000_000)
+    steps = forecast(of, VerdictFigures.objects.filter(audit=of))
+    assert [(step.at, step.files, step.bytes) for step in steps] == [
+        (T0 + timedelta(hours=6), 2, 25_000_000),
+        (T0 + GUARD, 4, 50_000_000),
+        (None, 6, 75_000_000),
+    ]
+    page = viewer.get(f"{reverse('storage-root')}?uri={ROOT}").content.decode()
+    assert all(str(step.shortened_by) in page for step in steps)
+
+
+def test_what_is_proven_already_is_in_no_forecast(viewer: Client) -> None:
+    root()
+    of = audit()
+    root_figures(of)
+    assert forecast(of, [verdict_figures(of)]) == []
+    assert (
+        "become provable"
+        not in viewer.get(f"{reverse('storage-root')}?uri={ROOT}").content.decode()
+    )
 
 
 def test_pages_show_unreferenced_bytes_and_when_they_are_provable_instead_of_no_orphans(

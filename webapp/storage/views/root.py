@@ -29,7 +29,7 @@ from webapp.storage.models import (
     VerdictFigures,
 )
 from webapp.storage.newest_audits import latest_of
-from webapp.storage.orphan_proof import unreferenced
+from webapp.storage.orphan_proof import forecast, unreferenced
 from webapp.storage.presentation import doubt_shown, parts, reasons, text_of, why_not_cleanable
 from webapp.storage.views.parameters import parameter
 
@@ -136,6 +136,7 @@ def _audit_context(
         ],
         "reasons": reasons(verdicts),
         "unreferenced": unreferenced(audit, verdicts),
+        "forecast": forecast(audit, verdicts),
         "counts": registered is not None
         and registered.attested_at is not None
         and registered.attested_at <= figures.as_of

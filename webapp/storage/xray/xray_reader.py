@@ -21,10 +21,7 @@ from webapp.storage.xray.contents import Xray
 
 MOST_BYTES = 100_000_000
 MOST_HANDLES = 300_000
-"""About half a gigabyte while it is read: what one request may take of a web server.
-
-The command line has no such bound.
-"""
+"""About half a gigabyte while it is read: what one request may take of a web server."""
 KEPT_S = 24 * 3600
 _FORM = 5
 """To be raised with every change of the cached form."""
@@ -40,7 +37,7 @@ _COLUMNS = (
 
 
 class TooLarge(Refused):
-    """Larger than a page may read; the command line reads it."""
+    """Larger than a page may read."""
 
 
 class Pieces:
