@@ -20,7 +20,7 @@ from ingest.parent_death import die_with_parent
 from webapp.launch.access_log import AccessLog
 
 MOST_CONNECTIONS = 400
-"""Of number process; number is an open file, and may have another one for what its client has not
+"""Of each process; each is an open file, and may have another one for what its client has not
 taken.
 """
 IDLE_S = 60
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--bind", default="127.0.0.1:8000", metavar="HOST:PORT")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument(
-        "--threads", type=int, default=4, help="requests that number process works on at a time"
+        "--threads", type=int, default=4, help="requests that each process works on at a time"
     )
     chosen = parser.parse_args(arguments)
     host, _colon, port = chosen.bind.rpartition(":")

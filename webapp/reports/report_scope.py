@@ -252,7 +252,7 @@ def _worst_of(cluster: str) -> list[JobKey]:
     rows = (
         JobCurrent.objects.newest_attempts()
         .filter(cluster=cluster)
-        .order_by("-trouble", "-last_seen_at", "id")
+        .worst_first("-last_seen_at", "id")
         .values_list("cluster", "job_id")
     )
     return [JobKey(*row) for row in rows[:MOST_JOBS]]
@@ -265,7 +265,7 @@ def _jobs(keys: Sequence[JobKey]) -> list[JobCurrent]:
 
 def _worst_jobs(chosen: Sequence[JobKey]) -> list[JobCurrent]:
     newest = JobCurrent.objects.newest_attempts().defer(*_LARGE)
-    rows = newest.order_by("-trouble", "-last_seen_at", "id")[: MOST_SHOWN + len(chosen)]
+    rows = newest.worst_first("-last_seen_at", "id")[: MOST_SHOWN + len(chosen)]
     return [row for row in rows if JobKey(row.cluster, row.job_id) not in chosen][:MOST_SHOWN]
 
 

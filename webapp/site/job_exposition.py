@@ -93,7 +93,7 @@ def render(now: datetime) -> str:
 def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     most = settings.WEIR.metrics_most_jobs
     running = JobCurrent.objects.newest_attempts().exclude(OVER)
-    with_status = running.with_status(now).defer(*HEAVY).order_by("-trouble", "cluster", "id")
+    with_status = running.with_status(now).defer(*HEAVY).worst_first("cluster", "id")
     jobs = list(with_status[:most])
     teams = _teams()
     labels = _labels(jobs, teams)

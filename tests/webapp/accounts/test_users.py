@@ -65,6 +65,7 @@ def test_the_list_says_role_scope_and_state(ada: Client) -> None:
 )
 def test_people_are_found_by_role_state_and_name(ada: Client, query: str, names: list[str]) -> None:
     member("ann", "operator").groups.add(Group.objects.get(name="viewer"))
+    Group.objects.get(name="operator").user_set.add(User.objects.get(username="ada"))
     User.objects.create_superuser("root")
     User.objects.filter(pk=person("bob").pk).update(is_active=False)
     assert [

@@ -3,6 +3,7 @@ shown.
 """
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.core.cache import cache
@@ -174,6 +175,12 @@ def test_the_test_button_leads_to_the_log_of_the_test(operator: Client, receiver
     row = Delivery.objects.get()
     answer = operator.get(reverse("delivery", args=[row.uid]))
     assert "200 taken" in text(answer) and "Refresh" not in answer
+
+
+def test_a_delivery_that_nobody_sends_is_not_watched_forever(operator: Client) -> None:
+    row = delivery(endpoint(), next_attempt_at=timezone.now() - timedelta(minutes=5))
+    answer = operator.get(reverse("delivery", args=[row.uid]))
+    assert "Not tried yet" in text(answer) and "Refresh" not in answer
 
 
 def test_a_dead_delivery_is_sent_again(operator: Client) -> None:

@@ -169,6 +169,17 @@ def test_series_are_bounded_and_what_is_left_out_is_counted(weir: WeirSettings) 
     assert "weir_job_metrics_left_out 1" in text
 
 
+def test_the_worst_jobs_are_exposed_where_not_all_fit(weir: WeirSettings) -> None:
+    now = timezone.now()
+    for name, health in (("a", 100), ("b", None), ("c", 40), ("d", 90)):
+        cluster(name, at=now)
+        state = "unknown" if health is None else "judged"
+        job(name, at=now, name=f"of-{name}", health=health, health_state=state)
+    weir(metrics_most_jobs=2)
+
+    assert {name for _, name in samples(scraped(token_of("prometheus")))} == {"of-c", "of-d"}
+
+
 def test_jobs_that_share_a_name_at_one_time_keep_series_of_their_own() -> None:
     now = timezone.now()
     cluster("prod", at=now)

@@ -11,6 +11,7 @@ from tests.webapp.builders import T0, job
 from tests.webapp.reports.stories import HOSTILE, UID, expiring, scope, seen
 from webapp.alerting.evaluation import evaluate
 from webapp.alerting.models import Alert
+from webapp.fleet.models import JobCurrent
 from webapp.reports import orders, work_keys
 from webapp.reports.choices import ReportState
 from webapp.reports.models import IncidentReport
@@ -32,6 +33,17 @@ def made(of) -> IncidentReport:
     perform(work_keys.key_of(report.pk))
     report.refresh_from_db()
     return report
+
+
+def test_the_sickest_jobs_are_offered_not_those_seen_last():
+    ill = job(at=T0, name="ill", health=40, health_state="judged")
+    failed = job(at=T0, name="failed", state="FAILED", trouble=100, health_state="ended")
+    well = job(at=T0 + timedelta(minutes=1), name="well", health=100, health_state="judged")
+    assert [row.name for row in JobCurrent.objects.worst_first("-last_seen_at", "id")] == [
+        failed.name,
+        ill.name,
+        well.name,
+    ]
 
 
 def waiting(number: int = 0, **fields: object) -> IncidentReport:

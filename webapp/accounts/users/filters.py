@@ -21,7 +21,7 @@ class PeopleFilters(ListFilters):
             return people.filter(Q(is_superuser=True) | Q(groups__name=role)).distinct()
         others = people.exclude(is_superuser=True)
         if role == Role.OPERATOR.group:
-            return others.filter(groups__name=role)
+            return others.filter(groups__name=role).exclude(groups__name=Role.ADMIN.group)
         return others.exclude(groups__name__in=(Role.OPERATOR.group, Role.ADMIN.group))
 
     def in_state(self, people: QuerySet[Any], name: str, state: str) -> QuerySet[Any]:

@@ -120,11 +120,12 @@ def not_reported(before: JobCurrent, after: JobCurrent) -> list[str]:
 
 
 def _figures(job: JobCurrent) -> dict[str, Any]:
-    return {
+    known = {
         "Flink": job.flink_version,
         "parallelism": job.parallelism,
         "vertices": job.vertex_count,
     }
+    return {name: value for name, value in known.items() if value is not None}
 
 
 def _mapping_changes(

@@ -23,7 +23,9 @@ from webapp.lib.row_numbers import row_number
 DELIVERIES_A_PAGE = 50
 MOST_ATTEMPTS = 100
 WATCHED_S = 30
-"""A retry later than this need not be watched."""
+"""A retry later than this need not be watched, nor one that nobody made for as long after it was
+due: each reload counts as activity, and the session would never end.
+"""
 MOST_SHOWN_CHARS = 100_000
 
 
@@ -54,7 +56,7 @@ def delivery(request: HttpRequest, uid: str) -> HttpResponse:
     shown = _delivery(uid)
     page = render(request, "delivery/delivery.html", {**_state(request, shown), **_notice(shown)})
     waits_s = (shown.next_attempt_at - timezone.now()).total_seconds()
-    if shown.state == DeliveryState.PENDING and waits_s < WATCHED_S:
+    if shown.state == DeliveryState.PENDING and abs(waits_s) < WATCHED_S:
         page["Refresh"] = "2"
     return page
 

@@ -67,8 +67,8 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
     if row is None:
         raise Http404(
             gettext(
-                "There is no such finding: more data of its minute did not confirm it, or it is no "
-                "longer stored."
+                "There is no such finding: more data of its minute did not confirm it, it is no "
+                "longer stored, or you may not see it."
             )
         )
     rule = all_rules().get(row.rule)

@@ -3,6 +3,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
+from django.db.models.functions import Coalesce, Greatest
 
 from ingest.job_states import NOT_LISTED
 from webapp.fleet.badges import JOB_BADGES, health_badge
@@ -24,6 +25,13 @@ HEAVY = ("graph", "configuration", "checkpoint_config")
 class JobCurrentQuerySet(models.QuerySet["JobCurrent"]):
     def newest_attempts(self) -> Self:
         return self.filter(is_newest_attempt=True)
+
+    def worst_first(self, *ties: str) -> Self:
+        """By trouble or by what is missing of the health, whichever is worse: ended jobs have no
+        health, and running ones have no trouble unless they restart.
+        """
+        missing = Coalesce(models.Value(100) - models.F("health"), models.Value(0))
+        return self.order_by(Greatest("trouble", missing).desc(), *ties)
 
     def called(self, cluster: str, job: str) -> "list[JobCurrent]":
         """By id, else by name, at most two."""

@@ -411,9 +411,11 @@ def _cost(job: JobFigures, notable: Sequence[PresentedFinding]) -> Iterator[str]
             "At least {wasted_bytes:name} were uploaded for checkpoints that failed.",
             wasted_bytes=bytes_text(checkpoints.wasted_bytes),
         )
-    for row in (presented.finding for presented in notable):
-        if excess := row.data.get("excess_bytes"):
-            yield message("{excess:name} were uploaded in excess.", excess=bytes_text(excess))
+    rows = [presented.finding for presented in notable]
+    excesses = [row.data.get("excess_bytes") for row in rows if isinstance(row.data, dict)]
+    if excess := sum(one for one in excesses if isinstance(one, int)):
+        yield message("{excess:name} were uploaded in excess.", excess=bytes_text(excess))
+    for row in rows:
         if row.rule in ("pressure.root", "pressure.outbound") and row.last_seen > row.first_seen:
             yield message(
                 "Records were back-pressured by {subject:name} for at least {first_seen:name}.",

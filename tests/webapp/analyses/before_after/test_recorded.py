@@ -13,7 +13,7 @@ from tests.first_cycles import CLUSTER, served_tables
 from tests.webapp.analyses.answers import tables_of
 from tests.webapp.builders import annotation, cluster, fact, job
 from tests.webapp.placement.recorded import FIXTURES, answers
-from webapp.analyses.before_after.job_change import job_change
+from webapp.analyses.before_after.job_change import changes, job_change
 from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.attempts import link
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent
@@ -250,6 +250,12 @@ def test_the_document_has_what_differs_and_what_is_configured_otherwise(slower, 
     }
     assert facts["window_ms"]["note"] == "what is known ends there"
     assert [row["what"] for row in tables["events"]["rows"]] == ["deployed"]
+
+
+def test_an_attempt_of_which_no_figure_is_known_is_not_configured_otherwise(now):
+    unknown = job(at=now, flink_version=None, parallelism=None, vertex_count=None)
+    known = job(at=now, flink_version="1.20", parallelism=4, vertex_count=3)
+    assert [one.name for one in changes(unknown, known) if one.of == "job"] == []
 
 
 def test_every_annotation_of_a_chart_leads_there(slower, viewer):

@@ -135,9 +135,7 @@ def _jobs(clusters: list[str], jobs: list[str]) -> list[JobCurrent]:
         raise BadScope("Give one --job for each --cluster, or none at all.")
     named = []
     for cluster, job in zip(clusters, jobs or [""] * len(clusters), strict=True):
-        rows = JobCurrent.objects.filter(cluster=cluster).order_by(
-            "-trouble", "-last_seen_at", "id"
-        )
+        rows = JobCurrent.objects.filter(cluster=cluster).worst_first("-last_seen_at", "id")
         row = (
             (rows.filter(job_id=job).first() or rows.filter(name=job).first())
             if job
