@@ -37,7 +37,7 @@ def of_every_page(size: Size, of: JobCurrent) -> dict[str, list[Asked]]:
         # First: who is behind was seen to be so just now.
         "metrics of 5,000 jobs": [("/metrics/jobs", {})],
         "fleet": _all("/", [{}, *_both_ways(FLEET_SORTS), *_fleet()]),
-        "findings": _all("/findings/", _of_rule(("open", "closed", "any"))),
+        "findings": _all("/findings/", [*_of_rule(("open", "closed", "any")), {"sort": "burn"}]),
         "alerts": _all(
             "/alerts/",
             [

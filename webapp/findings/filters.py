@@ -1,14 +1,18 @@
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
 
 from spark_jobs.diagnosis.findings import CONFIDENCES
 from webapp.findings.choices import FindingState, Severity
-from webapp.fleet.filters import LABEL, OfAnyAttempt
+from webapp.fleet.filters import LABEL, NoFilter, OfAnyAttempt
+from webapp.fleet.models import JobCurrent
+from webapp.lib.filter_sets import SORT
 from webapp.lib.keysets import KeysetColumn
 from webapp.lib.query_parameters import Choice, Text
 
 ANY_STATE = "any"
+BURN = "burn"
 
 
 class FindingFilters(OfAnyAttempt):
@@ -23,9 +27,21 @@ class FindingFilters(OfAnyAttempt):
     def in_state(self, rows: QuerySet[Any], name: str, state: str) -> QuerySet[Any]:
         return rows if state == ANY_STATE else rows.filter(state=state)
 
+
+class PageFilters(FindingFilters):
+    """The worst first of what is open, the newest of the past; with ``sort`` those of the jobs that
+    burn an objective fastest.
+    """
+
+    sort = NoFilter((BURN,))
+
     @property
-    def page_keys(self) -> tuple[KeysetColumn, ...]:
-        """The worst first of what is open, the newest of the past."""
-        is_open = self.values.get("state") == FindingState.OPEN
-        worst = KeysetColumn("severity_rank", descending=True)
-        return (worst, *self.order) if is_open else self.order
+    def keys(self) -> tuple[KeysetColumn, ...]:
+        worst = (KeysetColumn("severity_rank", descending=True), *self.order)
+        if self.values.get(SORT) != BURN:
+            return worst if self.values.get("state") == FindingState.OPEN else self.order
+        of_job = JobCurrent.objects.newest_attempts().filter(
+            cluster=OuterRef("cluster"), first_attempt_id=OuterRef("first_attempt_id")
+        )
+        burn = Coalesce(Subquery(of_job.values("burn")[:1]), Value(-1.0))
+        return KeysetColumn("burn", descending=True, expression=burn), *worst

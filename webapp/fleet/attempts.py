@@ -3,6 +3,7 @@ resubmission, gives a job a new id. An attempt follows another of the same name 
 that was over; jobs of one name that run side by side are different jobs.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from django.db.models import F, Q
 
 from webapp.fleet.models import JobCurrent
 from webapp.lib.chunks import chunks
+
+_HEX = re.compile("[0-9a-f]{1,32}").fullmatch
 
 MOST_SHOWN = 20
 MOST_LINKED = 2_000
@@ -171,10 +174,15 @@ def has_id(job_id: str) -> Q:
     return Q(first_attempt_id=job_id) | _jobs_with(Q(job_id=job_id))
 
 
-def has_id_like(beginning: str) -> Q:
-    """Rows of :class:`JobCurrent` by the prefix of an attempt's id."""
-    begins = Q(job_id__startswith=beginning)
-    return begins | _jobs_with(begins)
+def is_like(text: str) -> Q:
+    """Rows of :class:`JobCurrent` by a part of the name, or the first hex digits of an attempt's
+    id.
+    """
+    named = Q(name__icontains=text)
+    if not _HEX(text.lower()):
+        return named
+    begins = Q(job_id__startswith=text.lower())
+    return named | begins | _jobs_with(begins)
 
 
 def _jobs_with(attempt: Q) -> Q:

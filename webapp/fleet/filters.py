@@ -1,9 +1,9 @@
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils.translation import gettext
 
-from webapp.fleet.attempts import ALL, THIS, attempt_ids, has_id, has_id_like
+from webapp.fleet.attempts import ALL, THIS, attempt_ids, has_id, is_like
 from webapp.fleet.badges import HEALTH_GROUPS
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, ClusterKind
 from webapp.fleet.log_kinds import ROUTINE_KINDS
@@ -89,7 +89,7 @@ class JobFilters(ListFilters):
         return matching
 
     def called(self, jobs: QuerySet[Any], name: str, text: str) -> QuerySet[Any]:
-        return jobs.filter(Q(name__icontains=text) | has_id_like(text.lower()))
+        return jobs.filter(is_like(text))
 
     def filter_health(self, jobs: QuerySet[Any], name: str, group: str) -> QuerySet[Any]:
         return jobs.filter(HEALTH_GROUPS[group].condition)

@@ -34,7 +34,7 @@ from webapp.lib.list_pages import Control, filter_form
 from webapp.lib.messages.rendering import localised
 from webapp.lib.timeranges import last_day
 
-MOST_MOMENTS = 200
+MOST_MOMENTS = 100
 
 
 @dataclass(frozen=True)

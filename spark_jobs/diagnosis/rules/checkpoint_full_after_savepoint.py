@@ -224,6 +224,7 @@ def _finding(
         data={
             "checkpoint_id": checkpoint.checkpoint_id,
             "savepoint_id": savepoint.checkpoint_id,
+            "excess_bytes": excess,
         },
     )
 

@@ -20,7 +20,7 @@ from spark_jobs.serving import JOB_ANNOTATION, JOB_START
 from tests.first_cycles import served_tables
 from tests.played import FOLDER
 from tests.raw_outages import raw_outages
-from tests.webapp.builders import cluster, fact, job, window
+from tests.webapp.builders import cluster, fact, finding, job, window
 from webapp.accounts.models import User
 from webapp.findings.models import Finding
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent, JobStart
@@ -383,16 +383,25 @@ def test_two_wrong_objectives_and_a_right_one_burn_as_computed_by_hand(viewer: C
     assert "▲ 3.47 ×</b><small>1 h</small>" in viewer.get("/objectives/").content.decode()
 
 
-def test_the_fleet_is_ranked_by_the_objective_that_burns(viewer: Client) -> None:
+def test_the_fleet_and_its_findings_are_ranked_by_the_objective_that_burns(
+    viewer: Client,
+) -> None:
     now = timezone.now()
     cluster("prod", at=now)
     for name, burn in (("calm", 0.0), ("none", None), ("burns", 3.472)):
-        job("prod", at=now, name=name, burn=burn, burn_over_min=burn and 60)
+        row = job("prod", at=now, name=name, burn=burn, burn_over_min=burn and 60)
+        finding(row, at=now, title=f"of {name}", severity="critical" if name == "calm" else "info")
     page = viewer.get("/", {"sort": "-burn"})
     jobs = viewer.get("/api/v1/jobs/", {"sort": "-burn"}).json()["results"]
 
     assert [shown[0].name for shown in page.context["rows"]] == ["burns", "calm", "none"]
     assert [one["burn"] for one in jobs] == [3.472, 0.0, None]
+    ranked = viewer.get("/findings/", {"sort": "burn"})
+    assert [str(one[0].title) for one in ranked.context["rows"]] == [
+        "of burns",
+        "of calm",
+        "of none",
+    ]
 
 
 def test_no_job_burns_an_objective_that_is_removed_or_of_which_it_is_no_more(

@@ -10,7 +10,7 @@ from spark_jobs.diagnosis.registry import all_rules
 from webapp.findings.badges import CONFIDENCE_MEANS, SEVERITY_BADGES
 from webapp.findings.choices import FindingState
 from webapp.findings.dumped_vertices import dumped_vertex_of
-from webapp.findings.filters import ANY_STATE, FindingFilters
+from webapp.findings.filters import ANY_STATE, BURN, PageFilters
 from webapp.findings.list_controls import rule_control, severity_control
 from webapp.findings.models import Finding
 from webapp.findings.presentation import shown, with_known_bugs
@@ -29,10 +29,10 @@ LEAST_SHOWN = timedelta(minutes=30)
 
 
 def findings(request: HttpRequest) -> HttpResponse:
-    filters = FindingFilters.from_page(request.GET, Finding.objects.all())
+    filters = PageFilters.from_page(request.GET, Finding.objects.all())
     listed = page(
         filters.qs.defer("cause", "evidence", "data"),
-        filters.page_keys,
+        filters.keys,
         request.GET.get("cursor", ""),
         PAGE_SIZE,
     )
@@ -53,6 +53,11 @@ def findings(request: HttpRequest) -> HttpResponse:
                     (FindingState.CLOSED, gettext("closed")),
                     (ANY_STATE, gettext("open and closed")),
                 ],
+            ),
+            Control(
+                "sort",
+                gettext("Order"),
+                [("", gettext("usual order")), (BURN, gettext("by the objective that burns"))],
             ),
         ),
         "page": listed,
