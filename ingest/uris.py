@@ -271,7 +271,6 @@ def _decode(path: str, uri: str) -> str:
 
 
 def _path(path: str) -> str:
-    """Nothing is above the top."""
     parts: list[str] = []
     for part in path.split("/"):
         if part == "..":

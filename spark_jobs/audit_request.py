@@ -206,7 +206,6 @@ def _beside(folder: str, path: str) -> str:
 
 
 def _refuse_overlap(audits: tuple[Audit, ...]) -> None:
-    """An inner root would be listed twice, and one of two audits would carry the state of both."""
     # With a slash at the end of each, nested roots directly follow the outer one.
     roots = sorted(f"{root.uri.rstrip('/')}/" for audit in audits for root in audit.roots)
     for outer, inner in pairwise(roots):

@@ -147,7 +147,6 @@ def _write(
 
 
 def _parts(run: Manifest) -> Iterator[tuple[list[pa.RecordBatch], bool]]:
-    """Always the same parts, each with whether it is the last; at least one."""
     pending: list[pa.RecordBatch] = []
     for batch in _rows(run):
         if pending and sum(part.num_rows for part in pending) + batch.num_rows > ROWS_A_PART:

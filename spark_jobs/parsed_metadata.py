@@ -103,7 +103,6 @@ class ParsedMetadata:
                 )
 
     def _keep_snapshots(self, rows: ds.Dataset) -> None:
-        """Before the handles, which mark a file as read."""
         read = rows.scanner(
             columns=["audit_id", *READ], filter=ds.field("failure").is_null()
         ).to_batches()

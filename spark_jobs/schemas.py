@@ -1,12 +1,10 @@
-"""Spark schemas derived from the declarations of the lake and of the serving tables."""
+"""Spark schemas of the lake."""
 
 import pyarrow as pa
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from ingest.lake.derived import ALL_TABLES
-from spark_jobs.arrow_schemas import arrow_schema
-from spark_jobs.serving import SERVING_TABLES, ServingTable
 
 
 def spark_schema(arrow: pa.Schema) -> T.StructType:
@@ -18,7 +16,3 @@ def spark_schema(arrow: pa.Schema) -> T.StructType:
 def lake_schema(table: str) -> T.StructType:
     """Spark schema of a lake table; ``date`` comes last."""
     return spark_schema(ALL_TABLES[table].schema)
-
-
-def serving_schema(table: str | ServingTable) -> T.StructType:
-    return spark_schema(arrow_schema(SERVING_TABLES[table] if isinstance(table, str) else table))

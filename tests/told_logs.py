@@ -10,11 +10,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from ingest.flink_logs.event_parser import event_of
 from spark_jobs.serving import FINDING_OCCURRENCE
 from tests.first_cycles import served
 from tests.fold.recorded import in_ms
 from tests.ingest.flink_logs.log_records import records_of
+from tests.ingest.flink_logs.row_events import event_of
 from tests.task_locations import located
 
 BEGUN = datetime(2026, 11, 20, 8, 0, tzinfo=UTC)

@@ -1,6 +1,6 @@
 """A log record → its typed event, by the pattern table.
 
-``spark_jobs.transforms.event_batches`` does the same in columns; a contract test compares both.
+``spark_jobs.transforms.event_batches`` makes columns of it.
 ``detail``: the lines below the first one. ``reason``: the entry's own code, or for checkpoint kinds
 the reason of the innermost ``CheckpointException`` (else of ``reason_text``), or for failures a
 well-known cause; of a line that no entry reads, how it begins. ``reason_text``: what the line says,
@@ -12,9 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import itemgetter
-from typing import Any
 
-from ingest.flink_logs.events import LogEvent
 from ingest.flink_logs.patterns import (
     KEPT_LEVELS,
     NOT_LOOKED_FOR,
@@ -27,7 +25,6 @@ from ingest.flink_logs.patterns import (
     contained,
 )
 from ingest.flink_logs.reasons import any_of, failure_cause_of, reason_of
-from ingest.records import LogRecord
 from ingest.store_places import place_in
 from ingest.traces import shortened
 
@@ -159,26 +156,6 @@ _NOT_FILLED_IN = "{}"
 """Flink's loggers print it if an exception replaces a value: the trace has the reason."""
 _TRACE_OF_PIECE = {pattern.piece: pattern for pattern in TRACE_PATTERNS}
 _ANY_TRACE = re.compile(any_of(_TRACE_OF_PIECE))
-
-
-def event_of(record: LogRecord) -> LogEvent | None:
-    parsed = parse_message(record.level, record.message)
-    if parsed is None:
-        return None
-    kind, texts, reason, reason_text, message, detail = parsed
-    return LogEvent(
-        kind=kind,
-        process=record.process,
-        ts=record.ts,
-        level=record.level,
-        record_hash=record.record_hash,
-        ordinal=record.ordinal,
-        file=record.file,
-        offset=record.offset,
-        message=message,
-        detail=detail,
-        **{**_convert(texts), "reason": reason, "reason_text": reason_text},
-    )
 
 
 def parse_message(level: str, message: str) -> ParsedMessage | None:
@@ -333,26 +310,6 @@ def _texts(entry: _Entry, match: re.Match[str]) -> Texts:
             if groups[second]:
                 groups = (*groups[:first], groups[second], *groups[first + 1 :])
     return entry.in_order((*groups, None))
-
-
-def _convert(texts: Texts) -> dict[str, Any]:
-    fields: dict[str, Any] = {
-        name: int(text) if name in INT_FIELDS else text
-        for name, text in zip(READ_FIELDS, texts, strict=True)
-        if text
-    }
-    number = fields.pop("subtask_number", None)
-    if number:
-        fields["subtask"] = number - 1
-    if "trigger_time" in fields:
-        fields["trigger_time"] = instant_of(fields["trigger_time"])
-    if "path" in fields:
-        fields["path"] = path_of(fields["path"])
-    if "checkpoint_type" in fields:
-        fields["is_savepoint"] = is_savepoint(fields["checkpoint_type"])
-    if attempt := attempt_of(fields.get("execution_id", "")):
-        fields["vertex_id"], fields["subtask"], fields["attempt"] = attempt
-    return fields
 
 
 def _reason(kind: str, detail: str | None, reason_text: str | None) -> str | None:

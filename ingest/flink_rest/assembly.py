@@ -378,7 +378,6 @@ def add_job(reading: JobAnswers, results: ParseResults) -> None:
 
 
 def _state(reading: JobAnswers, results: ParseResults) -> tuple[Answer, jobs.JobState] | None:
-    """A job that is listed but does not answer still exists."""
     answered = results.parse(jobs.job_state, reading.job)
     listed = results.parse(jobs.job_state, reading.overview)
     if (

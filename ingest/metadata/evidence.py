@@ -194,7 +194,6 @@ class _Reader:
         return not root.clusters or self._cluster in root.clusters
 
     def _is_of_others(self, path: str) -> bool:
-        """Whether a local path without links lies where a root of other clusters is read."""
         others = (
             Root(root.uri, root.read_at or None).reading
             for root in self._source.roots

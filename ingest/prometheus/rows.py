@@ -163,7 +163,6 @@ def _by_owner(
     is_id: Callable[[str], bool],
     name_label: str,
 ) -> Iterator[tuple[str, str | None, datetime, dict[str, float]]]:
-    """Id, name, instant and columns of each job or TaskManager, by time."""
     values: dict[tuple[str, float], dict[str, tuple[int, float]]] = defaultdict(dict)
     names: dict[str, str] = {}
     for series in all_series:

@@ -163,7 +163,6 @@ def shown(value: Any) -> str:
 
 
 def _outline(value: Any, depth: int) -> Any:
-    """To write whole what is nested deeply takes too long."""
     match value:
         case str() | bytes():
             return value[:SHOWN_CHARACTERS]

@@ -192,7 +192,6 @@ class Bucket:
         }
 
     def _delete_singly(self, batch: Sequence[Object], error: OSError) -> dict[Object, OSError]:
-        """For stores without DeleteObjects."""
         try:
             self._delete_one(batch[0])
         except OSError:

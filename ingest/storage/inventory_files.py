@@ -342,7 +342,6 @@ def _from_google(name: str, says: Mapping[str, Any]) -> Inventory | None:
 
 
 def _locate(filesystem: Any, path: str, manifest: str, key: str, made: Inventory) -> str:
-    """Manifests name files from the top of a bucket or container."""
     parts = PurePosixPath(key.lstrip("/")).parts
     beside = PurePosixPath(path).parent
     # Those of COS lie in a folder of the day beside the data.

@@ -90,7 +90,6 @@ def _holder_now(window: JobWindow, limits: Limits) -> Holder | None:
 
 
 def _holder(window: JobWindow, vertices: Mapping[str, VertexPast], at_ms: int) -> Holder | None:
-    """A vertex is blocked, or busy, if any subtask was for the larger part of the window."""
     blocked = {id for id, vertex in vertices.items() if vertex.backpressured_share}
     if not blocked:
         return None

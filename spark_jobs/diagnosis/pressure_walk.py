@@ -224,7 +224,6 @@ class Walk:
         return "origin" if self._is_busy(consumer, index, least) else "unknown"
 
     def _is_busy(self, consumer: Subtasks, index: int, least: LeastWork) -> bool:
-        """Without busy time a full input replaces it: records wait although the subtask does not."""
         busy = consumer.busy(index)
         if _works(consumer, index, least.origin) is False:
             return False

@@ -125,9 +125,6 @@ def _declines(fact: Row) -> Iterator[dict[str, Any]]:
 
 
 def _silent(fact: Row, hosts: int) -> Iterator[dict[str, Any]]:
-    """If most hosts of the job had not acknowledged, a barrier was held, which says nothing about a
-    host.
-    """
     vertices: dict[str, list[str]] = {}
     for part in fact["not_acknowledged"]:
         for host in part.get("hosts") or ():

@@ -222,7 +222,6 @@ def _exception_signs(exceptions: Iterable[Row]) -> Iterator[_Sign]:
 
 
 def _lost_id(trace: str | None, ran_on: str | None) -> str | None:
-    """The unreachable TaskManager, not the one that reports a broken connection."""
     name = lost_taskmanager(trace)
     if name is None and "RecipientUnreachable" in (trace or "").partition("\n")[0]:
         name = ran_on
@@ -343,7 +342,6 @@ def _place(own: Sequence[Row], at_ms: int) -> int | None:
 
 
 def _end(life: dict[str, Any], before: Row | None, sampled_at: int | None) -> None:
-    """An end that jobs know keeps its date."""
     ended_at, ended_by = life["lost_at"], life["lost_by"]
     suspected_at, newest = life["suspected_at"], sampled_at or 0
     if ended_at is None:

@@ -60,7 +60,6 @@ def _by_index(plan: Plan) -> list[Indices]:
 
 
 def _fewest_tasks(plan: Plan) -> list[Indices]:
-    """Producers first: the slot with the fewest tasks among those of its producers, else among all."""
     slot_of: list[Indices] = [np.empty(0, dtype=np.int64)] * len(plan.vertices)
     first_slot, size, first = {}, {}, 0
     for group, of_group in plan.groups().items():

@@ -4,8 +4,7 @@ checkpoints are judged here, as plain rows.
 
 Steps take whole Arrow columns: by checkpoint (``snapshots``), by path (``path_facts``), and the
 verdict on each file (``verdicts``). A Spark worker has a part of the paths, so a step returns
-partial results. Each rule has a case in
-``tests/spark_jobs/storage/test_verdicts.py``; ``test_worlds.py`` compares with known truth.
+partial results.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set

@@ -1,4 +1,4 @@
-"""Log records → typed events, as :func:`ingest.flink_logs.event_parser.event_of`."""
+"""Log records → typed events (:mod:`ingest.flink_logs.events`)."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

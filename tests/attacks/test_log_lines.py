@@ -13,7 +13,7 @@ from random import Random
 
 import pytest
 
-from ingest.flink_logs.event_parser import DETAIL_CHARS, MESSAGE_CHARS, event_of
+from ingest.flink_logs.event_parser import DETAIL_CHARS, MESSAGE_CHARS
 from ingest.flink_logs.events import LogEvent
 from ingest.flink_logs.patterns import KINDS, PATTERNS, READ_CHARS
 from ingest.flink_logs.tail import read_new
@@ -23,6 +23,7 @@ from ingest.sources import LogSource
 from tests.attacks.log_lines import CATASTROPHES, examples_of_the_table, hostile_lines
 from tests.attacks.scale import examples
 from tests.ingest.flink_logs.log_records import records_of
+from tests.ingest.flink_logs.row_events import event_of
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
 EACH = examples(30, 350)

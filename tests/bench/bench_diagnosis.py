@@ -18,13 +18,14 @@ from pyspark.sql import types as T
 
 from spark_jobs.fold.rule_evaluation import Settings
 from spark_jobs.nested_tables import JOB
-from spark_jobs.schemas import lake_schema, serving_schema
+from spark_jobs.schemas import lake_schema
 from spark_jobs.serving import SERVING_TABLES
 from spark_jobs.session import open_session
 from spark_jobs.transforms import folding
 from spark_jobs.transforms.fold_batches import FOLDED, folded_batches
 from spark_jobs.worker_rows import WorkerRows
 from tests.bench.harness import Report
+from tests.serving_schemas import serving_schema
 
 JOBS, VERTICES, SUBTASKS, CHECKPOINTS = 50_000, 20, 4, 20
 PARTS = ("answers", "windows", "checkpoints")

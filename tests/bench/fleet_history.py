@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from zstandard import ZstdCompressor, ZstdDecompressor
 
-from ingest.flink_logs.event_parser import event_of
 from ingest.lake.rows import group_by_table, to_arrow
 from ingest.lake.tables import TABLES
 from ingest.records import LogRecord, Observed, VertexCheckpoint, VertexMetrics
@@ -32,6 +31,7 @@ from spark_jobs.transforms.plain_rows import plain
 from tests.bench.fleet_lake import CLUSTER
 from tests.bench.generated_fleet import JOBS_OF_A_CLUSTER, Fleet, cluster_name, job_id_of
 from tests.fold.rows import UNREAD, events
+from tests.ingest.flink_logs.row_events import event_of
 
 JOB = 0xBEEFCAFE
 MINUTES_AT_ONCE = 30

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.files import find, read_file
 from ingest.flink_logs.layouts import FLINK, Layout, layout_of
 from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES
@@ -23,6 +22,7 @@ from spark_jobs.worker_rows import WorkerRows
 from tests.attacks.log_lines import hostile_lines
 from tests.attacks.scale import examples
 from tests.ingest.flink_logs.example_lines import EXAMPLES, TRACE_EXAMPLES
+from tests.ingest.flink_logs.row_events import event_of
 
 RECORDINGS = Path(__file__).parent.parent / "fixtures" / "recordings"
 CC = "org.apache.flink.runtime.checkpoint.CheckpointCoordinator"

@@ -6,8 +6,9 @@ from pyspark.sql.pandas.types import to_arrow_type
 
 from ingest.lake.tables import TABLES
 from spark_jobs.arrow_schemas import in_microseconds
-from spark_jobs.schemas import lake_schema, serving_schema
+from spark_jobs.schemas import lake_schema
 from spark_jobs.serving import SERVING_TABLES
+from tests.serving_schemas import serving_schema
 
 
 @pytest.mark.parametrize("table", TABLES)

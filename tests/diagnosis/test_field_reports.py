@@ -5,13 +5,13 @@ where it was reported: ``tests/fixtures/field/README.md``.
 
 from pathlib import Path
 
-from ingest.flink_logs.event_parser import event_of
 from spark_jobs.diagnosis.checkpoint_reasons import words_of
 from spark_jobs.diagnosis.failure_causes.table import UNKNOWN, cause_of_failure, code_of, of_code
 from spark_jobs.diagnosis.samples import Annotation
 from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from tests.diagnosis.jobs import checkpoint, event, failure, found, minutely, ms, restart, window
 from tests.ingest.flink_logs.log_records import records_of
+from tests.ingest.flink_logs.row_events import event_of
 from tests.selections import for_each
 
 FIELD = Path(__file__).parents[1] / "fixtures" / "field"

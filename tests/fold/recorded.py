@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from ingest.flink_logs.event_parser import event_of
 from ingest.lake.rows import group_by_table, to_arrow
 from ingest.lake.tables import TABLES
 from ingest.recordings.recording import Recording
@@ -17,6 +16,7 @@ from spark_jobs.fold.job_update import JobUpdate
 from spark_jobs.fold.rows import Row, grouped
 from spark_jobs.transforms.plain_rows import plain
 from tests.fold.rows import UNREAD, events
+from tests.ingest.flink_logs.row_events import event_of
 from tests.ingest.recorded import RECORDINGS
 from tests.task_locations import located
 

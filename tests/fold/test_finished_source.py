@@ -5,7 +5,6 @@ log around that instant.
 import re
 from pathlib import Path
 
-from ingest.flink_logs.event_parser import event_of
 from spark_jobs.diagnosis import registry
 from spark_jobs.fold.job import JobResult
 from spark_jobs.fold.job_update import JobUpdate
@@ -16,6 +15,7 @@ from tests.fold.pieces import told
 from tests.fold.recorded import in_ms
 from tests.fold.rows import events
 from tests.ingest.flink_logs.log_records import records_of
+from tests.ingest.flink_logs.row_events import event_of
 from tests.task_locations import located
 
 LOG = Path(__file__).parents[1] / "fixtures" / "finishing_source" / "flink-jm.log"

@@ -25,7 +25,6 @@ from ingest.discovery.reading import _read_all
 from ingest.discovery.sources import DiscoverySource
 from ingest.discovery.zookeeper import written_address
 from ingest.errors import Refused
-from ingest.flink_logs.event_parser import event_of
 from ingest.pushed import bounds, json_records, loki, otlp, otlp_metrics
 from ingest.pushed.entries import MAX_LINE_CHARACTERS, Entry
 from ingest.pushed.spool import Spool
@@ -33,6 +32,7 @@ from ingest.records import Skip
 from tests.ingest.discovery.test_reading import by_http, names, of_files
 from tests.ingest.discovery.test_yarn import APPLICATION
 from tests.ingest.flink_logs.log_records import records_of
+from tests.ingest.flink_logs.row_events import event_of
 from tests.ingest.flink_logs.wrapped import COMPLETED, ENVELOPES, HEADER
 from tests.ingest.flink_rest.serving import Reply, Server
 from tests.ingest.log_stores.stores import SearchAnswers

@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 
 from ingest import operator_log
 from ingest.discovery.operator_report import OperatorEvent, events_of
-from ingest.flink_logs.event_parser import event_of
 from ingest.lake.store import Lake
 from ingest.shard_collector import collect_shard
 from ingest.sources import ClusterSource
 from spark_jobs.serving import JOB_ANNOTATION
 from tests.first_cycles import cycled
+from tests.ingest.flink_logs.row_events import event_of
 
 AT = datetime(2025, 6, 15, 16, tzinfo=UTC)
 JOB = "a" * 32

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from ingest.flink_logs.events import LogEvent
-from spark_jobs.schemas import lake_schema, serving_schema
+from spark_jobs.schemas import lake_schema
 from tests.rows import (
     AWARE,
     EVENT,
@@ -21,6 +21,7 @@ from tests.rows import (
     lake_values,
     serving_values,
 )
+from tests.serving_schemas import serving_schema
 
 __all__ = [
     "JOB",

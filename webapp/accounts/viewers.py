@@ -64,7 +64,6 @@ def context(request: HttpRequest) -> dict[str, Any]:
 
 
 def _role(user: Any) -> Role | None:
-    """Error pages have the header, too."""
     try:
         return role_of(user)
     except DatabaseError:

@@ -134,7 +134,6 @@ def copy_changed(pks: list[int]) -> int:
 
 
 def _known_alerts(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]:
-    """Alerts of these findings, or whose firings count with theirs; newest first."""
     findings = list(findings)
     since = min(finding.first_seen for finding in findings) - FLAP_WINDOW
     near = Q(state__in=OPEN) | Q(ends_at__gte=since) | Q(notify_since__isnull=False)

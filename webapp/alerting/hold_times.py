@@ -54,7 +54,6 @@ def hold(pks: list[int], policies: Policies, now: datetime) -> int:
 
 
 def _mark_what_was_missed() -> None:
-    """Mark closed findings with an open alert: something wrote them without marks."""
     missed = Alert.objects.filter(
         state__in=OPEN,
         quiet_since__isnull=True,

@@ -253,7 +253,6 @@ class UnreachableMutes:
 
 
 def _is_weirs_own(unreachable: Iterable[Alert]) -> bool:
-    """Half of all clusters are unseen at once."""
     watched = set(Cluster.objects.meant_to_run().values_list("name", flat=True))
     dark = sum(alert.quiet_since is None and alert.cluster in watched for alert in unreachable)
     return dark > 0 and 2 * dark >= len(watched)

@@ -72,7 +72,6 @@ class AnalysisRequest:
 def _job_request(
     request: HttpRequest, analysis: Analysis, cluster: str, job_id: str
 ) -> AnalysisRequest:
-    """Up to the end of the chosen range, or when the job was last seen in it."""
     view = look_up(request, cluster, job_id)
     inputs = Inputs(
         view.time_range.from_time,

@@ -79,7 +79,6 @@ def outage_totals(job: JobCurrent, start: datetime, end: datetime) -> OutageTota
 
 
 def _begun(marks: QuerySet[JobAnnotation]) -> QuerySet[JobAnnotation]:
-    """The restarts that began an outage; restarts before all tasks ran again belong to the outage."""
     return marks.filter(kind="restart").exclude(detail__has_key="outage_began_at")
 
 
@@ -99,9 +98,6 @@ def _outage(at: datetime, detail: Mapping[str, Any]) -> Outage:
 
 
 def _ended_by_starts(job: JobCurrent, every: Sequence[Outage]) -> list[Outage]:
-    """Outages without an end in their annotations, with the end of the following start if REST
-    reported its tasks.
-    """
     starts = JobStart.objects.filter(
         cluster=job.cluster,
         job_id=job.job_id,
@@ -144,7 +140,6 @@ def _with_end(outage: Outage, start: Any) -> Outage:
 
 
 def _triggers(job: JobCurrent, numbers: set[int]) -> dict[int, datetime]:
-    """Triggers of the restored checkpoints; of a repeated id, the newest."""
     facts = CheckpointFact.objects.filter(
         cluster=job.cluster, job_id=job.job_id, outcome="completed", checkpoint_id__in=numbers
     )
@@ -157,9 +152,6 @@ def _with_restored(
     restored: Sequence[tuple[datetime, int]],
     triggers: Mapping[int, datetime],
 ) -> Outage:
-    """The outage with the checkpoint that its last restart restored. Annotations are dated to the
-    full second.
-    """
     latest = outage.until if outage.until else outage.at + RESTORED_WITHIN
     until = latest if next_at is None else min(latest, next_at)
     number = next(

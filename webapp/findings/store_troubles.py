@@ -162,7 +162,6 @@ def _resource(finding: Finding, settings: Settings | None) -> str:
 
 
 def _host_of(endpoint: str) -> str:
-    """The host of a configured endpoint, without user and password."""
     return endpoint.rpartition("@")[2].rpartition("://")[2].partition("/")[0].lower()[:MOST_HOST]
 
 

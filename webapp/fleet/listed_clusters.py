@@ -116,7 +116,6 @@ def _put(
 
 
 def _settle(row: Cluster, source: DiscoverySource, cluster: FoundCluster) -> set[str]:
-    """Returns the names of changed fields."""
     report = cluster.operator
     wanted: dict[str, Any] = {
         "url": cluster.url,

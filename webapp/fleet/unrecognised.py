@@ -112,6 +112,5 @@ def _of(cluster: str | None) -> Q:
 
 
 def _named(names: Iterable[str]) -> tuple[tuple[str, ...], int]:
-    """The most frequent names, and how many more there are."""
     ranked = [name for name, _ in Counter(names).most_common()]
     return tuple(ranked[:NAMED]), max(len(ranked) - NAMED, 0)

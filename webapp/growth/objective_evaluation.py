@@ -256,7 +256,6 @@ def _since(row: ObjectiveRecord, minute: int) -> list[list[int]]:
 
 
 def _is_late(row: ObjectiveRecord, sample: Sample, hour: int) -> bool:
-    """Whether a minute of an hour that is summed up has changed."""
     before = _since(row, sample.since)
     return any(minute[0] < hour * 60 and minute not in before for minute in sample.minutes)
 
@@ -273,7 +272,6 @@ def _write(guard: WriteGuard, rows: Sequence[ObjectiveRecord], columns: Sequence
 
 
 def _worst(burn: ObjectiveBurn) -> Burning | None:
-    """The largest of all windows that can be judged, by the lower rate of each."""
     return max(
         (
             (min(rates) / window.factor, window.long_min)
@@ -314,7 +312,6 @@ def _availability(
 def _recovery_point(
     objective: Objective, jobs: Collection[JobCurrent], now: datetime, minute: int
 ) -> dict[JobKey, Sample]:
-    """Of jobs that take checkpoints: the age of the newest one, else of the start."""
     ages_ms = {
         job.pk: (now - newest).total_seconds() * 1000
         for job in jobs
@@ -366,7 +363,6 @@ def _within_limit(
 def _checkpoints(
     objective: Objective, jobs: Collection[JobCurrent], now: datetime, minute: int
 ) -> dict[JobKey, Sample]:
-    """Checkpoints and savepoints that ended in the last minutes."""
     since = minute - RECOUNTED_MIN
     rows = (
         CheckpointFact.objects.filter(

@@ -134,7 +134,6 @@ def _titles(jobs: list[JobGrowth]) -> list[str]:
 
 
 def _ordered(filters: GrowthFilters) -> Any:
-    """The largest first, unless another order is chosen."""
     sort = SORTS["state"] if filters.sorting.name == "growth" else filters.sorting
     return (
         filters.checked().annotate(sort_key=sort.key).order_by(*(key.order_by for key in sort.keys))

@@ -238,7 +238,6 @@ def _least_heap(samples: Samples) -> int | None:
 
 
 def _parts_of_time(samples: Samples, length: timedelta) -> Iterable[Samples]:
-    """Counted from the newest."""
     end = samples[-1]["ts"]
     parts: dict[int, list[Mapping[str, Any]]] = {}
     for row in samples:
@@ -247,7 +246,6 @@ def _parts_of_time(samples: Samples, length: timedelta) -> Iterable[Samples]:
 
 
 def _rate(samples: Samples, counter: str) -> float | None:
-    """The rate of a counter in ms, per ms, over the whole time."""
     known = [
         (row["ts"].timestamp() * 1000, row[counter]) for row in samples if row[counter] is not None
     ]

@@ -116,7 +116,6 @@ def _remember(connection: Any, **_about: Any) -> None:
 
 
 def _close_connections() -> None:
-    """Close all connections: queries that wait on them fail at once."""
     for opened in list(_connections):
         with (
             suppress(Exception),

@@ -200,9 +200,6 @@ def _with_rule(rule: Rule) -> Callable[[type[ModelT]], type[ModelT]]:
 
 
 def _restricted(rule: Rule, manager: type[Any]) -> type[Any]:
-    """A manager class with the rule in its queries. It has the same bases and name, for type
-    checkers.
-    """
 
     def get_queryset(self: Any) -> Any:
         return manager.get_queryset(self).filter(InScope(F(rule.column), rule))

@@ -32,7 +32,6 @@ def measure(now: datetime, lease: Lease, record: RunRecord) -> None:
 
 
 def _places() -> dict[str, list[str]]:
-    """Area → its folders and files."""
     weir, home = settings.WEIR, settings.WEIR.home
     places = {
         "lake": [weir.lake_root],

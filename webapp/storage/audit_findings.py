@@ -111,7 +111,6 @@ def _with_limits(
 
 
 def _job_of(sample: Sample) -> tuple[str, str]:
-    """Findings of a job that no cluster has reported belong to its root, as it has no page."""
     if isinstance(sample, StorageJobSample) and sample.cluster:
         return sample.cluster, sample.job_id
     return "", ""

@@ -141,9 +141,6 @@ def _configured_places(configurations: Iterable[tuple[str, Mapping[str, str]]]) 
 
 
 def _configurations() -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Settings of every cluster by its newest job: one index lookup for each cluster, not for each
-    job.
-    """
     configured = JobCurrent.objects.filter(
         cluster=OuterRef("name"), configuration__isnull=False
     ).exclude(configuration=None)

@@ -110,7 +110,6 @@ class VerdictFiles:
 
 
 def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
-    """Columns that an older Weir did not write are unknown."""
     return [dict.fromkeys(COLUMNS) | row for row in batch.to_pylist()]
 
 

@@ -84,7 +84,6 @@ class Releases:
         return "yes" if release[2] <= NEWEST_EXAMINED.get(release[:2], -1) else "unknown"
 
     def _is_past(self, branch: Numbers) -> bool:
-        """Every build of this branch began after the fix was there."""
         return bool(self.fixed) and branch > max(_numbers(release) for release in self.fixed)[:2]
 
 

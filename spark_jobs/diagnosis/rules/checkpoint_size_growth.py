@@ -145,9 +145,6 @@ def _finding(
 
 
 def _largest(window: JobWindow) -> tuple[str, str] | None:
-    """The vertex that grows most if two checkpoints are known, else the one with most state; and
-    which it is.
-    """
     sizes: dict[str, list[tuple[int, int]]] = {}
     for state in window.vertex_states:
         total = sum(size for size in state.subtask_state_bytes if size is not None)

@@ -148,7 +148,6 @@ def _ended_ms(window: JobWindow) -> int:
 
 
 def _usable(window: JobWindow, cause: FailureCause | None) -> Snapshot | None:
-    """The newest snapshot that is not known to be gone, and that this job has not failed to read."""
     if cause and cause.unreadable:
         return None
     # Flink deletes checkpoints with the job unless they are externalized.

@@ -128,7 +128,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _ends(events: Sequence[LogEvent]) -> list[LogEvent]:
-    """What ended it each time; who took the lead next where nothing is logged of that."""
     logged = [event for event in events if event.kind in (FATAL, LOST)]
     ends = logged[:1] + [
         event for before, event in pairwise(logged) if event.at_ms - before.at_ms > SAME_MS

@@ -186,7 +186,6 @@ def _title(name: str, lag: Lag) -> str:
 
 
 def _explain(name: str, lag: Lag, held: float | None, *, is_aligned: bool) -> tuple[str, str]:
-    """Cause and next step."""
     if held is not None and held > MOSTLY:
         return message(
             "{name:name} is back-pressured {held:share} of the time: what comes after it takes "

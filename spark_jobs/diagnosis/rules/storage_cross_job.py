@@ -86,7 +86,6 @@ def _finding(sample: StorageJobSample, files: int) -> Finding:
 
 
 def _independence(ended: bool | None) -> str:
-    """How to remove the references; a job that has ended takes no more checkpoints."""
     if ended is None:
         return message(
             "Whether the job still runs is not known: look in Flink first. Only a running job can "

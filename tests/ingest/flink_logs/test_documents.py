@@ -9,8 +9,8 @@ import json
 import pytest
 
 from ingest.flink_logs.documents import READ_BYTES, pieces
-from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.files import read_file
+from tests.ingest.flink_logs.row_events import event_of
 
 JOB = "26eb676de8b3e133f9078fabe3704eb6"
 GRAPH = "org.apache.flink.runtime.executiongraph.ExecutionGraph"

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.events import LogEvent
 from ingest.flink_logs.patterns import KINDS, PATTERNS, TRACE_PATTERNS, UNREAD, Pattern
 from ingest.flink_logs.reasons import REASONS, reason_of
 from ingest.records import LogRecord
 from tests.ingest.flink_logs.example_lines import EXAMPLES, SAMPLE_EXECUTION, TRACE_EXAMPLES
 from tests.ingest.flink_logs.log_records import records_of
+from tests.ingest.flink_logs.row_events import event_of
 from tests.selections import for_each
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ingest.flink_logs.event_parser import event_of, without_logger
+from ingest.flink_logs.event_parser import without_logger
 from tests.ingest.flink_logs.log_records import records_of
+from tests.ingest.flink_logs.row_events import event_of
 
 LOGS = Path(__file__).parents[2] / "fixtures" / "field" / "logs"
 

@@ -15,12 +15,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ingest.flink_logs.cursors import FileCursor
-from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.events import LogEvent
 from ingest.flink_logs.layouts import FLINK, zone_of
 from ingest.flink_logs.log_reader import MAX_LINE_BYTES, LogReader
 from ingest.records import LogRecord
 from tests.ingest.flink_logs.log_records import records_of
+from tests.ingest.flink_logs.row_events import event_of
 from tests.ingest.flink_logs.wrapped import (
     COMPLETED,
     ENVELOPES,

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from ingest.flink_logs import tail
-from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.files import read_file
 from ingest.flink_rest.client import Gate
 from ingest.log_stores.collector import LATE_S, client_of, digest, read_lines
@@ -17,6 +16,7 @@ from ingest.log_stores.elasticsearch import Elasticsearch
 from ingest.log_stores.loki import Loki
 from ingest.pushed.spool import Spool
 from ingest.sources import Auth, LogSource, LogStoreSource, Tls
+from tests.ingest.flink_logs.row_events import event_of
 from tests.ingest.flink_rest.serving import Server, told
 from tests.ingest.log_stores.stores import LOGS, LokiAnswers, SearchAnswers, recorded_lines
 

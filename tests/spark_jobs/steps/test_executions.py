@@ -7,12 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.events import LogEvent
 from spark_jobs.small.tables import mapped
 from spark_jobs.step_schemas import EXECUTION, SERVED_EVENT
 from spark_jobs.transforms.event_batches import served_event_batches
 from tests.ingest.flink_logs.log_records import records_of
+from tests.ingest.flink_logs.row_events import event_of
 from tests.spark_jobs.located import learnt, lived, located, taskmanager_losses
 from tests.task_locations import located as located_of_log
 

@@ -15,7 +15,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.files import LogFile, find
 from ingest.flink_logs.json_records import is_routine
 from ingest.flink_logs.layouts import layout_of, zone_of
@@ -26,6 +25,7 @@ from spark_jobs.transforms.log_blocks import LEARNED_BYTES, Block, record_batche
 from tests.attacks.scale import examples
 from tests.ingest.flink_logs.example_lines import EXAMPLES
 from tests.ingest.flink_logs.log_records import records_of
+from tests.ingest.flink_logs.row_events import event_of
 from tests.ingest.flink_logs.wrapped import ENVELOPES, JSON_LAYOUTS, mixed_logs
 from tests.selections import mostly_long
 

@@ -24,11 +24,11 @@ from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
 
 from ingest.flink_logs import tail
-from ingest.flink_logs.event_parser import event_of
 from ingest.flink_logs.files import read_file
 from ingest.pushed import metrics_spool, spool
 from ingest.pushed.metrics import read_pushed
 from ingest.records import VertexMetrics
+from tests.ingest.flink_logs.row_events import event_of
 from tests.webapp.builders import person
 from webapp.accounts.models import ApiToken
 from webapp.fleet.models import Cluster

@@ -127,7 +127,6 @@ def _lines(value: Any) -> list[str]:
 
 
 def _address(written: str) -> str:
-    """A path, or a URI without user, password, query and fragment."""
     if written.startswith("/"):
         return written
     scheme, mark, rest = written.partition("://")

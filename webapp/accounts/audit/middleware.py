@@ -138,7 +138,6 @@ def _attempt(request: HttpRequest, response: HttpResponseBase) -> None:
 
 
 def _was_noted(request: HttpRequest, person: str) -> bool:
-    """Blocked attempts are recorded once in a while, so that they fill no table."""
     recent = AuditEntry.objects.filter(
         action=SIGN_IN, at__gte=timezone.now() - BLOCKED_ONCE_IN, details__has_key="blocked"
     )

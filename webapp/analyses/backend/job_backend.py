@@ -266,7 +266,6 @@ def _feeders(job: JobCurrent) -> dict[str, list[str]]:
 
 
 def _reporting_both(rows: Mapping[str, Rows]) -> set[str]:
-    """Vertices with the watermarks of both inputs."""
     return {
         vertex_id
         for vertex_id, of_vertex in rows.items()

@@ -278,7 +278,6 @@ def _bugs(bugs: Sequence[BugJobs], target: str | None) -> Table:
 
 
 def _changes(target: str | None) -> dict[str, str]:
-    """Key and name of the columns on an upgrade; none without one."""
     if not target:
         return {}
     return {

@@ -224,7 +224,6 @@ _FAULTS = (THROTTLED, EXHAUSTED, REFUSED, TIMED_OUT)
 
 
 def _lacking(troubles: Sequence[StoreTrouble], names: Sequence[str]) -> int:
-    """Jobs whose configuration is known and sets none of these."""
     return len(
         {
             job

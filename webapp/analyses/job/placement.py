@@ -126,7 +126,6 @@ def _is_worth_balancing(job_placement: JobPlacement) -> bool:
 
 
 def _advice(job_placement: JobPlacement) -> Iterator[Block]:
-    """No block if the verdict is good."""
     short = [taskmanager for taskmanager in job_placement.taskmanagers if taskmanager.short_by]
     lines: list[str] = []
     if short:

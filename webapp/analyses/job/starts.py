@@ -180,7 +180,6 @@ def about_calls(troubles: RpcTroubles) -> str:
 
 
 def _straggler_delay(start: Start) -> str:
-    """Empty if no task delayed the others for long."""
     slowest = next((task for task in start.detail.get("slowest") or () if task["straggles"]), None)
     if slowest is None or start.held_up_ms < HELD_UP_MS:
         return ""

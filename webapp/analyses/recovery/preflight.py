@@ -127,7 +127,6 @@ def _run_that_took(file: MetadataFile, checkpoint_id: int) -> JobCurrent | None:
 
 
 def _own_operators(job: JobCurrent) -> Mapping[str, PlannedOperator] | None:
-    """All operators, from the newest snapshot of this run that can be read."""
     newest = _completed(job).exclude(discarded=True).first() if job.start_time else None
     if newest is None:
         return None
@@ -295,7 +294,6 @@ def _missing(paths: Mapping[str, int]) -> tuple[set[str], str]:
 
 
 def _listed(directory: str) -> Iterable[tuple[str, int]]:
-    """Names and sizes of files; none if the directory is gone while its root is there."""
     row = root_of(directory)
     if row is None:
         raise NotLocated(

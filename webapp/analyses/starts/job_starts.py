@@ -276,9 +276,6 @@ def high_availability(job: JobCurrent) -> bool | None:
 def _lines(
     job: JobCurrent, starts: Sequence[Start], until: datetime
 ) -> list[tuple[str, datetime, str]]:
-    """(process, instant, file) of each download logged around these starts; of all downloads if
-    there are no starts.
-    """
     spans = [Q(ts__gte=begun, ts__lte=ended) for begun, ended in map(_span, starts)]
     around = reduce(or_, spans) if spans else Q(ts__lte=until)
     log_events = LogEvent.objects.filter(

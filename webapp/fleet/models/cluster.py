@@ -468,7 +468,6 @@ class RemovedCluster(models.Model):
 
 
 def _is_file(path: str) -> bool:
-    """False for names that no file system allows."""
     try:
         return Path(path).is_file()
     except (OSError, ValueError):

@@ -114,9 +114,6 @@ def _finding_moment(presented: PresentedFinding) -> Moment:
 
 
 def _alert_moments(scope: ReportScope, finding_titles: Collection[str]) -> Iterator[Moment]:
-    """Alerts fired, acknowledged and resolved; an alert of a finding of the time line fires with
-    it.
-    """
     fired = Alert.objects.overlapping(scope.start, scope.end).filter(
         scope.rows, fired_at__isnull=False
     )

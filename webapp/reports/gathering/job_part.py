@@ -143,7 +143,6 @@ def _exceptions(figures: JobFigures) -> Table:
 
 
 def _checkpoints(job: JobCurrent, scope: ReportScope) -> Table:
-    """The chart of the pages is drawn from its rows."""
     facts = facts_of.of_job(job.cluster, job.job_id, scope.start, scope.end)
     bars, total = facts_of.bars(facts, job.cluster, scope.points_a_job)
     names = [field.name for field in fields(CheckpointPoint)]

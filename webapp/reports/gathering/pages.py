@@ -328,7 +328,6 @@ def _sentences(job: JobFigures) -> Iterator[str]:
 
 
 def _outcome_words(outcome: str) -> Message:
-    """Beside the sum of all that failed."""
     return message("failed for another reason") if outcome == "failed" else Message(outcome, {})
 
 
@@ -367,9 +366,6 @@ def _actions(incident: Incident) -> list[str]:
 
 
 def _first_of_each(incident: Incident) -> list[PresentedFinding]:
-    """The first finding of each rule: others are similar; with several jobs, the first of
-    each job.
-    """
     first: dict[tuple[str, ...], PresentedFinding] = {}
     for presented in incident.notable:
         rule = "" if incident.has_several else presented.finding.rule
@@ -378,7 +374,6 @@ def _first_of_each(incident: Incident) -> list[PresentedFinding]:
 
 
 def _costs(incident: Incident) -> list[str]:
-    """With several jobs, the first cost of each."""
     lines: list[str] = []
     for job in incident.jobs[:MOST_LINES]:
         costs = list(_cost(job, incident.findings_of(job)))

@@ -135,7 +135,6 @@ def _data(charts: Mapping[str, DrawnChart]) -> SafeString:
 
 @cache
 def _inline(name: str) -> SafeString:
-    """The content of a file of ours. A test checks that none closes its element."""
     path = finders.find(name)
     if not isinstance(path, str):
         raise FileNotFoundError(f"The static file {name} is missing from this installation.")

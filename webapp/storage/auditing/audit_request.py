@@ -128,7 +128,6 @@ def request_for(
 
 
 def _is_late(now: datetime) -> bool:
-    """Whether the cycle that loads collected jobs is late."""
     cycle = DueWork.objects.filter(key=CYCLE).first()
     if cycle is None:
         return False
@@ -223,7 +222,6 @@ def named(written: Sequence[str], read_at: str | None) -> tuple[RequestedRoot, .
 
 
 def _at(requested: RequestedRoot, root: Root, read_at: str | None) -> RequestedRoot:
-    """A root read elsewhere than usual is a copy and says nothing of the root itself."""
     if read_at is None:
         return requested
     return replace(

@@ -88,7 +88,6 @@ def _contents(path: str, contents: Xray) -> dict[str, Any]:
 
 
 def _fact(job: JobCurrent | None, contents: Xray) -> tuple[CheckpointFact, int] | None:
-    """The newest checkpoint of this id, and when it was triggered, in ms."""
     if job is None:
         return None
     facts = CheckpointFact.objects.filter(
