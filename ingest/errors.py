@@ -27,6 +27,8 @@ class Retryable(IngestError):
 class Skipped(IngestError):
     """One bad input; the others are still read."""
 
+    reason = "bad_payload"
+
 
 class Refused(IngestError):
     """The request itself is wrong; nothing was started."""

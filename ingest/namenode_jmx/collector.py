@@ -35,7 +35,5 @@ async def read_namenode(run: ClusterRun) -> SourceRead | None:
             node_sample = sample([await client.get(query) for query in QUERIES], now)
         except (BadAnswer, Unanswered, Skipped) as error:
             subject = f"JMX of the NameNode of {cluster.name}"
-            return SourceRead(
-                (), again, (Skip(subject, getattr(error, "reason", "bad_payload"), str(error)),)
-            )
+            return SourceRead((), again, (Skip(subject, error.reason, str(error)),))
     return SourceRead((Observed(cluster.name, node_sample.ts, SOURCE, (node_sample,)),), again)

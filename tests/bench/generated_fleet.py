@@ -91,7 +91,7 @@ class Fleet:
             "1.20.5",
             self.subtasks,
             tuple(
-                Vertex(one, f"operator {place}", self.subtasks, 128, "RUNNING", self.subtasks)
+                Vertex(one, f"operator {place}", self.subtasks, 128, "RUNNING")
                 for place, one in enumerate(vertices)
             ),
             tuple(Edge(one, other, "HASH") for one, other in pairwise(vertices)),

@@ -197,7 +197,7 @@ def test_a_decline_says_who_where_why_and_which_line() -> None:
         "message": ("Decline checkpoint 1 by task e_1\nmore"),
         "detail": detail,
     }
-    job = {"state": "RUNNING", "vertices": [(VERTEX, "enrich", 2, None, None, None)]}
+    job = {"state": "RUNNING", "vertices": [(VERTEX, "enrich", 2, None, None)]}
     fact = only(facts(log=[TRIGGERED, decline], jobs=[job]))
     (said,) = fact["declines"]
     assert said == {
