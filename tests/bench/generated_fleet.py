@@ -179,7 +179,6 @@ class Fleet:
             self.subtasks,
             each(0.2),
             each(0.3),
-            each(0.1),
             each(0.0),
             each(400.0),
             each(0.0),
