@@ -42,9 +42,9 @@ class KubernetesSource:
 class DiscoverySource:
     """One entry of ``sources:``; exactly one of ``files``, ``url``, ``zookeeper``, ``yarn`` and
     ``kubernetes`` is given. ``cluster`` and ``labels`` are templates of a target's labels;
-    ``cluster`` "" takes the label ``cluster``, else host and port. ``hosts``: globs that each
-    address must fit; empty for any. ``auth``, ``tls`` and ``logs`` are of the clusters, ``own_…``
-    of the address that lists them.
+    ``cluster`` "" takes the label ``cluster``, else host and port. ``hosts``: globs, one of which
+    a cluster's host must match; empty for any. ``auth``, ``tls`` and ``logs`` are of the clusters,
+    ``own_…`` of the address that lists them.
     """
 
     name: str

@@ -14,8 +14,7 @@ episodes.
 6. A new cause is notified; one that a notice of the alert has already named is not.
 
 Firings and episodes count in data time, so the result is the same if they are seen one by one or
-all at once. Hypothesis tests it with streams (``tests/webapp/alerting/streams.py``), then with the
-database. Whoever writes findings marks those whose beginning, end or severity changed
+all at once. Whoever writes findings marks those whose beginning, end or severity changed
 (:mod:`webapp.findings.marks`) in the same transaction, for the evaluation.
 """
 

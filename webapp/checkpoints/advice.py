@@ -16,7 +16,7 @@ from webapp.lib.translations import gettext_lazy as _
 
 HISTORY = timedelta(days=7)
 MOST_CHECKPOINTS = 12_000
-"""A week at one a minute."""
+"""A week at one a minute, and savepoints."""
 _COLUMNS = ("checkpoint_id", "trigger_time", "outcome", "is_savepoint", "end_to_end_ms")
 _MS = timedelta(milliseconds=1)
 

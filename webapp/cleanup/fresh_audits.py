@@ -21,7 +21,7 @@ from webapp.work.runs import RunRecord
 @dataclass(frozen=True)
 class FreshAudits:
     """Audits all registered roots: a checkpoint in any may refer to files of any. ``roots`` are the
-    plan's. ``age_guard_h`` is the longer of the plan's and the current setting.
+    plan's. ``age_guard_h`` too; the current setting counts if it is longer.
     """
 
     roots: list[str]
@@ -34,7 +34,7 @@ class FreshAudits:
         if not rows:
             raise Halted(
                 "No root is registered any more, so nothing says who needs these files: register "
-                "it again, or undo the plan."
+                "its roots again, or undo the plan."
             )
         guard_h = max(self.age_guard_h, settings.WEIR.storage_age_guard_h)
         asked = audit_request.request_for(rows, guard_h, AuditPurpose.PLAN, fresh=True)

@@ -29,7 +29,7 @@ class JobDetailSerializer(JobSerializer):
 
     size_trend = serializers.SerializerMethodField(
         help_text=(
-            "how its full state grows over all its attempts; null where none completed a checkpoint"
+            "how its full state grows over these attempts; null where none completed a checkpoint"
         )
     )
 

@@ -34,8 +34,8 @@ class BadHeap(Exception):
 def program_variables(
     settings: Environment, home: Home, given: Mapping[str, str]
 ) -> dict[str, str]:
-    """``given``, completed with the services started here if it names none: Redis, Spark, the demo.
-    Raises :class:`BadHeap`.
+    """``given`` with the variables of all programs. Redis and Spark are started here if it names
+    none. Raises :class:`BadHeap`.
     """
     celery = f"{shlex.quote(sys.executable)} -m celery --app webapp.config.celery"
     return {

@@ -125,6 +125,8 @@ def _times(transactions: JobTransactions) -> Facts:
         )
         if longest and longest.open_ms == sinks.open_ms
         else message("the oldest that is not committed")
+        if sinks.open_ms is not None
+        else message("no checkpoint was completed")
     )
     restart_by = (
         message("none was seen")
@@ -246,7 +248,7 @@ def _advice(sinks: Transactions, verdict: Verdict) -> str:
         else message("a restart, which was not seen yet and is not counted")
     )
     sentence = message(
-        "At least {advised_ms:name}: twice the longest that one was open and {restart:name}. ",
+        "At least {advised_ms:name}: twice the sum of the longest time open and {restart:name}. ",
         advised_ms=duration_text(sinks.advised_ms),
         restart=restart,
     )
@@ -255,10 +257,15 @@ def _advice(sinks: Transactions, verdict: Verdict) -> str:
         sentence += message(
             "; brokers have to allow it by transaction.max.timeout.ms, which is 15 min by default"
         )
-    if is_enough or verdict.tone == "ok":
+    timeout = duration_text(sinks.timeout_ms)
+    if is_enough:
         return message(
-            "{timeout_ms:name} can stay. {needed:text}.",
-            timeout_ms=duration_text(sinks.timeout_ms),
+            "{timeout_ms:name} can stay. {needed:text}.", timeout_ms=timeout, needed=sentence
+        )
+    if verdict.tone == "ok":
+        return message(
+            "{timeout_ms:name} is enough for what was seen. With a reserve: {needed:text}.",
+            timeout_ms=timeout,
             needed=sentence,
         )
     return message("{sentence:text}.", sentence=sentence)

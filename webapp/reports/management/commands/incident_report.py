@@ -34,14 +34,14 @@ class Command(PreparedCommand):
             action="append",
             default=[],
             metavar="C",
-            help="cluster of the job that follows; may be repeated",
+            help="a cluster; may be repeated",
         )
         parser.add_argument(
             "--job",
             action="append",
             default=[],
             metavar="J",
-            help="id or name; one for each --cluster (default: its worst)",
+            help="id or name; one for each --cluster, in their order (default: its worst job)",
         )
         parser.add_argument(
             "--alert", metavar="UID", help="report on this alert, instead of jobs and a time range"
@@ -128,7 +128,7 @@ def _write(document: Report, out: Path) -> dict[str, str]:
 
 
 def _jobs(clusters: list[str], jobs: list[str]) -> list[JobCurrent]:
-    """Pairs in the order they were given. Raises :class:`BadScope`."""
+    """The jobs named, in order. Raises :class:`BadScope`."""
     if not clusters:
         raise BadScope("Name a job by --cluster and --job, or an alert by --alert.")
     if jobs and len(jobs) != len(clusters):
