@@ -22,17 +22,12 @@ class LagTrend:
     low_per_s: float
     high_per_s: float
 
-    @property
-    def falls(self) -> bool:
-        return self.high_per_s < 0
-
 
 @dataclass(frozen=True)
 class CatchUp:
     """``latest_s`` None means no upper bound."""
 
     s: float
-    soonest_s: float
     latest_s: float | None
 
 
@@ -60,5 +55,5 @@ def catch_up(lag: float, trend: LagTrend | None) -> CatchUp | None:
     """None if the lag does not fall. It falls by the surplus of reads over arrivals."""
     if trend is None or trend.per_s >= 0:
         return None
-    latest = lag / -trend.high_per_s if trend.falls else None
-    return CatchUp(lag / -trend.per_s, lag / -trend.low_per_s, latest)
+    latest = lag / -trend.high_per_s if trend.high_per_s < 0 else None
+    return CatchUp(lag / -trend.per_s, latest)
