@@ -91,7 +91,6 @@ class OperatorStatePoint:
     job_id: str
     subtasks: int
     operator_bytes: int
-    keyed_bytes: int
     elements: int
     union_elements: int
 

@@ -28,7 +28,6 @@ _FIELDS = (
     "modified",
     "subtasks",
     "operator_bytes",
-    "keyed_bytes",
     "elements",
     "union_elements",
     "files",
@@ -120,7 +119,6 @@ def _point(row: dict[str, Any]) -> OperatorStatePoint:
             "job_id",
             "subtasks",
             "operator_bytes",
-            "keyed_bytes",
             "elements",
             "union_elements",
         )
