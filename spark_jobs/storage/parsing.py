@@ -57,7 +57,7 @@ def parsed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _parse(file: MetadataFile, row: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
     try:
         for batch in references.reference_batches(file):
-            yield _frame(batch, row)
+            yield from _frame(batch, row)
     except MetadataError as error:
         yield _unread(file, row, error)
     except FileNotFoundError:
@@ -88,19 +88,11 @@ def _reason(error: MetadataError) -> str:
     return "damaged_metadata" if isinstance(error, DamagedMetadata) else "unsupported_metadata"
 
 
-def _frame(batch: pa.RecordBatch, row: Mapping[str, Any]) -> pa.RecordBatch:
+def _frame(batch: pa.RecordBatch, row: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
     columns = {name: batch.column(name) for name in batch.schema.names}
     for name in ("audit_id", "root"):
-        columns[name] = pa.repeat(pa.scalar(row[name], pa.string()), batch.num_rows)
-    return pa.record_batch(
-        [
-            columns[field.name].cast(field.type)
-            if field.name in columns
-            else pa.nulls(batch.num_rows, field.type)
-            for field in PARSED
-        ],
-        schema=PARSED,
-    )
+        columns[name] = pa.repeat(row[name], batch.num_rows)
+    yield from arrays.table(columns, PARSED).to_batches()
 
 
 def _failure_batch(
