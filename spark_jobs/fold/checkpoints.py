@@ -19,7 +19,7 @@ from spark_jobs.fold.endings import COORDINATOR_STOPPED, STATE_CHANGED, reported
 from spark_jobs.fold.failures import is_failure
 from spark_jobs.fold.full_sizes import FullSizes
 from spark_jobs.fold.job_update import JobUpdate
-from spark_jobs.fold.older_facts import OlderFacts
+from spark_jobs.fold.older_facts import OlderFacts, trigger_order
 from spark_jobs.fold.outcomes import DROPPED_WITHIN_MS, LOST_WITH_JOB
 from spark_jobs.fold.rows import HOUR_MS, LINE, Row, largest, percentile
 from spark_jobs.fold.state import JobState
@@ -156,9 +156,7 @@ def facts_remembered(
     """The newest facts one by one, the others as a summary. Windows from ``judged_start`` on may be
     judged again.
     """
-    newest_first = sorted(
-        checkpoints.known.values(), key=itemgetter("trigger_time", "checkpoint_id"), reverse=True
-    )
+    newest_first = sorted(checkpoints.known.values(), key=trigger_order, reverse=True)
     since = inf if judged_start is None else judged_start - JUDGED_AGAIN_MS
     recent = sum(fact["trigger_time"] >= since for fact in newest_first)
     kept = min(recent + FACTS_KEPT, FACTS_KEPT_MOST)

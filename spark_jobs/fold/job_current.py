@@ -1,11 +1,10 @@
 from collections.abc import Iterable, Sequence
-from operator import itemgetter
 from typing import Any
 
 from ingest.job_states import NOT_LISTED, TERMINAL_STATES
 from spark_jobs.fold.job_by_log import job_logged
 from spark_jobs.fold.job_by_rest import job_reported
-from spark_jobs.fold.older_facts import OlderFacts, is_completed_checkpoint
+from spark_jobs.fold.older_facts import OlderFacts, is_completed_checkpoint, trigger_order
 from spark_jobs.fold.rows import Row, first_known, largest, least, newest_by, percentile
 from spark_jobs.fold.snapshots import Types, is_savepoint
 from spark_jobs.serving import FAILED_OUTCOMES, JOB_CURRENT, PHASES
@@ -86,13 +85,12 @@ def _restored_by_log(rest: Row, logged: Row) -> bool:
     )
 
 
-_age = itemgetter("trigger_time", "checkpoint_id")
-
-
 def _last_completed(facts: Iterable[Row]) -> dict[str, Any]:
     completed = [fact for fact in facts if is_completed_checkpoint(fact)]
-    last = max(completed, key=_age, default={})
-    placed = max((fact for fact in completed if fact.get("external_path")), key=_age, default={})
+    last = max(completed, key=trigger_order, default={})
+    placed = max(
+        (fact for fact in completed if fact.get("external_path")), key=trigger_order, default={}
+    )
     return {
         "last_completed_id": last.get("checkpoint_id"),
         "last_completed_at": first_known(last.get("end_time"), last.get("trigger_time")),
@@ -104,7 +102,7 @@ def _last_completed(facts: Iterable[Row]) -> dict[str, Any]:
 
 
 def _recent(facts: Iterable[Row]) -> dict[str, Any]:
-    recent = sorted((fact for fact in facts if fact["final"]), key=_age)[-RECENT:]
+    recent = sorted((fact for fact in facts if fact["final"]), key=trigger_order)[-RECENT:]
     counted = [fact for fact in recent if not fact["is_savepoint"]]
     completed = [fact for fact in counted if fact["outcome"] == "completed"]
     shown = [

@@ -14,6 +14,8 @@ SAVEPOINTS_KEPT = 50
 Point = tuple[int, int, int, int]
 """End (epoch ms), id, full state in bytes and trigger (epoch ms) of a completed checkpoint."""
 
+trigger_order = itemgetter("trigger_time", "checkpoint_id")
+
 
 @dataclass(frozen=True)
 class OlderFacts:
@@ -47,13 +49,10 @@ class OlderFacts:
             least(self.first_trigger, *(fact["trigger_time"] for fact in facts)),
             largest(self.as_of, *(fact["as_of"] for fact in facts)),
             largest(self.completed_as_of, *(fact["as_of"] for fact in completed)),
-            max(known, key=_age, default=None),
+            max(known, key=trigger_order, default=None),
             _thin([*self.points, *points(completed)]),
-            sorted(savepoints, key=_age)[-SAVEPOINTS_KEPT:],
+            sorted(savepoints, key=trigger_order)[-SAVEPOINTS_KEPT:],
         )
-
-
-_age = itemgetter("trigger_time", "checkpoint_id")
 
 
 def is_completed_checkpoint(fact: Row) -> bool:
