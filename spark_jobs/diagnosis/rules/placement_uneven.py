@@ -79,7 +79,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _loads(window: JobWindow) -> list[Load]:
-    hosts, busy = dict[str, str | None](), dict[str, list[float]]()
+    hosts: dict[str, str | None] = {}
+    busy: dict[str, list[float]] = {}
     for vertex in window.vertex_windows:
         for subtask, taskmanager in enumerate(vertex.taskmanager_id):
             if taskmanager:

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from ingest.messages import join_messages, message, plural, subtask_text
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
-from spark_jobs.diagnosis.rule import job_finding, rule, vertex_finding
+from spark_jobs.diagnosis.rule import Words, job_finding, rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobStart, JobWindow
 
 RULE = "start.slow_phase"
@@ -122,8 +122,9 @@ def _finding(window: JobWindow, limits: Limits, start: JobStart, longer: list[Lo
         if holds
         else None
     )
-    phase = _phase_of(slowest) if slowest else longer[0].phase if longer else "restore"
-    parts: Any = {
+    longest = longer[0].phase if longer else "restore"
+    phase = _phase_of(slowest) if slowest else longest
+    words: Words = {
         "title": _title(start, slowest, longer),
         "cause": join_messages([*_held_up(start, slowest), *_compare(longer)], " "),
         "next_step": _NEXT_STEPS[phase],
@@ -132,9 +133,9 @@ def _finding(window: JobWindow, limits: Limits, start: JobStart, longer: list[Lo
         "data": {"hosts": [slowest["host"]] if slowest and slowest["host"] else [], "phase": phase},
     }
     if slowest:
-        return vertex_finding(window, slowest["vertex_id"], RULE, "warning", "high", **parts)
+        return vertex_finding(window, slowest["vertex_id"], RULE, "warning", "high", **words)
     return job_finding(
-        window, RULE, "warning", "high" if len(window.starts) > 2 else "medium", **parts
+        window, RULE, "warning", "high" if len(window.starts) > 2 else "medium", **words
     )
 
 
