@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import partial, reduce
+from functools import partial
 from typing import Self
 
 import fsspec
@@ -40,6 +40,7 @@ from spark_jobs.session import SMALL_INPUT_OPTIONS, configure, session_of_attemp
 from spark_jobs.shipping import ship_code
 from spark_jobs.storage.audit import Step, Together
 from spark_jobs.storage.layout_columns import METADATA_SUFFIX
+from spark_jobs.transforms.folding import union
 from spark_jobs.worker_rows import Make, WorkerRows
 
 ROWS_A_TASK = 500_000
@@ -185,7 +186,7 @@ class OnSpark:
                 own = F.col("listed_path") != F.col("path")
                 tagged["listed_path"] = F.when(own, F.col("listed_path"))
             frames.append(self._frame(part).withColumns(tagged))
-        both = _union(frames)
+        both = union(frames)
         schemas = {name: part.schema for name, part in parts.items()}
         tasks = _tasks(rows, ROWS_A_TASK)
         if together != PATH:
@@ -234,7 +235,7 @@ class OnSpark:
     def all(self, rows: Sequence[Frame | Files], schema: pa.Schema) -> Frame:
         empty = self.session.createDataFrame([], spark_schema(schema))
         frames = [self._frame(row) for row in rows]
-        whole = _union([empty, *frames])
+        whole = union([empty, *frames])
         return Frame(whole.select(*schema.names), schema, sum(row.rows for row in rows))
 
     def count(self, rows: Frame | Files) -> int:
@@ -320,10 +321,6 @@ class OnSpark:
 
     def _names(self, rows: Files) -> tuple[str, ...]:
         return tuple(file.removeprefix(f"{self.uri}/") for file in rows.addresses)
-
-
-def _union(frames: Sequence[DataFrame]) -> DataFrame:
-    return reduce(lambda frame, other: frame.unionByName(other, allowMissingColumns=True), frames)
 
 
 def _tasks(rows: int, rows_a_task: int) -> int:

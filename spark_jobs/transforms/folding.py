@@ -1,4 +1,4 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 
 from pyspark.sql import DataFrame
@@ -9,11 +9,12 @@ from spark_jobs.nested_tables import JOB
 
 def in_order(parts: Mapping[str, DataFrame], by: Sequence[str] = JOB) -> DataFrame:
     nested = (_nest(rows, name, by) for name, rows in parts.items())
-    rows_by_part = reduce(
-        lambda left, right: left.unionByName(right, allowMissingColumns=True), nested
-    )
     then = () if by == JOB else (F.col(name).isNull() for name in parts)
-    return rows_by_part.repartition(*by).sortWithinPartitions(*by, *then)
+    return union(nested).repartition(*by).sortWithinPartitions(*by, *then)
+
+
+def union(frames: Iterable[DataFrame]) -> DataFrame:
+    return reduce(lambda frame, other: frame.unionByName(other, allowMissingColumns=True), frames)
 
 
 def _nest(rows: DataFrame, name: str, by: Sequence[str]) -> DataFrame:
