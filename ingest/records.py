@@ -394,10 +394,7 @@ class JobException:
 
 @dataclass(frozen=True, slots=True)
 class LogRecord:
-    process: Annotated[
-        str,
-        ("file name without rotation and compression suffixes"),
-    ]
+    process: Annotated[str, "file name without rotation and compression suffixes"]
     ts: Annotated[datetime, "read in the time zone declared for the source"]
     level: Annotated[str, "upper case"]
     logger: str

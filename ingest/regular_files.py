@@ -60,8 +60,5 @@ def open_regular(
 
 def _refuse_others(mode: int) -> None:
     if not stat.S_ISREG(mode):
-        raise NotRegular(
-            "it is "
-            f"{next((name for is_it, name in _KINDS if is_it(mode)), 'a device')}, "
-            "not a regular file"
-        )
+        kind = next((name for is_it, name in _KINDS if is_it(mode)), "a device")
+        raise NotRegular(f"it is {kind}, not a regular file")

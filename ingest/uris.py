@@ -1,8 +1,7 @@
 """One spelling for each place in storage, so that references and listings can be compared as text.
 Where two spellings *might* mean one file they become the same text: one file under two names would
-look like an orphan. So percent
-encoding is decoded although Flink takes it literally, and slashes are folded although object stores
-distinguish them. A file is opened by the spelling of its listing.
+look like an orphan. So percent encoding is decoded although Flink takes it literally, and slashes
+are folded although object stores distinguish them. A file is opened by the spelling of its listing.
 """
 
 import re

@@ -169,7 +169,7 @@ def layout_of(spec: str) -> Layout:
     """For ``flink`` or a log4j pattern. Raises :class:`Refused`."""
     if spec in ("", "flink") or _FLINK_PATTERN.fullmatch(spec):
         return FLINK
-    return Layout(spec, *compiled(spec))
+    return Layout(spec, **compiled(spec)._asdict())
 
 
 def zone_of(name: str, layout: Layout = FLINK) -> ZoneInfo:

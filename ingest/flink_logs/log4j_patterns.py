@@ -128,7 +128,7 @@ class _Part(NamedTuple):
 
 
 class Compiled(NamedTuple):
-    """As in :class:`ingest.flink_logs.layouts.Layout`, in the same order."""
+    """As in :class:`ingest.flink_logs.layouts.Layout`."""
 
     opening: str
     header: str

@@ -1,8 +1,7 @@
 """The pattern table: every log line that becomes a typed event.
 
-An entry is tried on the first line of a message when that line begins with ``starts`` or holds
-``contains``; the first entry whose ``regex`` matches decides. Rules for an
-expression:
+An entry is tried on the first line of a message when that line begins with ``starts`` or, after
+those, holds ``contains``; the first whose ``regex`` matches decides. Rules for an expression:
 
 * the same meaning in every engine and alphabet: ``[0-9]`` and ``[^ ]`` instead of ``\\d`` and
   ``\\S``, ``[^\\n]`` instead of ``.``, no ``$``;

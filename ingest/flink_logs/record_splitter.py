@@ -1,6 +1,6 @@
 """Lines of one process → records, each with its stack trace, in bounded memory.
 
-The text of a record are its bytes up to the next header without trailing line ends, cut at 256 KiB;
+The text of a record is its bytes up to the next header without trailing line ends, cut at 256 KiB;
 ``record_hash`` is the start of the SHA-256 of these. In the message, what is not UTF-8 and NULs
 become U+FFFD and CRLF becomes LF. ``ordinal`` counts records of equal time and hash within one
 file.

@@ -150,10 +150,10 @@ async def unpacked(
         async for chunk in chunks:
             yield chunk
         return
+    if encoding not in ("gzip", "x-gzip", "deflate"):
+        raise _still_packed(path, encoding)
     unpacker, left = zlib.decompressobj(GZIP_OR_ZLIB), limit_bytes
     try:
-        if encoding not in ("gzip", "x-gzip", "deflate"):
-            raise zlib.error
         async for chunk in chunks:
             piece = unpacker.decompress(chunk, left + 1)
             left -= len(piece)
@@ -161,15 +161,18 @@ async def unpacked(
                 raise too_large(path, limit_bytes)
             yield piece
     except zlib.error as error:
-        raise BadAnswer(
-            message(
-                "{path:name} was answered with encoding {encoding:name}, and cannot be "
-                "decompressed.",
-                path=path,
-                encoding=encoding[:40],
-            ),
-            "http_error",
-        ) from error
+        raise _still_packed(path, encoding) from error
+
+
+def _still_packed(path: str, encoding: str) -> BadAnswer:
+    return BadAnswer(
+        message(
+            "{path:name} was answered with encoding {encoding:name}, and cannot be decompressed.",
+            path=path,
+            encoding=encoding[:40],
+        ),
+        "http_error",
+    )
 
 
 def too_large(path: str, limit_bytes: int) -> BadAnswer:

@@ -150,9 +150,8 @@ class _JobReading:
         cursor.vertices = _vertices(answers.job.body)
         if not _is_initialized(answers.job.body):
             return  # its settings are placeholders, and it has no graph
-        if is_due(self.now_s, cursor.static_at, self.limits.static_refresh_s) and self.budget.take(
-            2
-        ):
+        has_old_settings = is_due(self.now_s, cursor.static_at, self.limits.static_refresh_s)
+        if has_old_settings and self.budget.take(2):
             await self._read_settings()
         if not plan.is_in(answers.job.body) and self.budget.take():
             answers.plan = await self.session.get(f"{path}/plan", may_be_gone=True)

@@ -11,6 +11,7 @@ from ingest.cluster_run import ClusterRun
 from ingest.errors import IngestError, Skipped
 from ingest.flink_rest.client import Gate, RestClient
 from ingest.flink_rest.faults import BadAnswer, Unanswered
+from ingest.json_members import listed
 from ingest.log_stores.elasticsearch import Elasticsearch
 from ingest.log_stores.loki import Loki
 from ingest.log_stores.pages import LAST_NS, NS_PER_MS, NS_PER_S, Line, Page, Store
@@ -75,10 +76,7 @@ class ReadTo:
             case {"of": str(known), "from_ns": int(from_ns), "to_ns": int(to_ns)} if (
                 known == of and 0 <= from_ns <= min(to_ns, now_ns) <= LAST_NS
             ):
-                recent = document.get("recent")
-                pairs = (
-                    [pair for pair in recent if _is_pair(pair)] if isinstance(recent, list) else []
-                )
+                pairs = filter(_is_pair, listed(document.get("recent")))
                 return cls(of, from_ns, to_ns, [(at, lines) for at, lines in pairs])
         return cls(of, first_ns, first_ns)
 

@@ -125,5 +125,13 @@ def handles(run: FileRun) -> Iterator[Handle]:
     for name, size, path_bytes in entry.iter_unpack(run.block):
         path = path_bytes.decode("ascii")
         stream = Stream("FileStateHandle", size, path, path)
-        of_state = (run.operator, run.subtask, run.kind, state_class)
-        yield Handle(*of_state, stream, size, name.decode("ascii"), run.keyed)
+        yield Handle(
+            run.operator,
+            run.subtask,
+            run.kind,
+            state_class,
+            stream,
+            size,
+            name.decode("ascii"),
+            run.keyed,
+        )

@@ -136,7 +136,7 @@ def _changelog(reading: Reading, place: Place, with_checkpoint: bool) -> State:
     old = reading.dialect.old_changelog and not with_checkpoint
     _key_groups(reading)
     uploaded = None if old else _uploaded(reading)
-    with reading.nested():
+    with window.nested(message("handles")):
         parts = _several(reading, place.within("changelog-materialized-"))
         parts += _several(reading, place.within("changelog-"))
     if not old:

@@ -1,7 +1,5 @@
 """The end of a ``_metadata`` since 1.16: a serialised Java object with the kind of checkpoint."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from struct import Struct
 from typing import Any, TypeVar
@@ -23,7 +21,7 @@ _WRITE_METHOD, _SERIALIZABLE = 0x01, 0x02
 _PRIMITIVES = {
     code: Struct(f">{code_of}") for code, code_of in zip("BCDFIJSZ", "bHdfiqh?", strict=True)
 }
-_MOST_NESTED = 16
+_NESTED = message("objects and classes")
 _NO_PROPERTIES = message("something else than the properties of a checkpoint")
 
 
@@ -50,7 +48,6 @@ class JavaStream:
     def __init__(self, window: Window) -> None:
         self._window = window
         self._handles: list[Any] = []
-        self._depth = 0
 
     def read(self) -> JavaObject:
         position = self._window.position
@@ -71,22 +68,8 @@ class JavaStream:
             return self._remember(self._window.text())
         if tag not in (_OBJECT, _ENUM):
             raise self._window.unknown_tag(tag)
-        with self._nested():
+        with self._window.nested(_NESTED):
             return self._object() if tag == _OBJECT else self._enum()
-
-    @contextmanager
-    def _nested(self) -> Iterator[None]:
-        self._depth += 1
-        if self._depth > _MOST_NESTED:
-            raise DamagedMetadata(
-                self._window.position,
-                message(
-                    "more than {most_nested:number} objects and classes in each other",
-                    most_nested=_MOST_NESTED,
-                ),
-            )
-        yield
-        self._depth -= 1
 
     def _object(self) -> JavaObject:
         class_ = self._class()
@@ -142,7 +125,7 @@ class JavaStream:
         count = int.from_bytes(window.data[at : at + 2], "big")
         class_.fields = [self._read_declared_type() for _ in range(count)]
         self._end_of_block()
-        with self._nested():
+        with self._window.nested(_NESTED):
             parent = self._class_or_none()
         if any(level is class_ for level in _lineage(parent)):
             raise DamagedMetadata(window.position, message("a class that is its own parent"))

@@ -68,7 +68,7 @@ def _key_groups(reading: Reading) -> Stream | None:
     window = reading.window
     window.int32()  # the first key group
     window.skip(8 * window.count())  # offsets
-    with reading.nested():
+    with window.nested(message("handles")):
         inner = read_stream(reading)
     return inner and inner._replace(handle_class="KeyGroupsStateHandle")
 

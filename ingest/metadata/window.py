@@ -1,3 +1,5 @@
+from collections.abc import Iterator
+from contextlib import contextmanager
 from struct import Struct
 from typing import BinaryIO
 
@@ -5,6 +7,8 @@ from ingest.messages import message
 from ingest.metadata.dialects import DamagedMetadata, IncompleteMetadata, UnsupportedMetadata
 
 WINDOW_BYTES = 1 << 20
+MOST_NESTED = 16
+"""Flink nests two or three deep; a forged file must not exhaust the stack."""
 
 _INT = Struct(">i").unpack_from
 _LONG = Struct(">q").unpack_from
@@ -14,11 +18,11 @@ _LENGTH = Struct(">H").unpack_from
 class Window:
     """``stream`` is read from its current place on, which is position 0."""
 
-    __slots__ = ("_base", "_stream", "at", "data", "end")
+    __slots__ = ("_base", "_depth", "_stream", "at", "data", "end")
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
-        self._base = 0
+        self._base = self._depth = 0
         self.data = b""
         self.at = 0
         self.end = 0
@@ -115,6 +119,21 @@ class Window:
             some = min(size, WINDOW_BYTES)
             self.take(some)
             size -= some
+
+    @contextmanager
+    def nested(self, things: str) -> Iterator[None]:
+        if self._depth >= MOST_NESTED:
+            raise DamagedMetadata(
+                self.position,
+                message(
+                    "more than {most_nested:number} {things:text} in each other",
+                    most_nested=MOST_NESTED,
+                    things=things,
+                ),
+            )
+        self._depth += 1
+        yield
+        self._depth -= 1
 
     def expect_end(self) -> None:
         if self.available(1):

@@ -1,5 +1,5 @@
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -49,6 +49,13 @@ class _Span:
     start_s: int
     end_s: int
     step_s: int
+
+
+async def query_range(
+    client: RestClient, query: str, start_s: int, end_s: int, step_s: int
+) -> Iterator[Series]:
+    asked = urlencode({"query": query, "start": start_s, "end": end_s, "step": step_s})
+    return series(await client.get(f"/api/v1/query_range?{asked}"))
 
 
 async def read_metrics(
@@ -179,10 +186,7 @@ class _Reading:
 
     async def _asked(self, query: str) -> list[Series]:
         span = self._span
-        asked = urlencode(
-            {"query": query, "start": span.start_s, "end": span.end_s, "step": span.step_s}
-        )
-        return list(series(await self._client.get(f"/api/v1/query_range?{asked}")))
+        return list(await query_range(self._client, query, span.start_s, span.end_s, span.step_s))
 
 
 async def read_prometheus(run: ClusterRun) -> SourceRead | None:

@@ -1,11 +1,8 @@
-from urllib.parse import urlencode
-
 from ingest.cluster_run import ClusterRun
 from ingest.flink_rest.client import RestClient
 from ingest.messages import message, plural
-from ingest.prometheus.collector import prometheus_client
+from ingest.prometheus.collector import prometheus_client, query_range
 from ingest.prometheus.names import JOB_NAMES, TASK, selector, spelled
-from ingest.prometheus.rows import series
 from ingest.source_read import ProbeNotes
 from ingest.sources import PrometheusSource
 
@@ -40,7 +37,4 @@ async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
 
 
 async def _labels(client: RestClient, query: str, now_s: int) -> list[dict[str, str]]:
-    asked = urlencode({"query": query, "start": now_s, "end": now_s, "step": 1})
-    return [
-        dict(single.labels) for single in series(await client.get(f"/api/v1/query_range?{asked}"))
-    ]
+    return [dict(single.labels) for single in await query_range(client, query, now_s, now_s, 1)]

@@ -188,7 +188,6 @@ LIMITS = RequestLimits(
 @dataclass(slots=True)
 class RecordSummary:
     directory: str
-    polls: int = 0
     answers: int = 0
     bytes_written: int = 0
     jobs: dict[str, str | None] = field(default_factory=dict)
@@ -277,7 +276,6 @@ async def _poll_on(
 
 
 def _note(summary: RecordSummary, collected: Collected) -> None:
-    summary.polls += 1
     summary.flink_version = collected.flink_version or summary.flink_version
     summary.skips += len(collected.skips)
     summary.error = collected.error

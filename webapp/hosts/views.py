@@ -28,7 +28,7 @@ from webapp.hosts.lookup import job_name, known_jobs
 from webapp.hosts.models import HostEvent, TaskManagerLife
 from webapp.hosts.taskmanagers import taskmanagers_of
 from webapp.lib import scopes
-from webapp.lib.badges import UNKNOWN
+from webapp.lib.badges import SHAPES, UNKNOWN
 from webapp.lib.instants import epoch_ms
 from webapp.lib.list_pages import Control, filter_form
 from webapp.lib.messages.rendering import localised
@@ -164,7 +164,6 @@ def clusters_of_page(request: HttpRequest, host: str) -> tuple[list[str], list[s
 
 PAGE_SIZE = 50
 LIVES_SHOWN = 20
-SHAPES = {"crit": "✕", "warn": "◆"}
 
 
 @require_GET

@@ -79,7 +79,7 @@ def java_fault() -> str:
 
 
 def needs_java(instead: str) -> str:
-    return ("Weir needs Java %d or newer for Spark, and %s: install one, or set JAVA_HOME.") % (
+    return "Weir needs Java %d or newer for Spark, and %s: install one, or set JAVA_HOME." % (
         OLDEST_JAVA,
         instead,
     )

@@ -7,6 +7,9 @@ from django.utils.translation import gettext
 
 Tone = Literal["ok", "warn", "crit", "unknown", "done"]
 
+SHAPES = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}
+"""Of counts and moments, by tone."""
+
 
 @dataclass(frozen=True)
 class Badge:

@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 
 from webapp.lib import quantities
+from webapp.lib.badges import SHAPES
 from webapp.lib.filters import query
 
 register = Library()
@@ -125,11 +126,10 @@ def text(message: str, **values: Any) -> SafeString:
 @register.filter
 def alarm(number: int, tone: str) -> SafeString | str:
     """A count that should be 0: any other in the tone, with its shape."""
-    shapes = {"crit": "✕", "warn": "◆"}
     if not number:
         return "0"
     return format_html(
-        '<b class="tone {}">{} {}</b>', tone, shapes[tone], quantities.count_text(number)
+        '<b class="tone {}">{} {}</b>', tone, SHAPES[tone], quantities.count_text(number)
     )
 
 

@@ -209,13 +209,11 @@ async def _pages(api: Api, path: str, read: Reader, parameters: dict[str, str]) 
         seen += len(page["items"])
         if seen > MAX_OBJECTS:
             raise ApiFault(
-                (
-                    message(
-                        "{path:name} lists more than {max_objects:count} objects; narrow it by "
-                        "'namespaces' or 'selector'",
-                        path=path,
-                        max_objects=MAX_OBJECTS,
-                    )
+                message(
+                    "{path:name} lists more than {max_objects:count} objects; narrow it by "
+                    "'namespaces' or 'selector'",
+                    path=path,
+                    max_objects=MAX_OBJECTS,
                 ),
                 200,
             )

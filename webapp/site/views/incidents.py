@@ -40,6 +40,7 @@ from webapp.incidents.choices import IncidentState
 from webapp.incidents.filters import ANY_STATE, IncidentFilters
 from webapp.incidents.members import Member, members
 from webapp.incidents.models import Incident
+from webapp.lib.badges import SHAPES
 from webapp.lib.instants import day_text, minute_text
 from webapp.lib.keysets import page
 from webapp.lib.list_pages import Control, capped_count, filter_form
@@ -64,7 +65,6 @@ STATES = {
     ANY_STATE: _("open and closed"),
 }
 SILENCES_H = (1, 4, 24)
-SHAPES = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}
 
 
 @require_GET
