@@ -197,9 +197,7 @@ class UnreachableMutes:
             .exclude(cluster="")
             .order_by("id")
         )
-        rows = {
-            row.cluster: row for row in open_rows.defer("title", "cause", "next_step", "evidence")
-        }
+        rows = {row.cluster: row for row in open_rows.defer(*UNREAD)}
         notified = [
             row
             for row in rows.values()
