@@ -27,6 +27,10 @@ from webapp.work.models import CLOCK_SLACK
 logger = logging.getLogger(__name__)
 
 UNREAD = ("title", "cause", "next_step", "evidence")
+JUDGED_AGAIN_AFTER = timedelta(seconds=60)
+"""Time to judge the jobs of a cluster that is seen again; what is unseen by then is not notified.
+"""
+CRITICAL_RANK = SEVERITY_RANK[Severity.CRITICAL]
 FIELDS = ("muted_by", "inhibited_by", "silence", "notified", "notify_since")
 
 
@@ -174,12 +178,6 @@ def _is_notified_later(row: Alert, reason: MuteReason) -> bool:
 
 def _is_late_news(row: Alert) -> bool:
     return row.severity_rank >= CRITICAL_RANK and _ended_unnotified(row)
-
-
-JUDGED_AGAIN_AFTER = timedelta(seconds=60)
-"""Time to judge the jobs of a cluster that is seen again; what is unseen by then is not notified.
-"""
-CRITICAL_RANK = SEVERITY_RANK[Severity.CRITICAL]
 
 
 class UnreachableMutes:
