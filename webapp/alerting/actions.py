@@ -22,13 +22,11 @@ LONGEST_SILENCE = timedelta(days=90)
 AT_ONCE = 500
 
 
-def acknowledge(
-    uids: Collection[str], user: Any, comment: str, now: datetime, *, name: str = ""
-) -> int:
+def acknowledge(uids: Collection[str], user: Any, comment: str, now: datetime) -> int:
     """No repetition until resolved; a higher severity is still notified. Returns how many were not
     acknowledged before.
     """
-    comment, name = clean(comment), name or user.get_username()[:200]
+    comment, name = clean(comment), user.get_username()[:200]
     with transaction.atomic():
         pks = list(
             _open(uids)
@@ -68,8 +66,6 @@ def silence(
     reason: str,
     user: Any,
     now: datetime,
-    *,
-    name: str = "",
 ) -> Silence:
     """Raises :class:`InputRefused`."""
     text = clean(reason)
@@ -102,7 +98,7 @@ def silence(
             starts_at=starts_at,
             ends_at=ends_at,
             reason=text,
-            author_name=name or user.get_username()[:200],
+            author_name=user.get_username()[:200],
             created_at=now,
         )
         evaluation_hint.wake()

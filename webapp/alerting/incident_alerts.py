@@ -16,6 +16,8 @@ from webapp.incidents.models import Incident, IncidentMember
 from webapp.lib.chunks import chunks
 
 ROWS_AT_ONCE = 500
+FAMILY_CHARS = 64
+NO_CLUSTER = ""
 
 
 def follow(joined: Joined) -> None:
@@ -83,10 +85,6 @@ def _homes(uids: list[str]) -> dict[str, int]:
     causes |= shared_homes(causes)
     groups = AlertGroup.objects.ensure(set(causes.values())) if causes else {}
     return homes | {uid: groups[key].pk for uid, key in causes.items()}
-
-
-FAMILY_CHARS = 64
-NO_CLUSTER = ""
 
 
 def shared_homes(causes: dict[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:

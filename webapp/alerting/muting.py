@@ -27,6 +27,10 @@ from webapp.work.models import CLOCK_SLACK
 logger = logging.getLogger(__name__)
 
 UNREAD = ("title", "cause", "next_step", "evidence")
+JUDGED_AGAIN_AFTER = timedelta(seconds=60)
+"""Time to judge the jobs of a cluster that is seen again; what is unseen by then is not notified.
+"""
+CRITICAL_RANK = SEVERITY_RANK[Severity.CRITICAL]
 FIELDS = ("muted_by", "inhibited_by", "silence", "notified", "notify_since")
 
 
@@ -176,12 +180,6 @@ def _is_late_news(row: Alert) -> bool:
     return row.severity_rank >= CRITICAL_RANK and _ended_unnotified(row)
 
 
-JUDGED_AGAIN_AFTER = timedelta(seconds=60)
-"""Time to judge the jobs of a cluster that is seen again; what is unseen by then is not notified.
-"""
-CRITICAL_RANK = SEVERITY_RANK[Severity.CRITICAL]
-
-
 class UnreachableMutes:
     """An unseen cluster's alert mutes those of its jobs for receivers that get it, unless something
     was seen since. It mutes nothing if half of all clusters are unseen (the fault is Weir's), if it
@@ -197,9 +195,7 @@ class UnreachableMutes:
             .exclude(cluster="")
             .order_by("id")
         )
-        rows = {
-            row.cluster: row for row in open_rows.defer("title", "cause", "next_step", "evidence")
-        }
+        rows = {row.cluster: row for row in open_rows.defer(*UNREAD)}
         notified = [
             row
             for row in rows.values()

@@ -29,6 +29,15 @@ MOST_ALERTS = 2_000
 
 
 @dataclass(frozen=True)
+class Notification:
+    uid: str
+    receiver: str
+    at: datetime
+    badge: Badge
+    error: str
+
+
+@dataclass(frozen=True)
 class Trouble:
     """``cause``: the finding it follows from, if another; ``more``: other alerts of its incident;
     ``unnotified``: why nobody was notified, if nobody was.
@@ -37,7 +46,7 @@ class Trouble:
     incident: Incident | None
     cause: Finding | None
     more: int
-    notified: "Sequence[Notification]"
+    notified: Sequence[Notification]
     unnotified: str
     resolves: str
 
@@ -107,15 +116,6 @@ def what_resolves(row: Alert, policies: Policies) -> str:
         "hold": hold,
         "figure": words.strip(),
     }
-
-
-@dataclass(frozen=True)
-class Notification:
-    uid: str
-    receiver: str
-    at: datetime
-    badge: Badge
-    error: str
 
 
 def notifications(subjects: Mapping[str, str]) -> dict[str, list[Notification]]:

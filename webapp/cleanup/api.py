@@ -29,7 +29,7 @@ from webapp.cleanup.models import CleanupPlan
 from webapp.cleanup.paging import files_page, journal_page
 from webapp.cleanup.plan_reader import reader_of
 from webapp.lib.api.errors import CONFLICT
-from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
+from webapp.lib.api.lists import ERRORS, NOT_FOUND, REFUSALS, ListView, listed
 from webapp.lib.api.parsing import BoundedList
 from webapp.storage.api.serializers import file_fields
 
@@ -165,7 +165,7 @@ class CleanupPlanViews(ListView):
     @extend_schema(
         summary="Approve a plan",
         request=None,
-        responses={200: CleanupPlanSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+        responses={200: CleanupPlanSerializer, **REFUSALS},
     )
     @action(detail=True, methods=["post"], permission_classes=[MayApprove])
     def approve(self, request: Request, pk: str) -> Response:
@@ -182,7 +182,7 @@ class CleanupPlanViews(ListView):
     @extend_schema(
         summary="Apply, undo, purge or withdraw a plan",
         request=OrderSerializer,
-        responses={202: CleanupPlanSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+        responses={202: CleanupPlanSerializer, **REFUSALS},
     )
     @action(detail=True, methods=["post"])
     def order(self, request: Request, pk: str) -> Response:

@@ -101,11 +101,9 @@ def headings(columns: Iterable[Column], sort: str, descending: bool) -> list[Hea
 def _heading(column: Column, sort: str, descending: bool) -> Heading:
     if not column.sort:
         return Heading(column)
-    is_current = sort == column.sort
-    figures_first = column.numeric or column.sort == "failed"
-    next_descending = not descending if is_current else figures_first
-    return Heading(
-        column,
-        f"-{column.sort}" if next_descending else column.sort,
-        ("descending" if descending else "ascending") if is_current else "",
-    )
+    direction = ""
+    next_descending = column.numeric or column.sort == "failed"
+    if sort == column.sort:
+        direction = "descending" if descending else "ascending"
+        next_descending = not descending
+    return Heading(column, f"-{column.sort}" if next_descending else column.sort, direction)

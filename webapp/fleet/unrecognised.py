@@ -64,12 +64,15 @@ def unread_lines(now: datetime, cluster: str | None = None) -> list[UnreadLines]
         alike[versions.get(name), begins_as or ""].append((name, ts, message or ""))
     groups = [
         UnreadLines(
-            *version_and_beginning,
+            version,
+            begins_as,
             len(lines),
             *_named(name for name, _, _ in lines),
-            *lines[0][1:],
+            last_at,
+            example,
         )
-        for version_and_beginning, lines in alike.items()
+        for (version, begins_as), lines in alike.items()
+        for _, last_at, example in lines[:1]
     ]
     return sorted(groups, key=lambda group: -group.lines)[:MOST_GROUPS]
 

@@ -11,8 +11,7 @@ from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from webapp.lib.api.errors import CONFLICT
-from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
+from webapp.lib.api.lists import ERRORS, NOT_FOUND, REFUSALS, ListView, listed
 from webapp.lib.api.parsing import BoundedList
 from webapp.reports import orders, report_scope
 from webapp.reports.filters import ReportFilters
@@ -101,7 +100,7 @@ class ReportViews(ListView):
     @extend_schema(
         summary="Request a report; a worker makes it",
         request=ReportRequest,
-        responses={202: ReportSerializer, **ERRORS, **NOT_FOUND, **CONFLICT},
+        responses={202: ReportSerializer, **REFUSALS},
     )
     def create(self, request: Request) -> Response:
         wanted = ReportRequest(data=request.data)

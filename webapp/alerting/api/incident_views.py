@@ -16,11 +16,9 @@ from webapp.alerting.models import Alert
 from webapp.incidents.filters import IncidentFilters
 from webapp.incidents.members import members
 from webapp.incidents.models import Incident
-from webapp.lib.api.errors import CONFLICT
-from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
+from webapp.lib.api.lists import ERRORS, NOT_FOUND, REFUSALS, ListView, listed
 
 MOST_ALERTS = 200
-REFUSALS = {**ERRORS, **NOT_FOUND, **CONFLICT}
 
 NAMES = (
     "uid",

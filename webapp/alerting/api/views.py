@@ -17,12 +17,10 @@ from webapp.alerting.api.serializers import (
 )
 from webapp.alerting.filters import AlertFilters, SilenceFilters
 from webapp.alerting.models import Alert, Silence
-from webapp.lib.api.errors import CONFLICT
-from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
+from webapp.lib.api.lists import ERRORS, NOT_FOUND, REFUSALS, ListView, listed
 from webapp.lib.refusals import ActionRefused
 
 NUMBER = r"\d{1,18}"
-REFUSALS = {**ERRORS, **NOT_FOUND, **CONFLICT}
 
 
 @listed(AlertSerializer, "Alerts, newest first")

@@ -114,14 +114,17 @@ def block(
 
 
 def fitted(
-    notice: Notice, block: Callable[[NoticeAlert], str], most: int, size: Callable[[str], int] = len
+    notice: Notice,
+    text_of: Callable[[NoticeAlert], str],
+    most: int,
+    size: Callable[[str], int] = len,
 ) -> str:
     """Blocks that fit into ``most``, and how many are missing."""
     written, more = shown(notice)
     room = most - 80
     blocks: list[str] = []
     for alert in written:
-        text = block(alert)
+        text = text_of(alert)
         if blocks and size("\n\n".join([*blocks, text])) > room:
             more += len(written) - len(blocks)
             break

@@ -15,7 +15,6 @@ from webapp.findings.list_controls import rule_control, severity_control
 from webapp.findings.models import Finding
 from webapp.findings.presentation import shown, with_known_bugs
 from webapp.findings.runbooks import runbook
-from webapp.findings.thresholds import rows
 from webapp.fleet.list_controls import clusters_control
 from webapp.fleet.models import JobCurrent
 from webapp.lib.instants import drawable
@@ -89,7 +88,6 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
         "shown": about,
         "rule": rule,
         "runbook": runbook(rule.id) if rule else [],
-        "thresholds": rows(rule) if rule else [],
         "confidence_means": CONFIDENCE_MEANS.get(row.confidence, ""),
         "job": job,
         "hosts": hosts_of(row.data, row.related),

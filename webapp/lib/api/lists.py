@@ -6,7 +6,7 @@ from typing import Any, ClassVar, TypeVar
 from drf_spectacular.utils import OpenApiResponse, extend_schema, extend_schema_view
 from rest_framework import mixins, viewsets
 
-from webapp.lib.api.errors import ErrorAnswer
+from webapp.lib.api.errors import CONFLICT, ErrorAnswer
 from webapp.lib.api.filtering import FilterBackend
 from webapp.lib.api.paging import CursorPaging
 from webapp.lib.filter_sets import ListFilters
@@ -23,6 +23,7 @@ ERRORS = {
     ),
 }
 NOT_FOUND = {404: OpenApiResponse(ErrorAnswer, "There is none.")}
+REFUSALS = {**ERRORS, **NOT_FOUND, **CONFLICT}
 
 
 def listed(serializer: Any, summary: str) -> Callable[[type[ViewT]], type[ViewT]]:
