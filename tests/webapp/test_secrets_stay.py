@@ -88,7 +88,7 @@ def test_no_notice_is_kept_with_one_nor_carries_one_in_any_format(name: str) -> 
             row_of, told_of, T0
         )  # rows of before this rule were kept whole, and are sent all the same
         sent = (
-            "\n".join((found.subject, found.text, found.html))
+            "\n".join((found.subject, found.text))
             if isinstance(found, Mail)
             else found.body.decode()
         )
