@@ -153,13 +153,14 @@ def timeline(
     widths_ms = bar_widths_ms(
         [bar.trigger_time for bar in bars], (end - start) / timedelta(milliseconds=1), 0.72
     )
-    heights_ms = [
-        (gettext(PHASE_WORDS[phase]), PHASE_COLOURS[phase], [bar.parts_ms[phase] for bar in bars])
-        for phase in PHASES
-    ]
-    heights_ms.append((gettext("other or unknown"), OTHER, [bar.other_ms for bar in bars]))
-    traces = [_stack(bars, *part, widths_ms) for part in heights_ms]
-    longest_ms = max(map(sum, zip(*(part[2] for part in heights_ms), strict=True)), default=0.0)
+    traces = []
+    for phase in PHASES:
+        heights_ms = [bar.parts_ms[phase] for bar in bars]
+        name, colour = gettext(PHASE_WORDS[phase]), PHASE_COLOURS[phase]
+        traces.append(_stack(bars, name, colour, heights_ms, widths_ms))
+    others_ms = [bar.other_ms for bar in bars]
+    traces.append(_stack(bars, gettext("other or unknown"), OTHER, others_ms, widths_ms))
+    longest_ms = max((sum(bar.parts_ms.values()) + bar.other_ms for bar in bars), default=0.0)
     # A distant time-out would flatten the bars; it is only drawn if they come near it.
     if timeout_ms and longest_ms >= timeout_ms / 3:
         annotated.add_limit(

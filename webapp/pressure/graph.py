@@ -115,7 +115,6 @@ class DrawnVertex:
     line: str
     level: str
     pools: tuple[Pool, Pool]
-    window: PressureWindow | None
     role: str = ""
     words: str = ""
     url: str = ""
@@ -221,7 +220,6 @@ def _vertex(
         line=line,
         level=usage_level(max(known, default=None)),
         pools=(_pool(gettext("in"), in_pool), _pool(gettext("out"), out_pool)),
-        window=window,
         role=role,
         words=gettext(
             "%(name)s: %(count)s, %(does)s%(verdict)s. In pool %(in_pool)s, out pool %(out_pool)s."

@@ -20,9 +20,8 @@ which a move does once.
 
 @dataclass(frozen=True)
 class CopyRate:
-    """Sums over ``rounds`` that copied something, including the start of their process."""
+    """Of rounds that copied something, including the start of their process."""
 
-    rounds: int
     files_per_s: float
     bytes_per_s: float
 
@@ -59,4 +58,4 @@ def _rate(rows: Sequence[Mapping[str, Any]]) -> CopyRate:
     files, size_bytes = (
         sum(row["counts"][name] for row in counted) for name in ("copied_files", "copied_bytes")
     )
-    return CopyRate(len(counted), files / took_s, size_bytes / took_s)
+    return CopyRate(files / took_s, size_bytes / took_s)

@@ -152,7 +152,6 @@ class VertexFigures:
 
     vertex_id: str
     name: str
-    at: datetime
     newest: Mapping[str, int | None]
     samples: int
     stalled: int
@@ -198,7 +197,6 @@ class FedVertex:
 
     vertex_id: str
     name: str
-    at: datetime
     unknown_because: UnknownBecause | None
     feeders: Sequence[Feeder]
 
@@ -317,7 +315,6 @@ def _fed_vertex(fed: Fed, names: Mapping[str, str]) -> FedVertex:
     return FedVertex(
         fed.vertex_id,
         names.get(fed.vertex_id, fed.vertex_id),
-        instant_of(fed.at_ms),
         fed.unknown_because,
         feeders,
     )
@@ -358,7 +355,7 @@ def _figures(vertex_id: str, name: str, rows: Rows) -> VertexFigures:
         if row["writes_stopped"] is not None or row["delayed_write_bytes_per_s"] is not None
     ]
     stalled = [row for row in reported if row["writes_stopped"] or row["delayed_write_bytes_per_s"]]
-    return VertexFigures(vertex_id, name, rows[-1]["ts"], newest, len(reported), len(stalled))
+    return VertexFigures(vertex_id, name, newest, len(reported), len(stalled))
 
 
 def _instant(epoch_ms: int | None) -> datetime | None:

@@ -134,9 +134,13 @@ def _mapping_changes(
     if not before or not after:
         return
     for name in sorted({*before, *after}):
-        old, new = before.get(name), after.get(name)
-        if str(old) != str(new):
-            yield Change(of, name, *(None if value is None else str(value) for value in (old, new)))
+        old, new = _text(before.get(name)), _text(after.get(name))
+        if old != new:
+            yield Change(of, name, old, new)
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
 
 
 def _parallelisms(graph: Mapping[str, Any] | None) -> dict[str, str]:

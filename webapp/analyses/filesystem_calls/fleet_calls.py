@@ -128,7 +128,6 @@ class FleetCalls:
     """
 
     start: datetime
-    end: datetime
     left_out: int
     file_systems: Sequence[FileSystemCalls]
     namenodes: NameNodes
@@ -150,18 +149,8 @@ def look_up_fleet_calls(now: datetime) -> FleetCalls:
 
 def fleet_calls(now: datetime) -> FleetCalls:
     end, jobs, left_out = fleet_jobs(now)
-    start = _start(end)
-    return FleetCalls(
-        start,
-        end,
-        left_out,
-        _file_systems(jobs, start),
-        namenodes_in(start, SECONDS),
-    )
-
-
-def _start(end: datetime) -> datetime:
-    return end.replace(microsecond=0) + timedelta(seconds=1) - WINDOW
+    start = end.replace(microsecond=0) + timedelta(seconds=1) - WINDOW
+    return FleetCalls(start, left_out, _file_systems(jobs, start), namenodes_in(start, SECONDS))
 
 
 def _file_systems(jobs: Sequence[FleetJob], start: datetime) -> list[FileSystemCalls]:

@@ -3,6 +3,7 @@ alone would save.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from ingest.messages import join_messages, message
 from spark_jobs.diagnosis.regional_model import PROPOSED_LIMITS
@@ -134,7 +135,7 @@ def _vertices(outcome: Failover) -> Table:
 
 def _losses(outcome: Failover) -> Table:
     hosts, managers = outcome.hosts[:SHOWN], outcome.taskmanagers[:SHOWN]
-    return Table.of(
+    table = Table.of(
         (*hosts, *managers),
         "losses",
         message("What a loss restarts"),
@@ -153,6 +154,7 @@ def _losses(outcome: Failover) -> Table:
         subtitle=message("tasks now on it, and tasks that restart"),
         empty=message("Where its subtasks run was not sampled."),
     )
+    return replace(table, total=len(outcome.hosts) + len(outcome.taskmanagers))
 
 
 def _regional(outcome: Failover) -> Iterator[Block]:

@@ -230,7 +230,11 @@ def _verdict(starts_read: JobStarts, calls: RpcTroubles, jars: JarDownloads) -> 
 
 
 def _starts(seen: JobStarts) -> Table:
-    had = [name for name in PHASES if any(name in start.phase_of for start in seen.starts)]
+    had = [
+        (name, words)
+        for name, words in PHASES.items()
+        if any(name in start.phase_of for start in seen.starts)
+    ]
     known = plural(seen.compared, "{count:count} start known", "{count:count} starts known")
     of_jobs = plural(
         seen.jobs, "of {count:count} job of this name", "of {count:count} jobs of this name"
@@ -252,8 +256,8 @@ def _starts(seen: JobStarts) -> Table:
             Column("total_ms", message("Until all ran"), "ms", whole),
             Column("usual_total_ms", message("Usually"), "ms", _USUALLY),
             *(
-                Column(f"{name}_ms", *PHASES[name][:1], "ms", PHASES[name][1], _duration_of(name))
-                for name in had
+                Column(f"{name}_ms", title, "ms", meaning, f"phase_of.{name}.duration_ms")
+                for name, (title, meaning) in had
             ),
             Column("output_gap_ms", message("Output gap"), "ms", gap),
             Column("stragglers", message("Stragglers"), "count", stragglers),
@@ -269,10 +273,6 @@ def _starts(seen: JobStarts) -> Table:
             (message("newest first"), join_messages((known, of_jobs), " ")), " · "
         ),
     )
-
-
-def _duration_of(name: str) -> str:
-    return f"phase_of.{name}.duration_ms"
 
 
 _USUALLY = message("the median of earlier starts of jobs of this name on this cluster")

@@ -408,7 +408,7 @@ def _cost(job: JobFigures, notable: Sequence[PresentedFinding]) -> Iterator[str]
         )
     rows = [presented.finding for presented in notable]
     excesses = [row.data.get("excess_bytes") for row in rows if isinstance(row.data, dict)]
-    if excess := sum(one for one in excesses if isinstance(one, int)):
+    if excess := sum(size for size in excesses if isinstance(size, int)):
         yield message("{excess:name} were uploaded in excess.", excess=bytes_text(excess))
     for row in rows:
         if row.rule in ("pressure.root", "pressure.outbound") and row.last_seen > row.first_seen:
@@ -465,6 +465,8 @@ def _shorten(line: str) -> str:
 
 
 def _times(count: int) -> str:
-    if count <= 2:
-        return "once" if count == 1 else "twice"
+    if count == 1:
+        return "once"
+    if count == 2:
+        return "twice"
     return message("{count:name} times", count=count_text(count))

@@ -76,6 +76,7 @@ def _contents(path: str, contents: Xray) -> dict[str, Any]:
             (operator, name_of(operator.operator_id, operator.name))
             for operator in contents.operators
         ],
+        "operator_count": len(contents.operators) + contents.operators_left_out,
         "states": [
             (state, name_of(state.operator_id, state.operator_name)) for state in contents.states
         ],
