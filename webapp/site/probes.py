@@ -2,6 +2,8 @@
 and ``/metrics/jobs``.
 """
 
+import sys
+
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError
@@ -12,7 +14,7 @@ from rest_framework.request import Request
 
 from webapp.accounts.authentication import TokenAuthentication
 from webapp.fleet.pipeline_status.status import status
-from webapp.lib import scopes
+from webapp.lib import database_errors, scopes
 from webapp.lib.database_watch import why_away
 from webapp.site import exposition, job_exposition
 
@@ -56,7 +58,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
         with scopes.everything():
             text = exposition.render(timezone.now())
     except DatabaseError:
-        text = exposition.without_database()
+        return _without_database()
     return HttpResponse(text, content_type=EXPOSITION)
 
 
@@ -66,6 +68,20 @@ def job_metrics(request: HttpRequest) -> HttpResponse:
     if refusal := _refusal(request, is_open=False):
         return refusal
     return HttpResponse(job_exposition.render(timezone.now()), content_type=EXPOSITION)
+
+
+def failed(request: HttpRequest) -> HttpResponse:
+    """Django's ``handler500``. A database that went away since the watch last looked fails a
+    request to ``/metrics`` before its view: its session cannot be read.
+    """
+    is_away = database_errors.why_away(sys.exc_info()[1])
+    if is_away and request.path_info == "/metrics":
+        return _without_database()
+    return database_errors.failed(request)
+
+
+def _without_database() -> HttpResponse:
+    return HttpResponse(exposition.without_database(), content_type=EXPOSITION)
 
 
 def _refusal(request: HttpRequest, is_open: bool) -> HttpResponse | None:

@@ -13,7 +13,7 @@ register_converter(PathName, "name")
 register_converter(PathWhole, "whole")
 
 handler404 = "webapp.lib.not_found.page"
-handler500 = "webapp.lib.database_errors.failed"
+handler500 = "webapp.site.probes.failed"
 
 PAGES = (
     "webapp.accounts.urls",
