@@ -18,18 +18,6 @@ def _counts(*prefixes: str) -> tuple[Column, ...]:
     )
 
 
-_AMPLIFICATION = columns("""
-    segmented_files int!: physical files that hold segments of merged state
-    segmented_file_bytes int!: their size on disk
-    live_segment_bytes int!: of it, bytes of segments that something refers to
-""")
-"""Amplification is ``segmented_file_bytes / live_segment_bytes``."""
-
-_RAW = columns("""
-    raw_bytes int: each file as often as the listing says that it is stored; null where it does not
-        say so of each
-""")
-
 STORAGE_ROOT = keyed_table(
     "storage_root",
     "one root in one audit",
@@ -48,9 +36,9 @@ STORAGE_ROOT = keyed_table(
         unlisted int!: directories that could not be listed
         doubts int!: that reach files of this root
     """),
-    *_AMPLIFICATION,
-    *_RAW,
     *columns("""
+        raw_bytes int: each file as often as the listing says that it is stored; null where it
+            does not say so of each
         cleanable flag!: whether a plan can be made
         not_cleanable json!: [reason codes]
     """),
@@ -64,7 +52,6 @@ STORAGE_VERDICT = keyed_table(
         files int!: kind is empty where the verdict has none
         bytes int!
     """),
-    *_RAW,
 )
 
 STORAGE_JOB = keyed_table(
@@ -81,9 +68,12 @@ STORAGE_JOB = keyed_table(
         bytes int!
     """),
     *_counts(*VERDICTS, "missing"),
-    *_AMPLIFICATION,
-    *_RAW,
-    Column("small_files", "int", "of at most 1 MiB, _metadata left out", required=True),
+    *columns("""
+        segmented_files int!: physical files that hold segments of merged state
+        segmented_file_bytes int!: their size on disk
+        live_segment_bytes int!: of it, bytes of segments that something refers to
+        small_files int!: of at most 1 MiB, _metadata left out
+    """),
     *_counts("foreign"),
     *columns("""
         checkpoints int!: retained and read
@@ -91,7 +81,9 @@ STORAGE_JOB = keyed_table(
         newest_modified instant: of the _metadata of the newest retained checkpoint
     """),
 )
-"""``foreign``: files in other directories that its checkpoints refer to."""
+"""``foreign``: files in other directories that its checkpoints refer to. Amplification is
+``segmented_file_bytes / live_segment_bytes``.
+"""
 
 STORAGE_CHECKPOINT = keyed_table(
     "storage_checkpoint",

@@ -3,6 +3,7 @@
 """
 
 import re
+from collections import Counter
 from datetime import timedelta
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tests import played_trees
 
 AS_OF = timedelta(minutes=5)
+MERGED = ("segmented_files", "segmented_file_bytes", "live_segment_bytes")
 
 
 def needed(played: str, folder) -> dict[str, set[tuple[int, int]]]:
@@ -42,6 +44,8 @@ def test_what_of_each_merged_file_nothing_needs_is_that_of_a_plain_recount(versi
     unused = {
         path: sizes[path] - sum(size for _offset, size in of) for path, of in segments.items()
     }
-    (figures,) = audited.rows("storage_root", "run-1")
+    figures: Counter[str] = Counter()
+    for row in audited.rows("storage_job", "run-1"):
+        figures.update({name: row[name] for name in MERGED})
     assert figures["segmented_file_bytes"] - figures["live_segment_bytes"] == sum(unused.values())
     assert figures["segmented_files"] == len(segments) > 3

@@ -296,21 +296,12 @@ def test_raw_bytes_count_each_file_as_often_as_its_inventory_says(recorded: Reco
         root["raw_bytes"] == sum(raw.values())
         and root["bytes"] * 2 < root["raw_bytes"] < root["bytes"] * 3
     )
-    jobs = {row["job_id"]: row["raw_bytes"] for row in recorded.second.rows("storage_job", "I")}
-    assert jobs == {job: sum(size for path, size in raw.items() if job in path) for job in jobs}
-    orphans = [
-        row["raw_bytes"]
-        for row in recorded.second.rows("storage_verdict", "I")
-        if row["verdict"] == "orphan"
-    ]
-    assert sum(orphans) == sum(raw[path] for path in recorded.second.paths("I", "orphan"))
 
 
 def test_where_a_listing_does_not_say_how_often_files_are_stored_raw_bytes_are_unknown(
     recorded: Recorded,
 ) -> None:
-    for table in ("storage_root", "storage_job", "storage_verdict"):
-        assert {row["raw_bytes"] for row in recorded.second.rows(table, TWIN)} == {None}
+    assert {row["raw_bytes"] for row in recorded.second.rows("storage_root", TWIN)} == {None}
 
 
 @pytest.mark.parametrize(("job", "newer", "older"), [("7cd4dd", 21, 20), ("4c3409", 25, 24)])

@@ -236,13 +236,9 @@ def file_row(path: str, audit_id: str = "storage-1", **fields: Any) -> dict[str,
 
 
 def take_up(rows: Callable[[str], Iterable[Mapping[str, Any]]]) -> None:
-    """The rows of each of Spark's tables, of which the models have some columns."""
+    """The rows of each of Spark's tables."""
     for table, model in AUDIT_MODELS.items():
-        names = {field.attname for field in model._meta.concrete_fields}
-        model._default_manager.bulk_create(
-            model(**{name: value for name, value in row.items() if name in names})
-            for row in rows(table)
-        )
+        model._default_manager.bulk_create(model(**row) for row in rows(table))
 
 
 def write_run(run_dir: Path, audit_id: str, tables: dict[str, list[list[dict[str, Any]]]]) -> str:

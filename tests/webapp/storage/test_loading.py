@@ -20,9 +20,6 @@ ROW = {
     "checkpoints": 1,
     "unlisted": 0,
     "doubts": 0,
-    "segmented_files": 0,
-    "segmented_file_bytes": 0,
-    "live_segment_bytes": 0,
     "cleanable": False,
     "not_cleanable": '["not_attested"]',
     **{

@@ -33,11 +33,8 @@ def found(lease):
 
 
 def _plain(table, row):
-    """Of a row as recorded, the columns that the table still has."""
     columns = AUDIT_TABLES[table].by_name
-    return {
-        name: _value(columns[name].kind, value) for name, value in row.items() if name in columns
-    }
+    return {name: _value(columns[name].kind, value) for name, value in row.items()}
 
 
 def _value(kind, value):

@@ -56,12 +56,11 @@ def finish(audit: StorageAudit, lease: Lease) -> None:
 
 
 def _changes(table: ServingTable, model: type[models.Model]) -> Mapping[str, Callable[[Any], Any]]:
-    """Of the columns that ``model`` has."""
-    fields = {field.attname: field for field in model._meta.concrete_fields}
     return {
-        column.name: _change(column.kind, fields[column.name], column.name in table.key)
+        column.name: _change(
+            column.kind, model._meta.get_field(column.name), column.name in table.key
+        )
         for column in table.columns
-        if column.name in fields
     }
 
 
