@@ -114,7 +114,8 @@ def _kill(lab: Lab, weir: RunningWeir, watched: Watched) -> None:
         every_s=1,
     )
     watched.status_after = _status(weir, lab.job_id)
-    watched.ended_status = _status(weir, watched.job_id)
+    # The list has the newest attempt of each job alone, and both attempts are of one job.
+    watched.ended_status = weir.api(f"/api/v1/jobs/{CLUSTER}/{watched.job_id}/")["status"]
     unreachable = (
         f"SELECT 1 FROM fleet_cluster WHERE name = '{CLUSTER}' AND unreachable_since IS NOT NULL"
     )
