@@ -2,7 +2,7 @@
 killer or by somebody: each comes back.
 
 What a kill must not lose or double is told elsewhere: a killed whole in
-``tests/integration/test_whole.py``, workers, Spark's client, web server and Redis while they work
+``tests/integration/test_whole.py``, workers, their children, web server and Redis while they work
 in ``test_disturbed.py``, deliveries, reports, clean-ups and their purge in the ``test_killed.py``
 of each, a worker in the middle of Spark and of collecting in
 ``tests/webapp/pipeline/test_workers.py``.

@@ -28,7 +28,8 @@ LOOPBACK = {
     **TOLD_SOON,
 }
 RECORDINGS = ("1.20.5/E", "1.20.5/F", "1.20.5/H", "1.12.5/G", "1.20.5/I")
-CYCLE = "(spark cycle)"
+CYCLE_RUNS = "SELECT 1 FROM work_pipelinerun WHERE key = 'spark/cycle' AND state = 'running'"
+CYCLES_WORKER = "-Q spark"
 TRIES = 10
 Rows = dict[str, list[tuple[Any, ...]]]
 
@@ -54,12 +55,17 @@ def all_told(weir: RunningWeir) -> None:
     until(lambda: not any(weir.rows(left)[0]), 180, "everything's being told")
 
 
-def kill_client(weir: RunningWeir) -> bool:
-    return _kill(weir, CYCLE)
+def kill_pool_process(weir: RunningWeir) -> bool:
+    """The child of the worker, in which the cycle runs."""
+    of_worker = [pid for pid, command in weir.processes().items() if CYCLES_WORKER in command]
+    if len(of_worker) < 2:
+        return False
+    os.kill(max(of_worker), signal.SIGKILL)
+    return True
 
 
-def kill_spark_worker(weir: RunningWeir) -> bool:
-    return _kill(weir, "(worker-spark)")
+def kill_worker(weir: RunningWeir) -> bool:
+    return _kill(weir, CYCLES_WORKER)
 
 
 def kill_web_server(weir: RunningWeir) -> bool:
@@ -81,11 +87,11 @@ def _kill(weir: RunningWeir, words: str) -> bool:
 
 
 DISTURBANCES: tuple[Callable[[RunningWeir], bool], ...] = (
-    kill_client,
-    kill_spark_worker,
+    kill_pool_process,
+    kill_worker,
     flush_redis,
     kill_web_server,
-    kill_client,
+    kill_pool_process,
 )
 
 
@@ -111,7 +117,13 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Rows]]:
         served["told"] = {"calm": told_by(receiver)}
     with (
         receiving() as receiver,
-        RunningWeir(disturbed, WEIR_DEMO="false", WEIR_SPARK_INTERVAL_S="3", **LOOPBACK) as weir,
+        RunningWeir(
+            disturbed,
+            WEIR_DEMO="false",
+            WEIR_SPARK_INTERVAL_S="3",
+            WEIR_MOST_ROWS_WITHOUT_SPARK="0",
+            **LOOPBACK,
+        ) as weir,
     ):
         weir.wait_up()
         listen(weir, receiver)
@@ -154,11 +166,11 @@ def told_by(receiver: Receiver) -> list[tuple[Any, ...]]:
 def _load_disturbed(weir: RunningWeir, name: str, disturb: Callable[[RunningWeir], bool]) -> None:
     """Disturbed amid the cycle that it brings about.
 
-    One takes a second or less: where it was over before, the recording comes again.
+    If it was over before, the recording comes again.
     """
     for _ in range(TRIES):
         load(weir, name)
-        until(lambda: weir.pid_of(CYCLE), 300, "the next Spark cycle", every_s=0.02)
+        until(lambda: weir.rows(CYCLE_RUNS), 300, "the next cycle", every_s=0.02)
         time.sleep(0.1)  # into the work
         if disturb(weir):
             return
