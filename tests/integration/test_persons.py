@@ -117,6 +117,7 @@ def test_on_call_finds_the_origin_of_back_pressure_and_its_subtasks(
     visitor.look()
     assert finding["title"] in visitor.text()
     visitor.follow("main .crumb a[href^='/jobs/']")
+    visitor.follow("main a[href*='tab=pressure']")
     assert visitor.page.locator("svg.graph, .graph").count()
 
 
