@@ -10,8 +10,6 @@ else the last ``Caused by:``, else the trace's first line.
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from operator import itemgetter
 
 from ingest.flink_logs.patterns import (
     KEPT_LEVELS,
@@ -22,7 +20,6 @@ from ingest.flink_logs.patterns import (
     TRACE_PATTERNS,
     UNREAD,
     Pattern,
-    contained,
 )
 from ingest.flink_logs.reasons import any_of, failure_cause_of, reason_of
 from ingest.store_places import place_in
@@ -86,8 +83,9 @@ READ_FIELDS: tuple[str, ...] = tuple(
     )
 )
 
-Texts = tuple[str | None, ...]
-ParsedMessage = tuple[str, Texts, str | None, str | None, str, str | None]
+Values = tuple[str | None, ...]
+ParsedMessage = tuple[str, tuple[str, ...], Values, str | None, str | None, str, str | None]
+"""Kind, fields and their values, reason, reason text, first line and detail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,29 +95,32 @@ class _Entry:
     starts: str
     contains: str
     match: Callable[[str], re.Match[str] | None]
-    in_order: Callable[[Texts], Texts]
+    fields: tuple[str, ...]
+    groups: tuple[int, ...] | None
+    """Of each field the group, counted from 0; None if each group is the field in its place."""
     twice: tuple[tuple[int, int], ...]
-    below: tuple[int, Callable[[str], re.Match[str] | None]] | None
-    in_trace: tuple[int, Callable[[str], re.Match[str] | None]] | None = None
+    below: tuple[str, Callable[[str], re.Match[str] | None]] | None
+    in_trace: tuple[str, Callable[[str], re.Match[str] | None]] | None
 
 
-def _entry(pattern: Pattern, regex: str, fields: tuple[str, ...]) -> _Entry:
-    places = {name: place for place, name in reversed(list(enumerate(fields)))}
+def _entry(pattern: Pattern, regex: str, named: tuple[str, ...]) -> _Entry:
+    places = {name: place for place, name in reversed(list(enumerate(named)))}
     twice = tuple(
-        (places[name], place) for place, name in enumerate(fields) if places[name] != place
+        (places[name], place) for place, name in enumerate(named) if places[name] != place
     )
-    in_order = itemgetter(*(places.get(name, len(fields)) for name in READ_FIELDS))
     below, in_trace = (
-        (READ_FIELDS.index(declared[0]), re.compile(declared[1]).search) if declared else None
+        (declared[0], re.compile(declared[1]).search) if declared else None
         for declared in (pattern.below, pattern.in_trace)
     )
+    fields = tuple(dict.fromkeys((*named, *(below or in_trace or ())[:1])))
     return _Entry(
         pattern.kind,
         pattern.reason,
         pattern.starts,
         pattern.contains,
         re.compile(regex).match,
-        in_order,
+        fields,
+        None if fields == named else tuple(places.get(name, len(named)) for name in fields),
         twice,
         below,
         in_trace,
@@ -141,11 +142,8 @@ _BY_OPENING_OR_ANYWHERE = {
     opening: tuple(entry for entry in _ENTRIES if entry in known or entry in _ANYWHERE)
     for opening, known in _BY_OPENING.items()
 }
-_CONTAINED = contained()
-
-_NOTHING: Texts = (None,) * len(READ_FIELDS)
-_UNREAD = _Entry(UNREAD, "", "", "", re.compile("").match, lambda texts: texts, (), None)
-_REASON_TEXT, _PATH = READ_FIELDS.index("reason_text"), READ_FIELDS.index("path")
+_UNREAD = _Entry(UNREAD, "", "", "", re.compile("").match, (), None, (), None, None)
+_REASON_TEXT = "reason_text"
 _CAUSED = "Caused by: "
 _BRACKETS = (")", "]")
 _LOGGER_BEHIND = re.compile(
@@ -164,15 +162,15 @@ def parse_message(level: str, message: str) -> ParsedMessage | None:
 
 
 def _with_place(parsed: ParsedMessage, message: str) -> ParsedMessage:
-    kind, texts, reason, reason_text, line, detail = parsed
+    kind, fields, values, reason, reason_text, line, detail = parsed
     text = message[:DETAIL_CHARS]
     pieces = (piece for piece in _TRACE_OF_PIECE if piece in text)
     place = place_in(text, min(map(text.index, pieces), default=0))
     if place is None:
         return parsed
     path = f"{place.uri}/{place.key}".rstrip("/")[:PATH_CHARS]
-    texts = (*texts[:_PATH], path, *texts[_PATH + 1 :])
-    return kind, texts, reason, reason_text, line, detail
+    fields, values = _with_value(fields, values, "path", path)
+    return kind, fields, values, reason, reason_text, line, detail
 
 
 def _parse(level: str, message: str) -> ParsedMessage | None:
@@ -180,29 +178,31 @@ def _parse(level: str, message: str) -> ParsedMessage | None:
     if line[-1:] in _BRACKETS:
         line = without_logger(line)
     detail = (shortened(trace, DETAIL_CHARS) or None) if trace else None
-    fields = _read(line)
-    if fields is None:
+    read = _read(line)
+    if read is None:
         return _parse_trace(line, detail) if level in KEPT_LEVELS else None
-    entry, texts = fields
+    entry, values = read
     if entry is _UNREAD:
         in_trace = _parse_trace(line, detail) if level in KEPT_LEVELS else None
-        return in_trace or (UNREAD, _NOTHING, texts[0], None, line[:MESSAGE_CHARS], detail)
+        return in_trace or (UNREAD, (), (), values[0], None, line[:MESSAGE_CHARS], detail)
+    fields = entry.fields
     if entry.below:
-        place, search = entry.below
+        name, search = entry.below
         match = search(trace[:DETAIL_CHARS])
         if match is None:
             return None
-        texts, detail = (*texts[:place], match[1], *texts[place + 1 :]), None
+        fields, values = _with_value(fields, values, name, match[1])
+        detail = None
     elif entry.in_trace:
-        place, search = entry.in_trace
-        if texts[place] is None and (match := search(trace[:DETAIL_CHARS])):
-            texts = (*texts[:place], match[1], *texts[place + 1 :])
+        name, search = entry.in_trace
+        if values[fields.index(name)] is None and (match := search(trace[:DETAIL_CHARS])):
+            fields, values = _with_value(fields, values, name, match[1])
     reason = entry.reason or None
-    reason_text = texts[_REASON_TEXT]
+    reason_text = values[fields.index(_REASON_TEXT)] if _REASON_TEXT in fields else None
     if reason_text == _NOT_FILLED_IN:
         reason_text = None
     if reason_text is None and detail is None:
-        return entry.kind, texts, reason, None, line[:MESSAGE_CHARS], None
+        return entry.kind, fields, values, reason, None, line[:MESSAGE_CHARS], None
     if reason_text and detail and entry.kind in GOING_ON:
         reason_text = f"{reason_text} {_lines_before_trace(detail)}".rstrip()
     if reason_text is None or (entry.kind == "task_state" and detail and _CAUSED in detail):
@@ -212,7 +212,14 @@ def _parse(level: str, message: str) -> ParsedMessage | None:
         reason = reason or _reason(entry.kind, detail, reason_text)
     elif detail:
         reason = reason or _reason(entry.kind, detail, None)
-    return entry.kind, texts, reason, reason_text, line[:MESSAGE_CHARS], detail
+    return entry.kind, fields, values, reason, reason_text, line[:MESSAGE_CHARS], detail
+
+
+def _with_value(
+    fields: tuple[str, ...], values: Values, name: str, value: str
+) -> tuple[tuple[str, ...], Values]:
+    changed = {**dict(zip(fields, values, strict=True)), name: value}
+    return tuple(changed), tuple(changed.values())
 
 
 def without_logger(line: str) -> str:
@@ -230,15 +237,6 @@ def cause_line(detail: str | None) -> str | None:
         return None
     _, _, cause = detail.rpartition(_CAUSED)
     return cause.partition("\n")[0] or None
-
-
-def instant_of(epoch_ms: str) -> datetime | None:
-    """A moment as logged; 0 is none."""
-    return (
-        datetime.fromtimestamp(moment / 1000, UTC)
-        if 0 < (moment := int(epoch_ms)) < LAST_EPOCH_MS
-        else None
-    )
 
 
 def is_savepoint(checkpoint_type: str) -> bool:
@@ -259,34 +257,30 @@ def attempt_of(execution_id: str) -> tuple[str, int, int] | None:
     )
 
 
-def _read(line: str) -> tuple[_Entry, Texts] | None:
+def _read(line: str) -> tuple[_Entry, Values] | None:
     if len(line) > READ_CHARS:
         line = line[:READ_CHARS]
     # No field ever held this mark.
     if "\x01" in line:
         line = line.replace("\x01", "")
     opening = line[:_SURE_CHARS]
-    entries = _BY_OPENING.get(opening, ())
-    for entry in entries:
+    for entry in _BY_OPENING.get(opening, ()):
         if line.startswith(entry.starts) and entry.contains in line:
             match = entry.match(line)
             if match:
-                return entry, _texts(entry, match)
-    # Only now: most lines begin as an entry does, and looking for each piece takes longer.
-    if any(piece in line for piece in _CONTAINED):
-        for entry in _ANYWHERE:
-            if entry.contains in line and (match := entry.match(line)):
-                return entry, _texts(entry, match)
-        entries = _BY_OPENING_OR_ANYWHERE.get(opening, _ANYWHERE)
-    return _read_tolerantly(line, entries) if entries else None
+                return entry, _values(entry, match)
+    for entry in _ANYWHERE:
+        if entry.contains in line and (match := entry.match(line)):
+            return entry, _values(entry, match)
+    return _read_tolerantly(line, _BY_OPENING_OR_ANYWHERE.get(opening, _ANYWHERE))
 
 
-def _read_tolerantly(line: str, entries: Iterable[_Entry]) -> tuple[_Entry, Texts] | None:
+def _read_tolerantly(line: str, entries: Iterable[_Entry]) -> tuple[_Entry, Values] | None:
     meant = [entry for entry in entries if line.startswith(entry.starts) and entry.contains in line]
     for entry in meant:
         tolerant = _TOLERANT[entry]
         if match := tolerant.match(line):
-            return entry, _texts(tolerant, match)
+            return tolerant, _values(tolerant, match)
     if line.startswith(NOT_LOOKED_FOR):
         return None
     # Many lines begin with one word of these.
@@ -301,15 +295,17 @@ def _read_tolerantly(line: str, entries: Iterable[_Entry]) -> tuple[_Entry, Text
     return (_UNREAD, (known,)) if known else None
 
 
-def _texts(entry: _Entry, match: re.Match[str]) -> Texts:
-    groups: Texts = match.groups()
+def _values(entry: _Entry, match: re.Match[str]) -> Values:
+    groups: Values = match.groups()
     if "" in groups:
         groups = tuple(text or None for text in groups)
-    if entry.twice:
-        for first, second in entry.twice:
-            if groups[second]:
-                groups = (*groups[:first], groups[second], *groups[first + 1 :])
-    return entry.in_order((*groups, None))
+    for first, second in entry.twice:
+        if groups[second]:
+            groups = (*groups[:first], groups[second], *groups[first + 1 :])
+    if entry.groups is None:
+        return groups
+    groups = (*groups, None)
+    return tuple([groups[place] for place in entry.groups])
 
 
 def _reason(kind: str, detail: str | None, reason_text: str | None) -> str | None:
@@ -338,7 +334,8 @@ def _parse_trace(line: str, detail: str | None) -> ParsedMessage | None:
     pattern = _TRACE_OF_PIECE[match[1]]
     return (
         pattern.kind,
-        _NOTHING,
+        (),
+        (),
         pattern.reason,
         (cause_line(detail) or "")[:MESSAGE_CHARS] or None,
         line[:MESSAGE_CHARS],

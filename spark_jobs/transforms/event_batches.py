@@ -1,6 +1,7 @@
 """Log records → typed events (:mod:`ingest.flink_logs.events`)."""
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -10,10 +11,11 @@ import pyarrow.compute as pc
 
 from ingest.flink_logs.event_parser import (
     INT_FIELDS,
+    LAST_EPOCH_MS,
     READ_FIELDS,
     ParsedMessage,
+    Values,
     attempt_of,
-    instant_of,
     is_savepoint,
     parse_message,
     path_of,
@@ -107,11 +109,8 @@ def _events_of(batch: pa.RecordBatch) -> pa.RecordBatch | None:
 
 
 def _columns(reported: Sequence[ParsedMessage]) -> dict[str, pa.Array]:
-    kinds, texts, reasons, reason_texts, messages, details = zip(*reported, strict=True)
-    read = {
-        name: _texts(column)
-        for name, column in zip(READ_FIELDS, zip(*texts, strict=True), strict=True)
-    }
+    kinds, fields, values, reasons, reason_texts, messages, details = zip(*reported, strict=True)
+    read = _fields_read(fields, values)
     whole = {name: read[name].cast(pa.int64()) for name in INT_FIELDS}
     number = whole.pop("subtask_number")
     vertex, subtask, attempt = _attempts(read["execution_id"])
@@ -124,7 +123,7 @@ def _columns(reported: Sequence[ParsedMessage]) -> dict[str, pa.Array]:
         "message": pa.array(messages, pa.string()),
         "detail": pa.array(details, pa.string()),
         "is_savepoint": _map_distinct(read["checkpoint_type"], is_savepoint, pa.bool_()),
-        "trigger_time": _map_distinct(read["trigger_time"], instant_of, INSTANT),
+        "trigger_time": _instants(read["trigger_time"]),
         "path": _map_distinct(read["path"], path_of, pa.string()),
         "vertex_id": pc.coalesce(vertex, read["vertex_id"]),
         "subtask": pc.coalesce(
@@ -135,9 +134,42 @@ def _columns(reported: Sequence[ParsedMessage]) -> dict[str, pa.Array]:
     }
 
 
-def _texts(column: Sequence[str | None]) -> pa.Array:
-    nothing = column.count(None) == len(column)
-    return pa.nulls(len(column), pa.string()) if nothing else pa.array(column, pa.string())
+def _fields_read(
+    fields: Sequence[tuple[str, ...]], values: Sequence[Values]
+) -> dict[str, pa.Array]:
+    """``READ_FIELDS`` as columns, null where a message has no such field. Messages of the same
+    fields share a table, so that the many fields of other messages cost them nothing.
+    """
+    rows_by_fields = defaultdict(list)
+    for row, names in enumerate(fields):
+        rows_by_fields[names].append(row)
+    tables = [
+        pa.table(
+            [
+                pa.array(rows),
+                *(
+                    pa.array(column, pa.string())
+                    for column in zip(*[values[row] for row in rows], strict=True)
+                ),
+            ],
+            ["row", *names],
+        )
+        for names, rows in rows_by_fields.items()
+    ]
+    table = pa.concat_tables(tables, promote_options="default").combine_chunks()
+    table = table.take(pc.sort_indices(table["row"]))
+    nothing = pa.nulls(len(values), pa.string())
+    return {
+        name: table[name].combine_chunks() if name in table.column_names else nothing
+        for name in READ_FIELDS
+    }
+
+
+def _instants(epoch_ms: pa.Array) -> pa.Array:
+    """0 is logged for no moment."""
+    moments = epoch_ms.cast(pa.int64())
+    is_instant = pc.and_(pc.greater(moments, 0), pc.less(moments, LAST_EPOCH_MS))
+    return pc.if_else(is_instant, moments, None).cast(pa.timestamp("ms", "UTC")).cast(INSTANT)
 
 
 def _attempts(execution_ids: pa.Array) -> tuple[pa.Array, ...]:

@@ -235,9 +235,9 @@ class ColumnSplitter(RecordSplitter):
     def _take_pieces(self, pieces: pa.BinaryArray, behind: int, out: list[RawRecord]) -> None:
         alone = whole_records.alone(pieces, self._layout)
         if not self._keep_all:
-            skipped = alone & whole_records.unread(pieces)
-            self.headers += int(skipped.sum())
-            pieces, alone = pieces.filter(pa.array(~skipped)), alone[~skipped]
+            kept = ~alone | whole_records.may_be_events(pieces)
+            self.headers += int((~kept).sum())
+            pieces, alone = pieces.filter(pa.array(kept)), alone[kept]
         changes = np.flatnonzero(alone[1:] != alone[:-1]) + 1
         many = len(changes) > MOST_CHANGES
         for begin, end in pairwise([0, *([] if many else changes.tolist()), len(pieces)]):
@@ -247,7 +247,7 @@ class ColumnSplitter(RecordSplitter):
         self._carry_offset = behind
 
     def _take_whole(self, pieces: pa.BinaryArray, out: list[RawRecord]) -> bool:
-        columns = whole_records.columns_of(pieces, self._layout, self._zone, self._keep)
+        columns = whole_records.columns_of(pieces, self._layout, self._zone)
         if columns is None:
             return False
         self._emit(out)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from ingest.flink_logs.layouts import FLINK, Layout
 from ingest.flink_logs.patterns import KEPT_LEVELS, contained, starts
-from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES, Keep
+from ingest.flink_logs.record_splitter import MAX_RECORD_BYTES
 from spark_jobs.arrow_schemas import INSTANT
 
 _DAY = "(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
@@ -29,6 +29,8 @@ _DIGITS_AT = (15, 16, 18, 19, 20)
 _DIGITS_WORTH_US = (10_000_000, 1_000_000, 100_000, 10_000, 1_000)
 _TIME_BYTES = len("26-11-21 04:00:00,001 ")
 _HEADER_END = b" - "
+_TO_MESSAGE = r"(?:[^ \n]| +[^ \n-]| +-[^ \n])* +- "
+"""To the first end of a header in the line."""
 _REPLACED = (b"\0", b"\r")
 
 
@@ -46,16 +48,14 @@ def alone(pieces: pa.BinaryArray, layout: Layout) -> np.ndarray:
     return flags
 
 
-def unread(pieces: pa.BinaryArray) -> np.ndarray:
-    """Certainly neither events nor of a kept level. An archive is mostly those: checking each in
-    Python would cost several times as much as reading.
+def may_be_events(pieces: pa.BinaryArray) -> np.ndarray:
+    """Which of these single records the splitter keeps for ``events``. An archive is mostly others:
+    checking each in Python would cost several times as much as reading.
     """
-    return ~holds(pieces, _read())
+    return holds(pieces, _kept())
 
 
-def columns_of(
-    pieces: pa.BinaryArray, layout: Layout, zone: ZoneInfo, keep: Keep
-) -> Columns | None:
+def columns_of(pieces: pa.BinaryArray, layout: Layout, zone: ZoneInfo) -> Columns | None:
     """None if some need the splitter."""
     count = len(pieces)
     _, offset_buffer, data = pieces.buffers()
@@ -74,39 +74,18 @@ def columns_of(
     ).astype(np.int32)
     cut = pa.BinaryArray.from_buffers(pa.binary(), 3 * count, [None, pa.py_buffer(cuts), data])
     level, logger = _names(cut.take(pa.array(np.arange(1, 3 * count, 3))), layout)
-    columns = [
-        pieces,
-        _instants(pieces, text, begins, layout, zone),
-        level,
-        logger,
-        cut.take(pa.array(np.arange(2, 3 * count, 3))),
-    ]
-    if keep == "events":
-        retained = _retained_flags(level, columns[-1])
-        if not retained.all():
-            columns = [column.filter(pa.array(retained)) for column in columns]
-    retained_pieces, ts, level, logger, message = columns
     try:
-        messages = message.cast(pa.string())
+        messages = cut.take(pa.array(np.arange(2, 3 * count, 3))).cast(pa.string())
     except pa.ArrowInvalid:
         return None
     opening = layout.opening.encode()
     return (
-        ts,
+        _instants(pieces, text, begins, layout, zone),
         level,
         logger,
         messages,
-        [sha256(opening + piece).hexdigest()[:32] for piece in retained_pieces.to_pylist()],
+        [sha256(opening + piece).hexdigest()[:32] for piece in pieces.to_pylist()],
     )
-
-
-def _retained_flags(level: pa.Array, message: pa.BinaryArray) -> np.ndarray:
-    retained: np.ndarray = pc.is_in(level, pa.array(KEPT_LEVELS)).to_numpy(
-        zero_copy_only=False
-    ) | holds(message, f"^(?:{any_of(starts())})")
-    others = np.flatnonzero(~retained)
-    retained[others] = holds(message.take(pa.array(others)), f"^[^\\n]*(?:{any_of(contained())})")
-    return retained
 
 
 def _instants(
@@ -150,10 +129,10 @@ def holds(pieces: pa.BinaryArray, regex: str) -> np.ndarray:
 
 
 @cache
-def _read() -> str:
+def _kept() -> str:
     return (
-        f"^(?:[0-9: ,-]{{{_TIME_BYTES}}}(?:{any_of(KEPT_LEVELS)}) |[^\\n]*(?: - "
-        f"(?:{any_of(starts())})|{any_of(contained())}))"
+        f"^(?:[0-9: ,-]{{{_TIME_BYTES}}}(?:{any_of(KEPT_LEVELS)}) |{_TO_MESSAGE}"
+        f"(?:{any_of(starts())}|[^\\n]*(?:{any_of(contained())})))"
     )
 
 

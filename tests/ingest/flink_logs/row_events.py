@@ -2,13 +2,13 @@
 (``spark_jobs.transforms.event_batches``).
 """
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ingest.flink_logs.event_parser import (
     INT_FIELDS,
-    READ_FIELDS,
+    LAST_EPOCH_MS,
     attempt_of,
-    instant_of,
     is_savepoint,
     parse_message,
     path_of,
@@ -16,14 +16,14 @@ from ingest.flink_logs.event_parser import (
 from ingest.flink_logs.events import LogEvent
 from ingest.records import LogRecord
 
-Texts = tuple[str | None, ...]
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def event_of(record: LogRecord) -> LogEvent | None:
     parsed = parse_message(record.level, record.message)
     if parsed is None:
         return None
-    kind, texts, reason, reason_text, message, detail = parsed
+    kind, names, values, reason, reason_text, message, detail = parsed
     return LogEvent(
         kind=kind,
         process=record.process,
@@ -35,21 +35,25 @@ def event_of(record: LogRecord) -> LogEvent | None:
         offset=record.offset,
         message=message,
         detail=detail,
-        **{**_convert(texts), "reason": reason, "reason_text": reason_text},
+        **{
+            **_convert(dict(zip(names, values, strict=True))),
+            "reason": reason,
+            "reason_text": reason_text,
+        },
     )
 
 
-def _convert(texts: Texts) -> dict[str, Any]:
+def _convert(texts: dict[str, str | None]) -> dict[str, Any]:
     fields: dict[str, Any] = {
-        name: int(text) if name in INT_FIELDS else text
-        for name, text in zip(READ_FIELDS, texts, strict=True)
-        if text
+        name: int(text) if name in INT_FIELDS else text for name, text in texts.items() if text
     }
     number = fields.pop("subtask_number", None)
     if number:
         fields["subtask"] = number - 1
     if "trigger_time" in fields:
-        fields["trigger_time"] = instant_of(fields["trigger_time"])
+        ms = int(fields["trigger_time"])
+        known = 0 < ms < LAST_EPOCH_MS
+        fields["trigger_time"] = EPOCH + timedelta(milliseconds=ms) if known else None
     if "path" in fields:
         fields["path"] = path_of(fields["path"])
     if "checkpoint_type" in fields:
