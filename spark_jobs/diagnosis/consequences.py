@@ -1,5 +1,5 @@
-"""Which findings follow from which, by rule: cause → consequences. They must be about the same
-vertex (``vertex``), name the same cause of failures (``cause``), or only be of one job at one time
+"""Which findings follow from which, by rule: cause → consequences. Both findings must be about the
+same vertex (``vertex``), name the same cause of failures (``cause``), or be of one job at one time
 (``job``).
 """
 
@@ -22,7 +22,7 @@ _SLOW_PHASE: dict[str, Tie] = {
 }
 
 CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
-    # A bucket throttles: other problems of the job at that time may have other causes.
+    # Not ``job``: other problems of the job at that time may have other causes than its bucket.
     "store.faults": {
         "checkpoint.declined": "cause",
         "checkpoint.failed": "cause",
@@ -89,6 +89,6 @@ CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
 
 
 @cache
-def led_to(cause: str) -> frozenset[str]:
-    following = CONSEQUENCES.get(cause, {})
-    return frozenset(following).union(*map(led_to, following))
+def all_consequences(cause: str) -> frozenset[str]:
+    direct = CONSEQUENCES.get(cause, {})
+    return frozenset(direct).union(*map(all_consequences, direct))

@@ -176,7 +176,7 @@ def _evidence(
     span = message("within {limits:duration}", limits=limits[f"{rule_id}.look_back_s"] * 1000)
     yield Evidence(counted_as, len(lost_checkpoints.lost), "count", 1, ">=", note=span)
     if lost_checkpoints.periodic:
-        yield limits.compared(
+        yield limits.evidence(
             message("share of checkpoints lost for any reason"),
             lost_checkpoints.share,
             f"{rule_id}.critical_share",
@@ -187,7 +187,7 @@ def _evidence(
             ),
         )
     if lost_checkpoints.tolerance_left is not None:
-        yield limits.compared(
+        yield limits.evidence(
             message("tolerable failures left"),
             lost_checkpoints.tolerance_left,
             f"{rule_id}.tolerance_left",

@@ -270,7 +270,7 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
             "{count:count} completed checkpoints",
         ),
     )
-    yield limits.compared(WORDS[phase], cost.p95_ms, key, over)
+    yield limits.evidence(WORDS[phase], cost.p95_ms, key, over)
     yield Evidence(
         message("end to end"),
         cost.end_to_end_p95_ms,
@@ -281,7 +281,7 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
     )
     share = min(1.0, cost.p95_ms / max(cost.end_to_end_p95_ms, 1))
     share_key = f"{rule_id}.dominates"
-    yield limits.compared(
+    yield limits.evidence(
         message("share of the {words:message}", words=WORDS[phase]),
         share,
         share_key,

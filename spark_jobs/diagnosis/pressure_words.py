@@ -62,7 +62,7 @@ def held_back(window: JobWindow, ways: Iterable[Way]) -> tuple[Related, ...]:
 def waiting_evidence(window: JobWindow, limits: Limits, pressure: Pressure, held: Held) -> Evidence:
     name = brief_name(window, held.vertex_id)
     on = subtasks_text(held.subtasks, pressure.vertices[held.vertex_id].parallelism)
-    return limits.compared(
+    return limits.evidence(
         message("{name:name} back-pressured", name=name),
         held.ratio,
         BACKPRESSURED,

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from spark_jobs.diagnosis.failure_causes.table import cause_of_failure
 from spark_jobs.diagnosis.samples import Annotation, JobFailure, JobWindow, LogEvent
-from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST, whole_since
+from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST, complete_from
 
 Happening = TypeVar("Happening", JobFailure, Annotation)
 Task = tuple[str | None, int | None]
@@ -171,10 +171,10 @@ class _RunningAgain:
             if checkpoint.outcome != "preflight"
         )
         # If a job has more tasks than a window holds lines, the lines prove nothing.
-        self._tasks_ms = max(whole_since(window.events, kind) for kind in (DEPLOYED, RUNNING))
+        self._tasks_ms = max(complete_from(window.events, kind) for kind in (DEPLOYED, RUNNING))
         self._tasks = [event for event in window.events if event.rule_kind in (DEPLOYED, RUNNING)]
         self._tells_tasks = any(event.rule_kind == DEPLOYED for event in self._tasks)
-        self._states_ms = whole_since(window.events, "job_state")
+        self._states_ms = complete_from(window.events, "job_state")
         self._states = [event for event in window.events if event.kind == "job_state"]
         self._not_run = sorted(_before_they_ran(window))
 

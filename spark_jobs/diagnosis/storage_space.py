@@ -39,10 +39,10 @@ def severity_of_space(
 def space_evidence(
     sample: StorageRootSample, part: Share, limits: Limits, rule: str, word: str
 ) -> Iterator[Evidence]:
-    yield limits.compared(
+    yield limits.evidence(
         message("{word:text} bytes", word=word), part.bytes, f"{rule}.minimum_bytes"
     )
-    yield limits.compared(
+    yield limits.evidence(
         message("share of the root"),
         _share_of_root(sample, part),
         f"{rule}.share",

@@ -60,7 +60,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     ]
     if age_ms is not None:
         evidence.append(
-            limits.compared(
+            limits.evidence(
                 message("age of the newest savepoint"), age_ms / 1000, SAVEPOINT, comparison=">"
             )
         )

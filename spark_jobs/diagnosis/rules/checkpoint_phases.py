@@ -124,7 +124,7 @@ def _next_step(window: JobWindow, holder: Holder | None) -> str:
             ),
             (True, False): message("Until then, buffer debloating lets barriers pass."),
         }
-        pass_barriers = lacking.get((bool(window.config.unaligned), window.debloats))
+        pass_barriers = lacking.get((bool(window.config.unaligned), window.has_debloating))
         return join_messages((relieve, pass_barriers), " ") if pass_barriers else relieve
     return message(
         "Take a thread dump or flame graph of the slowest subtask: long timers, flatMaps that emit "

@@ -104,13 +104,13 @@ def _finding(
     slope, largest = trend.bytes_per_h or 0.0, _largest(window)
     doubled_ms = size / slope * HOUR_MS
     evidence = [
-        limits.compared(
+        limits.evidence(
             message("growth per day"),
             per_day,
             GROWTH,
             message("{slope:bytes} per hour, robust slope", slope=slope),
         ),
-        limits.compared(
+        limits.evidence(
             message("forecast in {limits:duration}", limits=HORIZON_H * HOUR_MS),
             forecast,
             FORECAST,

@@ -134,7 +134,7 @@ def _policy_finding(
             settings=join_messages(settings, ", "),
         ),
         evidence=tuple(
-            limits.compared(
+            limits.evidence(
                 names[breach.threshold],
                 (breach.set_ms or 0) / 1000,
                 breach.threshold,
@@ -184,7 +184,7 @@ def _finding(
         ),
         seen_at_ms=done[-1].ended_ms,
         evidence=(
-            limits.compared(
+            limits.evidence(
                 message("duration over interval"),
                 share,
                 SHARE,

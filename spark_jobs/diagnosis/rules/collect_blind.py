@@ -70,7 +70,7 @@ def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
         ),
         seen_at_ms=window.at_ms,
         evidence=(
-            limits.compared(message("missed cycles"), gap.cycles, key),
+            limits.evidence(message("missed cycles"), gap.cycles, key),
             *evidence,
         ),
     )

@@ -266,13 +266,13 @@ def _evidence(limits: Limits, uneven: Uneven) -> Iterator[Evidence]:
             if spread.ratio is None
             else message("largest over the median of the others")
         )
-        yield limits.compared(
+        yield limits.evidence(
             message("records, largest over typical"),
             spread.ratio,
             RATIO,
             message("{note:message}; {source:text}", note=note, source=source),
         )
-        yield limits.compared(
+        yield limits.evidence(
             message("records of the hottest subtask"), spread.largest, MIN_RECORDS, source
         )
     if spread := uneven.state:
@@ -281,13 +281,13 @@ def _evidence(limits: Limits, uneven: Uneven) -> Iterator[Evidence]:
             if spread.ratio is None
             else message("full state; largest over the median of the others")
         )
-        yield limits.compared(message("state, largest over typical"), spread.ratio, RATIO, note)
-        yield limits.compared(
+        yield limits.evidence(message("state, largest over typical"), spread.ratio, RATIO, note)
+        yield limits.evidence(
             message("state of the largest subtask"), int(spread.largest), MIN_STATE
         )
     if uneven.busy is not None:
         sign = ">=" if uneven.busy >= limits[BUSY] else "<"
-        yield limits.compared(
+        yield limits.evidence(
             message("busiest of the hot subtasks"), uneven.busy, BUSY, comparison=sign
         )
 

@@ -272,7 +272,7 @@ def _finding(window: JobWindow, limits: Limits, grown: list[Steps]) -> Finding:
     ]
     if left is not None:
         evidence[1:1] = [
-            limits.compared(
+            limits.evidence(
                 message("restarts until it is full"),
                 left,
                 CRITICAL if critical else LEFT,

@@ -92,7 +92,7 @@ def judge(sample: NameNodeReadings, limits: Limits) -> Iterator[Finding]:
 
 
 def _evidence(sample: NameNodeReadings, wait_ms: float, limits: Limits) -> Iterator[Evidence]:
-    yield limits.compared(
+    yield limits.evidence(
         message("wait in the queue"),
         wait_ms,
         WAIT,

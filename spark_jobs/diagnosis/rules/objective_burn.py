@@ -41,10 +41,10 @@ def _finding(
     long = sample.counts[window.long_min]
     key = f"{kind.rule}.{window.name}"
     evidence = [
-        limits.compared(
+        limits.evidence(
             message("burn rate over {hours:count} h", hours=window.long_min // HOUR), long_burn, key
         ),
-        limits.compared(
+        limits.evidence(
             message("burn rate over {minutes:count} min", minutes=window.short_min), short_burn, key
         ),
         Evidence(message("missed"), long.bad / long.total, "ratio", 1 - sample.target, ">"),

@@ -99,7 +99,7 @@ def _finding(
         held_subtasks(vertex, limits[BACKPRESSURED]) for vertex in window.vertex_windows
     )
     evidence = [
-        limits.compared(
+        limits.evidence(
             message("tasks of the fullest TaskManager over the mean"), fullest.tasks / mean, RATIO
         ),
     ]

@@ -209,7 +209,7 @@ def _evidence(
     busy = typical(vertex.busy(index) for index in origin.subtasks)
     if busy is not None:
         on = subtasks_text(origin.subtasks, vertex.parallelism)
-        yield limits.compared(
+        yield limits.evidence(
             message("{name:name} busy", name=name), busy, BUSY, message("{on:text}, median", on=on)
         )
     yield waiting_evidence(
@@ -217,7 +217,7 @@ def _evidence(
     )
     own = typical(vertex.backpressured(index) for index in origin.subtasks)
     if own is not None:
-        yield limits.compared(
+        yield limits.evidence(
             message("{name:name} back-pressured", name=name), own, BACKPRESSURED, comparison="<"
         )
     level = max(

@@ -153,7 +153,7 @@ def _evidence(
             "{count:count} of {parallelism:count}", count=count, parallelism=vertex.parallelism
         ),
     )
-    yield limits.compared(
+    yield limits.evidence(
         message("working time of the others"),
         siblings_working,
         SIBLINGS,

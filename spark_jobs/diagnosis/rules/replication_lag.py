@@ -89,6 +89,6 @@ def judge(sample: ReplicaSample, limits: Limits) -> Iterator[Finding]:
                 "executors, so that one is copied before it is replaced."
             )
         ),
-        evidence=(limits.compared(message("behind"), behind_s, BEHIND),),
+        evidence=(limits.evidence(message("behind"), behind_s, BEHIND),),
         data={"checkpoint_id": sample.checkpoint_id},
     )

@@ -486,7 +486,7 @@ def _evidence(
         name = message("restarts without all tasks running again")
         count = len(failing[-1].restarts)
     span = message("within {limits:duration}", limits=_span_ms(window, limits, failing))
-    yield limits.compared(name, count, EPISODES, span)
+    yield limits.evidence(name, count, EPISODES, span)
     for group, count in list(counts_of(trouble.group for trouble in troubles).items())[:5]:
         yield Evidence(
             message("root exception"),

@@ -91,7 +91,7 @@ def _finding(
             "node lost) or the end of its log says why it was lost."
         ),
         evidence=(
-            limits.compared(
+            limits.evidence(
                 message("not all tasks running for"), down_ms / 1000, f"{RULE}.not_running_s"
             ),
         ),

@@ -217,7 +217,7 @@ def _evidence(limits: Limits, transactions: Transactions) -> Iterator[Evidence]:
             else message("by the log, the shortest"),
         )
     if transactions.timeout_ms and transactions.open_ms is not None:
-        yield limits.compared(
+        yield limits.evidence(
             message("longest that one was open, of the time-out"),
             transactions.open_ms / transactions.timeout_ms,
             RATIO,

@@ -134,8 +134,8 @@ def _finding(window: JobWindow, limits: Limits, vertex: VertexWindow, idle: Idle
         cause=_cause(idle.pending),
         next_step=_next_step(idle.pending),
         evidence=(
-            limits.compared(message("without a record"), idle.for_ms, IDLE),
-            limits.compared(
+            limits.evidence(message("without a record"), idle.for_ms, IDLE),
+            limits.evidence(
                 message("records of the slowest other subtask in the same time"),
                 idle.missed,
                 MISSED,

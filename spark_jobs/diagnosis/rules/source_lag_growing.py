@@ -236,14 +236,14 @@ def _evidence(limits: Limits, lag: Lag, held: float | None) -> Iterator[Evidence
     if lag.kind == "records":
         yield Evidence(message("records not read"), lag.value, "records")
         if lag.out_per_s:
-            yield limits.compared(
+            yield limits.evidence(
                 message("as time at the rate that it reads at"), lag.behind_s, BEHIND
             )
             yield Evidence(
                 message("more arrives than is read"), lag.excess_share, "ratio", EXCESS, ">="
             )
     else:
-        yield limits.compared(message("event-time lag"), lag.behind_s, BEHIND)
+        yield limits.evidence(message("event-time lag"), lag.behind_s, BEHIND)
         yield Evidence(
             message("event time goes slower than the clock"),
             lag.excess_share,

@@ -196,12 +196,12 @@ def _evidence(
     limits: Limits, start: JobStart, longer: list[Longer], holds: bool
 ) -> Iterator[Evidence]:
     if holds:
-        yield limits.compared(
+        yield limits.evidence(
             message("time that all other tasks waited"), start.held_up_ms, HELD_UP
         )
     for phase, took_ms, usual_ms in longer:
         # A median of 0 ms is less than the clock can tell.
-        yield limits.compared(
+        yield limits.evidence(
             message("{phase:name} phase over the median of earlier starts", phase=phase),
             took_ms / max(usual_ms, 1),
             RATIO,

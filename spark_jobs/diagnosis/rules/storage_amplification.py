@@ -74,7 +74,7 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
             keys3=KEYS,
         ),
         evidence=(
-            limits.compared(message("amplification"), ratio, RATIO),
+            limits.evidence(message("amplification"), ratio, RATIO),
             Evidence(message("unused bytes in merged files"), excess, "bytes", EXCESS_BYTES, ">="),
         ),
     )

@@ -89,7 +89,7 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
         ),
         evidence=(
             *space_evidence(sample, together, limits, RULE, message("forgotten")),
-            limits.compared(message("oldest"), oldest / DAY_MS, DAYS),
+            limits.evidence(message("oldest"), oldest / DAY_MS, DAYS),
         ),
         related=tuple(
             Related(

@@ -162,6 +162,6 @@ def _evidence(
         if came_of[kind]:
             yield Evidence(name, came_of[kind], "count")
     if came_of[LOGGED]:
-        yield limits.compared(message("lines in logs"), came_of[LOGGED], LOGGED_LINES)
+        yield limits.evidence(message("lines in logs"), came_of[LOGGED], LOGGED_LINES)
     if prefixes:
         yield Evidence(message("prefixes"), list_text(prefixes, MOST_PREFIXES))

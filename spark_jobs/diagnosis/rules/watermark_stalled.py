@@ -135,7 +135,7 @@ def _finding(
         cause=_cause(window, topology, vertex_id, silent_names),
         next_step=_next_step(silent_names),
         evidence=(
-            limits.compared(message("watermark unmoved"), still_ms, STILL),
+            limits.evidence(message("watermark unmoved"), still_ms, STILL),
             Evidence(message("records arriving"), stall.records_in_per_s, "records/s", 0, ">"),
             Evidence(
                 message("watermark"),
