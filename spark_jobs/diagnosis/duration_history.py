@@ -20,8 +20,8 @@ _STEPS_MS = [
 
 @dataclass(frozen=True)
 class Durations:
-    """In ms. ``expired``: with the time that they were given. ``span_ms``: between completed
-    checkpoints.
+    """In ms, of completed checkpoints and savepoints. ``expired``: until they expired. ``span_ms``:
+    from the first to the last trigger of completed checkpoints.
     """
 
     checkpoints: tuple[int, ...]
@@ -36,22 +36,24 @@ class Durations:
 
 
 def durations_of(history: Iterable[CheckpointSample], timeout_ms: int | None) -> Durations:
-    """``timeout_ms``: of expired checkpoints without a duration."""
-    took: dict[tuple[str, bool], list[int]] = {}
+    """``timeout_ms``: the duration of expired checkpoints that have none."""
+    durations: dict[tuple[str, bool], list[int]] = {}
     triggered = []
     for sample in history:
-        lasted_ms = sample.end_to_end_ms
-        if lasted_ms is None and sample.outcome == "expired":
-            lasted_ms = timeout_ms
-        if lasted_ms is not None:
-            took.setdefault((sample.outcome, bool(sample.is_savepoint)), []).append(lasted_ms)
+        duration_ms = sample.end_to_end_ms
+        if duration_ms is None and sample.outcome == "expired":
+            duration_ms = timeout_ms
+        if duration_ms is not None:
+            durations.setdefault((sample.outcome, bool(sample.is_savepoint)), []).append(
+                duration_ms
+            )
         if sample.outcome == "completed" and not sample.is_savepoint:
             triggered.append(sample.trigger_time_ms)
     return Durations(
-        tuple(took.get(("completed", False), ())),
-        tuple(took.get(("completed", True), ())),
-        tuple(took.get(("expired", False), ())),
-        len(took.get(("expired", True), ())),
+        tuple(durations.get(("completed", False), ())),
+        tuple(durations.get(("completed", True), ())),
+        tuple(durations.get(("expired", False), ())),
+        len(durations.get(("expired", True), ())),
         max(triggered) - min(triggered) if triggered else 0,
     )
 

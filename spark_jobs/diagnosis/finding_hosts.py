@@ -19,14 +19,14 @@ def hosts_of(data: Any, related: Any) -> list[str]:
     return sorted(names)[:MOST]
 
 
-def _in_data(value: Any, depth: int) -> Iterator[Any]:
+def _in_data(data: Any, depth: int) -> Iterator[Any]:
     if depth > DEEPEST:
         return
-    if isinstance(value, list | tuple):
-        for item in value:
+    if isinstance(data, list | tuple):
+        for item in data:
             yield from _in_data(item, depth + 1)
-    elif isinstance(value, Mapping):
-        for name, item in value.items():
+    elif isinstance(data, Mapping):
+        for name, item in data.items():
             if name in ("host", "hosts"):
                 yield from item if isinstance(item, list | tuple) else (item,)
             else:

@@ -8,8 +8,8 @@ from ingest.messages import message, plural
 from spark_jobs.diagnosis.checkpoint_history import (
     FAILED_OUTCOMES,
     NO_ID,
-    anything_known,
     consecutive_failures,
+    has_checkpoints,
     outcomes_of,
     recent,
 )
@@ -102,7 +102,7 @@ class Losses:
 
 def losses(window: JobWindow, outcome: str, look_back_s: float) -> Losses | None:
     """None if none was lost this way. Raises NotJudged if no checkpoint is known."""
-    if anything_known(window) and outcome not in outcomes_of(window.checkpoints):
+    if has_checkpoints(window) and outcome not in outcomes_of(window.checkpoints):
         return None
     ended = recent(window, look_back_s)
     lost = tuple(sample for sample in ended if sample.outcome == outcome)

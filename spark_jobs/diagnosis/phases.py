@@ -11,8 +11,8 @@ from ingest.messages import brief, message, plural, share_text, subtask_text
 from spark_jobs.diagnosis.barrier_holders import Holder, holder_between
 from spark_jobs.diagnosis.checkpoint_history import (
     FLINK_TIMEOUT_MS,
-    anything_known,
     completed,
+    has_checkpoints,
     recent,
 )
 from spark_jobs.diagnosis.findings import (
@@ -100,7 +100,7 @@ def dominating_phase(checkpoint: CheckpointSample) -> tuple[str, float] | None:
 def _cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> PhaseCost | None:
     """None without a finding. Raises NotJudged if no phases of completed checkpoints are known."""
     threshold_ms, share = limits[f"{rule_id}.{phase}_ms"], limits[f"{rule_id}.dominates"]
-    if anything_known(window) and _slowest_ms(window.checkpoints) < threshold_ms:
+    if has_checkpoints(window) and _slowest_ms(window.checkpoints) < threshold_ms:
         return None
     done = completed(recent(window, LOOK_BACK_S))[-NEWEST:]
     if not done:

@@ -1,5 +1,6 @@
-"""How often a regional checkpoint would complete if parts fail independently at one rate. It fails
-if more than ``allowed`` parts fail, or one that was already reused ``reuse`` times in a row.
+"""How many regional checkpoints would complete if parts fail independently at one rate. A regional
+checkpoint fails if more than ``allowed`` parts fail, or if a part fails whose older snapshot was
+already used ``reuse`` times in a row.
 """
 
 from math import exp, log, log1p, sqrt
@@ -14,34 +15,37 @@ _SPREAD = 12
 """Standard deviations beyond which a binomial distribution is numerically zero."""
 
 
-class Tried(NamedTuple):
-    """Checkpoints of one job that completed and that failed, each of ``tasks`` tasks."""
+class Outcomes(NamedTuple):
+    """How many checkpoints of one job completed and failed, each of ``tasks`` tasks."""
 
     completed: int
     failed: int
     tasks: int
 
 
-def task_success(tried: Tried) -> float:
-    return float((tried.completed / (tried.completed + tried.failed)) ** (1 / tried.tasks))
+def task_success(outcomes: Outcomes) -> float:
+    """The probability that one task completes its part of a checkpoint."""
+    total = outcomes.completed + outcomes.failed
+    return float((outcomes.completed / total) ** (1 / outcomes.tasks))
 
 
-def at_least(tried: Tried) -> float:
-    """The lower bound with 95 % confidence: at a lower rate, so few failures would occur in one of
-    twenty histories.
+def least_task_success(outcomes: Outcomes) -> float:
+    """The lower bound of :func:`task_success` with 95 % confidence: if it were lower, so few
+    failures would occur in one of twenty histories.
     """
-    checkpoints = tried.completed + tried.failed
-    low, high = tried.failed / checkpoints, 1.0
+    checkpoints = outcomes.completed + outcomes.failed
+    low, high = outcomes.failed / checkpoints, 1.0
     for _ in range(60):
         failure = (low + high) / 2
-        if at_most(checkpoints, tried.failed, failure) > 1 - CONFIDENCE:
+        if at_most(checkpoints, outcomes.failed, failure) > 1 - CONFIDENCE:
             low = failure
         else:
             high = failure
-    return float((1 - high) ** (1 / tried.tasks))
+    return float((1 - high) ** (1 / outcomes.tasks))
 
 
 def regional_share(part_failure: float, parts: int, allowed: int, reuse: int) -> float:
+    """The share of checkpoints that complete. ``part_failure``: probability that a part fails."""
     if part_failure <= 0:
         return 1.0
     if part_failure >= 1:
@@ -70,7 +74,7 @@ def regional_share(part_failure: float, parts: int, allowed: int, reuse: int) ->
 
 
 def at_most(parts: int, allowed: int, failure: float) -> float:
-    """The lower tail of the binomial distribution."""
+    """Probability that at most ``allowed`` of ``parts`` fail, each with probability ``failure``."""
     if allowed >= parts or allowed >= _most(parts, failure):
         return 1.0
     if allowed < 0:

@@ -24,7 +24,7 @@ def space_thresholds(
 def severity_of_space(
     sample: StorageRootSample, part: Share, limits: Limits, rule: str
 ) -> Severity | None:
-    """None if it is too little."""
+    """None if the part is too small for a finding."""
     share = _share_of_root(sample, part)
     large = part.bytes >= limits[f"{rule}.large_bytes"]
     if (

@@ -30,7 +30,7 @@ def _has_one_phase_aggregation(facts: JobFacts) -> bool | None:
 
 
 def _reads_kafka(facts: JobFacts) -> bool | None:
-    """People name sources, so another name proves nothing."""
+    """True or None: users choose the names of sources, so another name proves nothing."""
     return True if any(_KAFKA_SOURCE.search(name) for name in facts.vertices or ()) else None
 
 

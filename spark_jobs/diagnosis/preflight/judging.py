@@ -154,7 +154,7 @@ def _minor(version: str | None) -> tuple[int, ...] | None:
 
 
 def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
-    if job.took_it:
+    if job.took_snapshot:
         yield Reason("restores", "version", message("This run of the job wrote it."), FORMATS)
         return
     target = _minor(job.flink_version)
@@ -310,7 +310,7 @@ def _parallelism(restored: Sequence[OperatorFate]) -> Iterator[Reason]:
 
 def _backend(snapshot: Snapshot, job: Job, restored: Sequence[StoredOperator]) -> Iterator[Reason]:
     keyed = {name for operator in restored for name in operator.keyed}
-    if not keyed or job.took_it:
+    if not keyed or job.took_snapshot:
         return
     if keyed == {SAVEPOINT_KEYED}:
         text = message("It is a canonical savepoint, which every state backend reads.")
@@ -365,7 +365,7 @@ def _family(backend: str | None) -> str | None:
 
 
 def _types(snapshot: Snapshot, job: Job, restored: Sequence[OperatorFate]) -> Iterator[Reason]:
-    if job.took_it or not any(
+    if job.took_snapshot or not any(
         operator.stored and operator.stored.has_state for operator in restored
     ):
         return
@@ -385,7 +385,7 @@ def _types(snapshot: Snapshot, job: Job, restored: Sequence[OperatorFate]) -> It
 
 
 def _in_flight(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
-    if job.took_it or not any(operator.holds_in_flight for operator in snapshot.operators):
+    if job.took_snapshot or not any(operator.holds_in_flight for operator in snapshot.operators):
         return
     text = message(
         "It is an unaligned checkpoint with records in flight: Flink supports it only for the same "
@@ -395,7 +395,7 @@ def _in_flight(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
 
 
 def _program(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
-    if job.took_it:
+    if job.took_snapshot:
         return
     if any(operator.has_finished for operator in snapshot.operators):
         text = message(

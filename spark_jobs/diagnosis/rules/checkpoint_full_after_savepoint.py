@@ -53,7 +53,7 @@ class Upload:
         return self.checkpoint.checkpointed_bytes
 
     @property
-    def is_ordinary(self) -> bool:
+    def is_nearly_even(self) -> bool:
         return self.savepoint is None and not self.follows_break and self.uploaded_bytes is not None
 
     def share_of(self, full_bytes: int) -> float:
@@ -148,8 +148,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         savepoint = upload.savepoint
         if savepoint is None or upload.follows_break or upload.checkpoint.ended_ms < since_ms:
             continue
-        before = [earlier for earlier in uploads[:index] if earlier.is_ordinary][-BEFORE:]
-        after = next((later for later in uploads[index + 1 :] if later.is_ordinary), None)
+        before = [earlier for earlier in uploads[:index] if earlier.is_nearly_even][-BEFORE:]
+        after = next((later for later in uploads[index + 1 :] if later.is_nearly_even), None)
         if not _is_full_among_small(upload, before, after):
             continue
         usual_bytes = median(earlier.uploaded_bytes or 0 for earlier in before)

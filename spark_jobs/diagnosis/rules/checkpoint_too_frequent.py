@@ -6,9 +6,9 @@ from spark_jobs.diagnosis import fleet_policy
 from spark_jobs.diagnosis.advice import interval_for
 from spark_jobs.diagnosis.barrier_holders import holder_between, pressure_is_known
 from spark_jobs.diagnosis.checkpoint_history import (
-    anything_known,
     checkpoints_are_off,
     completed,
+    has_checkpoints,
     recent,
 )
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
@@ -63,7 +63,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         yield _policy_finding(window, limits, broken)
         return
     long_ms = limits[SHARE] * interval_ms
-    if anything_known(window) and not any(
+    if has_checkpoints(window) and not any(
         _is_long(checkpoint, long_ms) for checkpoint in window.checkpoints
     ):
         return

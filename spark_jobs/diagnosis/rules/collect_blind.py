@@ -1,6 +1,4 @@
-"""Judged where sources are watched, with ``gaps`` in the window. Jobs that ended are not
-unreachable.
-"""
+"""Only windows that are made to watch the sources of a cluster have ``gaps``."""
 
 from collections.abc import Iterator
 

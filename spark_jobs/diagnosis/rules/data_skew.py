@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from ingest.messages import bytes_text, list_text, message
 from spark_jobs.diagnosis.checkpoint_history import completed
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
-from spark_jobs.diagnosis.meters import holds_start, meters_agree, meters_are_of_now
+from spark_jobs.diagnosis.meters import has_start, meters_agree, meters_are_of_now
 from spark_jobs.diagnosis.origins import pressure_of
 from spark_jobs.diagnosis.pressure import value
 from spark_jobs.diagnosis.pressure_words import brief_name
@@ -143,7 +143,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         if records is None:
             continue
         name = brief_name(window, vertex.vertex_id)
-        if holds_start(window):
+        if has_start(window):
             starting.append(name)
         elif rates.counted_ms is None and not meters_are_of_now(window, vertex, records):
             remembered.append(name)

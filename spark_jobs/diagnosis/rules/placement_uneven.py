@@ -6,7 +6,7 @@ from math import fsum
 
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
-from spark_jobs.diagnosis.meters import holds_start
+from spark_jobs.diagnosis.meters import has_start
 from spark_jobs.diagnosis.placement_settings import spreading_setting, spreads
 from spark_jobs.diagnosis.pressure import held_subtasks, value
 from spark_jobs.diagnosis.pressure_walk import BACKPRESSURED
@@ -93,7 +93,7 @@ def _finding(
     window: JobWindow, limits: Limits, loads: list[Load], fullest: Load, mean: float
 ) -> Finding:
     # Load during a start or a rescaling says nothing about the load afterwards.
-    mean_busy = 0.0 if holds_start(window) else fsum(load.busy for load in loads) / len(loads)
+    mean_busy = 0.0 if has_start(window) else fsum(load.busy for load in loads) / len(loads)
     is_busiest = mean_busy > 0 and fullest.busy >= BUSY_RATIO * mean_busy
     limits_job = is_busiest and any(
         held_subtasks(vertex, limits[BACKPRESSURED]) for vertex in window.vertex_windows

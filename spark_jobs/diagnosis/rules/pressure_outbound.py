@@ -13,8 +13,8 @@ from spark_jobs.diagnosis.pressure import typical
 from spark_jobs.diagnosis.pressure_words import (
     brief_name,
     brief_names,
-    held_back,
     hot_data,
+    related_vertices,
     waiting_evidence,
 )
 from spark_jobs.diagnosis.rule import rule, vertex_finding
@@ -134,6 +134,6 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
                 if share is not None
             ),
         ),
-        related=held_back(window, upstream),
+        related=related_vertices(window, upstream),
         data=hot_data(pressure, held.vertex_id, held.subtasks),
     )

@@ -25,8 +25,8 @@ from spark_jobs.diagnosis.pressure_words import (
     NEARLY_ALWAYS,
     brief_name,
     brief_names,
-    held_back,
     hot_data,
+    related_vertices,
     subtasks_text,
     waiting_evidence,
 )
@@ -156,7 +156,7 @@ def _finding(
         ).rstrip(),
         next_step=jvm.next_step + _next_step(pressure, origin, name),
         evidence=(*_evidence(window, limits, pressure, origin, held), *jvm.evidence),
-        related=held_back(window, ways),
+        related=related_vertices(window, ways),
         data=hot_data(pressure, origin.vertex_id, origin.subtasks),
     )
 

@@ -10,7 +10,7 @@ from spark_jobs.diagnosis.findings import (
     Related,
     Threshold,
 )
-from spark_jobs.diagnosis.meters import holds_start
+from spark_jobs.diagnosis.meters import has_start
 from spark_jobs.diagnosis.origins import NO_METRICS, Pressure, pressure_of
 from spark_jobs.diagnosis.pressure import Subtasks, typical
 from spark_jobs.diagnosis.pressure_walk import Origin
@@ -23,7 +23,7 @@ from spark_jobs.diagnosis.pressure_words import (
 from spark_jobs.diagnosis.record_rates import records_in
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow
-from spark_jobs.diagnosis.slow_hosts import UNEVEN, is_ordinary, slow_host
+from spark_jobs.diagnosis.slow_hosts import UNEVEN, is_nearly_even, slow_host
 
 RULE = "pressure.skew"
 SIBLINGS = f"{RULE}.sibling_working_ratio"
@@ -63,7 +63,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             continue
         siblings = set(range(vertex.parallelism)).difference(origin.subtasks)
         working = typical(map(vertex.working, siblings))
-        if working is not None and working <= limits[SIBLINGS] and holds_start(window):
+        if working is not None and working <= limits[SIBLINGS] and has_start(window):
             raise NotJudged(message("a minute in which no task began"))
         if working is None:
             unseen.append(brief_name(window, vertex_id))
@@ -189,7 +189,7 @@ def _next_step(
             host=host,
             name=name,
         )
-    if not is_ordinary(share, len(origin.subtasks), vertex.parallelism):
+    if not is_nearly_even(share, len(origin.subtasks), vertex.parallelism):
         return message(
             "Find the hot keys of {name:name}: pre-aggregate or salt them, or filter "
             "sentinel keys (null, 0, 'unknown'). More parallelism does not divide one key.",

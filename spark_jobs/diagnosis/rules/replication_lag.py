@@ -1,4 +1,4 @@
-"""If the original is lost, so much work is lost as its copy is behind."""
+"""If the original is lost, the work since the checkpoint in the copy is lost."""
 
 from collections.abc import Iterator
 
@@ -53,7 +53,7 @@ def judge(sample: ReplicaSample, limits: Limits) -> Iterator[Finding]:
         return
     if sample.checkpoint_id is not None and sample.behind_ms is None:
         raise NotJudged(message("When the checkpoint that is copied was triggered is not known."))
-    lost_ms = sample.asked_ms if sample.behind_ms is None else sample.behind_ms
+    lost_ms = sample.since_request_ms if sample.behind_ms is None else sample.behind_ms
     behind_s = lost_ms / 1000
     if behind_s < limits[BEHIND]:
         return

@@ -5,10 +5,10 @@ from ingest.messages import list_text, message, plural
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 from spark_jobs.diagnosis.failure_causes.table import (
     UNKNOWN,
+    cause_by_code,
     cause_of,
     cause_of_failure,
     code_of,
-    of_code,
 )
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
 from spark_jobs.diagnosis.restart_episodes import (
@@ -496,7 +496,7 @@ def _evidence(
     for code, count in counts_of(code_of(trouble.cause) for trouble in troubles).items():
         yield Evidence(
             message("cause"),
-            message("not known by its words") if code == UNKNOWN else of_code(code).title,
+            message("not known by its words") if code == UNKNOWN else cause_by_code(code).title,
             note=plural(count, "{count:count} episode", "{count:count} episodes"),
         )
     if any(trouble.cause and trouble.cause.waits_for_slots for trouble in troubles):

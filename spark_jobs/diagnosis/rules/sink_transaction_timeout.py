@@ -6,7 +6,12 @@ from ingest.messages import message, plural
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Limits, Severity, Threshold
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow
-from spark_jobs.diagnosis.transactions import BROKER_MAX_MS, TOLD, Transactions, transactions_of
+from spark_jobs.diagnosis.transactions import (
+    BROKER_MAX_MS,
+    EVENTS_READ,
+    Transactions,
+    transactions_of,
+)
 
 RULE = "sink.transaction_timeout"
 SET, RATIO = f"{RULE}.set_ms", f"{RULE}.open_ratio"
@@ -23,7 +28,7 @@ LOOK_BACK_MS = 3_600_000
     ),
     fed_by="incidents/1.20.5/short-transactions",
     hold_s=1800,
-    reads=TOLD,
+    reads=EVENTS_READ,
     thresholds=(
         Threshold(
             SET,

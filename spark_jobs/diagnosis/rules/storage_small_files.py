@@ -14,7 +14,7 @@ FILES, CALLS_PER_S = f"{RULE}.files", f"{RULE}.calls_per_s"
 VERY_MANY = 100_000
 """So many files of one job affect everybody who uses the same name service."""
 SHARE = 0.5
-"""Where most files are large, the small ones are not what costs."""
+"""If most files are large, the small ones cost little."""
 SMALL = "1 MiB"
 
 

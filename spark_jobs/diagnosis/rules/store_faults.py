@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ingest.messages import join_messages, list_text, message, plural
-from spark_jobs.diagnosis.failure_causes.table import of_code
+from spark_jobs.diagnosis.failure_causes.table import cause_by_code
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
 from spark_jobs.diagnosis.rule import rule, store_finding
 from spark_jobs.diagnosis.samples import JobWindow
@@ -99,7 +99,7 @@ def _finding(
         cause=join_messages((*_effects(came_of), *([ASSUMED] if is_assumed else ())), " "),
         next_step=message(
             "{advice:message} The page Object stores says which other jobs meet it.",
-            advice=of_code(code).next_step,
+            advice=cause_by_code(code).next_step,
         ),
         seen_at_ms=faults[-1].at_ms,
         began_at_ms=faults[0].at_ms,
