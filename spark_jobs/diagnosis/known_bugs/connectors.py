@@ -8,8 +8,8 @@ from spark_jobs.diagnosis.known_bugs.conditions import (
     UNALIGNED,
     Condition,
     JobFacts,
+    has_vertex,
     is_true,
-    planned,
     setting,
 )
 from spark_jobs.diagnosis.known_bugs.releases import Releases
@@ -79,7 +79,7 @@ BUGS = (
         ),
         (
             UNALIGNED,
-            planned(message("the Iceberg sink FlinkSink"), "IcebergFilesCommitter"),
+            has_vertex(message("the Iceberg sink FlinkSink"), "IcebergFilesCommitter"),
         ),
         message("Use aligned checkpoints for this job."),
     ),

@@ -1,5 +1,5 @@
-"""Not counted: refusals before the start (outcome ``preflight``), and checkpoints dropped by a
-cancel or stop (``aborted``) or with a failed task (``failed``).
+"""Not counted: refusals before the start (outcome ``preflight``), and checkpoints that a cancel or
+stop (``aborted``) or a failed task (``failed``) discarded.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -53,7 +53,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         RULE,
         declined,
         limits,
-        is_harmless=all(words_of(sample.reason).harmless for sample in declined.lost),
+        is_harmless=all(words_of(sample.reason).is_harmless for sample in declined.lost),
         confidence="high" if declines else "medium",
         title=message(
             "{counted:text} declined{by_whom:text}",
@@ -63,7 +63,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         cause=_cause(words, exception),
         next_step=thrown.next_step if thrown else words.next_step,
         counted_as=message("declined checkpoints"),
-        evidence=_who(declined.newest, declines, exception),
+        evidence=_evidence(declined.newest, declines, exception),
         related=_hosts(declines),
         data={
             "reason": declined.newest.reason,
@@ -123,7 +123,7 @@ def _cause(words: ReasonWords, exception: str | None) -> str:
     )
 
 
-def _who(
+def _evidence(
     newest: CheckpointSample, declines: list[dict[str, Any]], exception: str | None
 ) -> Iterator[Evidence]:
     if declines:
@@ -131,10 +131,12 @@ def _who(
         yield Evidence(message("declined by"), _task(last), note=name_of(newest))
         if last.get("host"):
             yield Evidence(message("host"), last["host"], note=last.get("container") or "")
-    for part in () if declines else newest.not_acknowledged[:VERTICES_SHOWN]:
-        # REST does not say who declined; a subtask that had acknowledged did not.
-        name = brief(part.get("vertex_name") or part.get("vertex_id") or message("unnamed tasks"))
-        indexes = ", ".join(str(index) for index in part.get("subtasks") or ())
+    for vertex in () if declines else newest.not_acknowledged[:VERTICES_SHOWN]:
+        # REST does not say which subtask declined: one of those that did not acknowledge.
+        name = brief(
+            vertex.get("vertex_name") or vertex.get("vertex_id") or message("unnamed tasks")
+        )
+        indexes = ", ".join(str(index) for index in vertex.get("subtasks") or ())
         note = (
             message(
                 "subtasks {indexes:name}; among those is the one that declined", indexes=indexes
@@ -144,7 +146,7 @@ def _who(
         )
         yield Evidence(
             message("not acknowledged by {name:name}", name=name),
-            part.get("count"),
+            vertex.get("count"),
             "count",
             note=note,
         )

@@ -258,7 +258,7 @@ def _writing(window: JobWindow, expired: CheckpointSample) -> int:
 
 
 def _confidence(expired: CheckpointSample, holder: Holder | None) -> Confidence:
-    if holder and holder.busy_known:
+    if holder and holder.is_busy_known:
         return "high"
     return "medium" if holder or expired.not_acknowledged else "low"
 

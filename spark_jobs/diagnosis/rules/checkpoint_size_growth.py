@@ -1,6 +1,4 @@
-"""Only the full size counts: before 1.15 an incremental checkpoint reports its upload, which says
-nothing about growth.
-"""
+"""Only the full size of checkpoints counts: before 1.15 incremental ones report only their upload."""
 
 from collections.abc import Iterator
 
@@ -145,23 +143,24 @@ def _finding(
 
 
 def _largest(window: JobWindow) -> tuple[str, str] | None:
+    """The vertex whose state grows most, else the one with most state; and words for that."""
     sizes: dict[str, list[tuple[int, int]]] = {}
     for state in window.vertex_states:
         total = sum(size for size in state.subtask_state_bytes if size is not None)
         sizes.setdefault(state.vertex_id, []).append((state.trigger_time_ms, total))
-    grown = {
-        vertex_id: max(reported)[1] - min(reported)[1]
-        for vertex_id, reported in sizes.items()
-        if len({at for at, _ in reported}) > 1
+    growth = {
+        vertex_id: max(samples)[1] - min(samples)[1]
+        for vertex_id, samples in sizes.items()
+        if len({at_ms for at_ms, _ in samples}) > 1
     }
-    if grown and max(grown.values()) > 0:
-        largest, words = grown, message("grows most")
+    if growth and max(growth.values()) > 0:
+        bytes_by_vertex, words = growth, message("grows most")
     else:
-        largest = {vertex_id: max(reported)[1] for vertex_id, reported in sizes.items()}
+        bytes_by_vertex = {vertex_id: max(samples)[1] for vertex_id, samples in sizes.items()}
         words = message("holds most of it")
-    if not largest:
+    if not bytes_by_vertex:
         return None
-    vertex_id = min(largest, key=lambda id: (-largest[id], id))
+    vertex_id = min(bytes_by_vertex, key=lambda id: (-bytes_by_vertex[id], id))
     return window.vertex_name(vertex_id), words
 
 

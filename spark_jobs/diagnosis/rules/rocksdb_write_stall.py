@@ -11,9 +11,9 @@ from spark_jobs.diagnosis.samples import JobWindow, VertexGauges
 
 RULE = "rocksdb.write_stall"
 SHARE = 0.5
-"""Of the samples: one stall during a flush is normal, half of them are not chance."""
+"""Share of samples with a stall: one stall during a flush is normal, half are not chance."""
 SAMPLES = 3
-"""With a stall, at least; so many in a row up to now are enough."""
+"""Fewest samples with a stall. If these are the newest ones, they need no share."""
 LOOK_BACK_MS = 300_000
 """Longer than a compaction after a burst."""
 SLOWED_AT_FILES = 20
@@ -37,24 +37,24 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     for gauge in window.gauges:
         if window.at_ms - LOOK_BACK_MS <= gauge.at_ms <= window.at_ms:
             by_vertex.setdefault(gauge.vertex_id, []).append(gauge)
-    for vertex_id, seen in by_vertex.items():
+    for vertex_id, samples in by_vertex.items():
         known = [
             gauges
-            for gauges in seen
+            for gauges in samples
             if gauges.writes_stopped is not None or gauges.delayed_write_bytes_per_s is not None
         ]
         stalled = [
             gauges for gauges in known if gauges.writes_stopped or gauges.delayed_write_bytes_per_s
         ]
-        errors = max((gauges.background_errors or 0 for gauges in seen), default=0)
-        lasts = bool(known) and all(gauges in stalled for gauges in known[-SAMPLES:])
+        errors = max((gauges.background_errors or 0 for gauges in samples), default=0)
+        continues = all(gauges in stalled for gauges in known[-SAMPLES:])
         if errors:
-            yield _failed(window, vertex_id, (stalled or seen)[-1], errors)
-        elif len(stalled) >= SAMPLES and (lasts or len(stalled) >= SHARE * len(known)):
-            yield _stalled(window, vertex_id, len(known), stalled)
+            yield _error_finding(window, vertex_id, (stalled or samples)[-1], errors)
+        elif len(stalled) >= SAMPLES and (continues or len(stalled) >= SHARE * len(known)):
+            yield _stall_finding(window, vertex_id, len(known), stalled)
 
 
-def _failed(window: JobWindow, vertex_id: str, newest: VertexGauges, errors: int) -> Finding:
+def _error_finding(window: JobWindow, vertex_id: str, newest: VertexGauges, errors: int) -> Finding:
     return vertex_finding(
         window,
         vertex_id,
@@ -81,7 +81,7 @@ def _failed(window: JobWindow, vertex_id: str, newest: VertexGauges, errors: int
     )
 
 
-def _stalled(
+def _stall_finding(
     window: JobWindow, vertex_id: str, known: int, stalled: Sequence[VertexGauges]
 ) -> Finding:
     newest = stalled[-1]

@@ -1,5 +1,5 @@
-"""CLAIM and LEGACY restores leave such references: the directory of another job may hold the only
-copy of files that a running job restores from.
+"""After CLAIM and LEGACY restores, the directory of another job may hold the only copy of files
+that a running job restores from.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, Dependence, Storage
 
 RULE = "storage.cross_job"
 LONG_CHAIN = 3
-"""With so many other jobs behind it, nobody remembers which directories a job needs."""
+"""Nobody remembers the directories of so many jobs."""
 MOST_SHOWN = 10
 
 
@@ -29,11 +29,11 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
 
 
 def _finding(sample: StorageJobSample, files: int) -> Finding:
-    others = sorted(
+    dependences = sorted(
         sample.depends_on, key=lambda dependence: (-dependence.bytes, dependence.job_id)
     )
-    size = sum(dependence.bytes for dependence in others)
-    names = list_text(brief(dependence.job_name or dependence.job_id) for dependence in others)
+    size = sum(dependence.bytes for dependence in dependences)
+    names = list_text(brief(dependence.job_name or dependence.job_id) for dependence in dependences)
     snapshots = message(
         "{dependent:number} of its {retained:message}",
         dependent=sample.dependent,
@@ -49,7 +49,7 @@ def _finding(sample: StorageJobSample, files: int) -> Finding:
             "Checkpoints need {files:message} ({size:bytes}) of {others:message}",
             files=plural(files, "{count:count} file", "{count:count} files"),
             size=size,
-            others=plural(len(others), "{count:count} other job", "{count:count} other jobs"),
+            others=plural(len(dependences), "{count:count} other job", "{count:count} other jobs"),
         ),
         cause=message(
             "The job, or one before it, was restored in CLAIM or LEGACY mode from {names:name}, "
@@ -74,12 +74,12 @@ def _finding(sample: StorageJobSample, files: int) -> Finding:
         ),
         related=tuple(
             Related("job", dependence.job_name or dependence.job_id, _note(dependence))
-            for dependence in others[:MOST_SHOWN]
+            for dependence in dependences[:MOST_SHOWN]
         ),
         data={
             "jobs": [
                 {"job_id": dependence.job_id, "files": dependence.files}
-                for dependence in others[:MOST_SHOWN]
+                for dependence in dependences[:MOST_SHOWN]
             ]
         },
     )

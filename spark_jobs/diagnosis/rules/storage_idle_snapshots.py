@@ -53,11 +53,11 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
         (snapshots for snapshots in sample.idle if snapshots.idle_ms >= limits[DAYS] * DAY_MS),
         key=lambda snapshots: (-snapshots.size.bytes, snapshots.path),
     )
-    together = Share(
+    total = Share(
         sum(snapshots.size.files for snapshots in old),
         sum(snapshots.size.bytes for snapshots in old),
     )
-    severity = severity_of_space(sample, together, limits, RULE)
+    severity = severity_of_space(sample, total, limits, RULE)
     if severity is None:
         return
     savepoints = sum(snapshots.is_savepoint for snapshots in old)
@@ -68,7 +68,7 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
         severity,
         title=message(
             "{bytes:bytes} in {counts:name} not used for {limits:number} days",
-            bytes=together.bytes,
+            bytes=total.bytes,
             counts=_counts(savepoints, len(old) - savepoints),
             limits=limits[DAYS],
         ),
@@ -88,7 +88,7 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
             )
         ),
         evidence=(
-            *space_evidence(sample, together, limits, RULE, message("forgotten")),
+            *space_evidence(sample, total, limits, RULE, message("forgotten")),
             limits.evidence(message("oldest"), oldest / DAY_MS, DAYS),
         ),
         related=tuple(
