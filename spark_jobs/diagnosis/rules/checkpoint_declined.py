@@ -13,10 +13,10 @@ from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related
 from spark_jobs.diagnosis.losses import (
     HOLD_S,
     Losses,
-    counted,
+    count_text,
+    find_losses,
     loss_finding,
     loss_thresholds,
-    losses,
 )
 from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
@@ -38,7 +38,7 @@ EXCEPTION_CHARS, FIRST_LINE_CHARS = 500, 300
     thresholds=loss_thresholds(RULE),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    declined = losses(window, "declined", limits[f"{RULE}.look_back_s"])
+    declined = find_losses(window, "declined", limits[f"{RULE}.look_back_s"])
     if declined is None:
         return
     declines = [
@@ -57,7 +57,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         confidence="high" if declines else "medium",
         title=message(
             "{counted:text} declined{by_whom:text}",
-            counted=counted(declined.lost),
+            counted=count_text(declined.lost),
             by_whom=_by_whom(declines),
         ),
         cause=_cause(words, exception),

@@ -14,10 +14,10 @@ from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Limits,
 from spark_jobs.diagnosis.losses import (
     HOLD_S,
     Losses,
-    counted,
+    count_text,
+    find_losses,
     loss_finding,
     loss_thresholds,
-    losses,
 )
 from spark_jobs.diagnosis.phases import BARRIER_PHASES, PHASES, WORDS, with_sync_timeout
 from spark_jobs.diagnosis.rule import rule
@@ -110,7 +110,7 @@ def _never_acknowledged(expired: CheckpointSample) -> set[Subtask]:
     reads=WRITING,
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    expiries = losses(window, "expired", limits[f"{RULE}.look_back_s"])
+    expiries = find_losses(window, "expired", limits[f"{RULE}.look_back_s"])
     if expiries is None:
         return
     newest = expiries.newest
@@ -134,7 +134,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         confidence=_confidence(newest, holder),
         title=message(
             "{counted:text} expired{words:message}{held_by:message}",
-            counted=counted(expiries.lost),
+            counted=count_text(expiries.lost),
             words=message(" after {timeout_ms:duration}", timeout_ms=timeout_ms)
             if timeout_ms
             else "",

@@ -13,10 +13,10 @@ from spark_jobs.diagnosis.findings import Evidence, Finding, Limits
 from spark_jobs.diagnosis.losses import (
     HOLD_S,
     Losses,
-    counted,
+    count_text,
+    find_losses,
     loss_finding,
     loss_thresholds,
-    losses,
     severity_of,
 )
 from spark_jobs.diagnosis.rule import rule
@@ -42,7 +42,7 @@ KINDS = ("trigger_failed", "checkpoint_failed")
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     window = _with_checkpoints_without_id(window)
-    failed = losses(window, "failed", limits[f"{RULE}.look_back_s"])
+    failed = find_losses(window, "failed", limits[f"{RULE}.look_back_s"])
     if failed is None:
         return
     if severity_of(failed, RULE, limits) != "critical" and all(
@@ -60,7 +60,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         limits,
         confidence="medium" if reason == NO_REASON else "high",
         title=message(
-            "{counted:text} failed: {reason:name}", counted=counted(failed.lost), reason=reason
+            "{counted:text} failed: {reason:name}", counted=count_text(failed.lost), reason=reason
         ),
         cause=words.means,
         next_step=thrown.next_step if thrown else words.next_step,

@@ -18,7 +18,7 @@ from spark_jobs.diagnosis.stack_traces import without_middle
 RULE = "job.failed"
 FAILED = "FAILED"
 SAME_MS = 2_000
-"""Tasks that fail together are reported so close to each other."""
+"""Tasks that fail together are reported within this time."""
 MESSAGE_CHARS = 600
 
 NO_STRATEGY = "NO_RESTART_STRATEGY"
@@ -53,10 +53,10 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.state != FAILED:
         return
     texts = list(_texts(window))
-    root, cause = _root(texts)
-    ended_by, words = _ended_by(texts)
+    root, cause = _find_root(texts)
+    ended_by, words = _find_end(texts)
     ended_ms = _ended_ms(window)
-    snapshot = _usable(window, cause)
+    snapshot = _usable_snapshot(window, cause)
     yield job_finding(
         window,
         RULE,
@@ -89,6 +89,7 @@ def _unknown() -> str:
 
 
 def _texts(window: JobWindow) -> Iterator[str]:
+    """Stack traces, the most telling first: of the job's end, of REST, of tasks in the log."""
     ends = [event for event in window.events if _is_end(event) and event.detail]
     for event in reversed(ends):
         yield event.detail or ""
@@ -111,7 +112,7 @@ def _last_failures(window: JobWindow) -> list[JobFailure]:
     return sorted(last, key=lambda failure: (not failure.is_root, failure.at_ms))
 
 
-def _root(texts: list[str]) -> tuple[RootException | None, FailureCause | None]:
+def _find_root(texts: list[str]) -> tuple[RootException | None, FailureCause | None]:
     roots = [(root_of(text.partition(":")[0], text), text) for text in texts]
     if not roots:
         return None, None
@@ -119,7 +120,7 @@ def _root(texts: list[str]) -> tuple[RootException | None, FailureCause | None]:
     return root, cause_of_failure(root.name, text)
 
 
-def _ended_by(texts: list[str]) -> tuple[str, str]:
+def _find_end(texts: list[str]) -> tuple[str, str]:
     for text in texts:
         if suppressed := _SUPPRESSED.search(text):
             if suppressed[1].startswith("NoRestart"):
@@ -142,12 +143,12 @@ def _ended_by(texts: list[str]) -> tuple[str, str]:
 
 
 def _ended_ms(window: JobWindow) -> int:
-    ends = [mark.at_ms for mark in window.annotations if mark.kind == "terminal"]
-    # Annotations are dated to the full second, which may lie before a short life.
+    ends = [annotation.at_ms for annotation in window.annotations if annotation.kind == "terminal"]
+    # Annotations have full seconds, which may lie before the start of a short job.
     return max((*ends, window.start_time_ms or 0)) if ends else window.at_ms
 
 
-def _usable(window: JobWindow, cause: FailureCause | None) -> Snapshot | None:
+def _usable_snapshot(window: JobWindow, cause: FailureCause | None) -> Snapshot | None:
     if cause and cause.unreadable:
         return None
     # Flink deletes checkpoints with the job unless they are externalized.
@@ -179,7 +180,9 @@ def _restored_snapshot(window: JobWindow) -> Snapshot | None:
     if not restores:
         return None
     path = restores[-1][0]
-    taken_ms = next((at_ms for other, at_ms in restores if other == path and at_ms), None)
+    taken_ms = next(
+        (at_ms for restored_path, at_ms in restores if restored_path == path and at_ms), None
+    )
     return Snapshot(path, message("the snapshot it was started from"), taken_ms)
 
 

@@ -18,18 +18,16 @@ RULE = "placement.uneven"
 LACKING = message("on which TaskManagers its subtasks run")
 RATIO = f"{RULE}.max_over_mean"
 EXTRA_TASKS = 4
-"""Fewer above the mean are a matter of rounding in a small job."""
+"""Fewer above the mean may be due to rounding in a small job."""
 BUSY_RATIO = 1.5
-"""If the fullest TaskManager is also the busiest by this factor over the mean and tasks are
-back-pressured, it limits the job.
+"""The fullest TaskManager limits the job if it is busier than the mean by this factor while tasks
+are back-pressured.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What one TaskManager runs of the job; ``busy`` is the sum of the busy ratios of its
-    subtasks.
-    """
+    """The job's load on one TaskManager. ``busy``: the sum of the busy ratios of its subtasks."""
 
     taskmanager_id: str
     host: str | None
@@ -60,19 +58,26 @@ class Load:
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
-    # A vertex that has ended is not placed any more.
-    tasks = sum(
+    # Tasks of a vertex that has ended have no TaskManager.
+    expected_tasks = sum(
         vertex.parallelism or len(vertex.taskmanager_id)
         for vertex in window.vertex_windows
         if any(vertex.taskmanager_id)
     )
-    placed = Counter(
+    tasks_by_taskmanager = Counter(
         filter(None, chain.from_iterable(vertex.taskmanager_id for vertex in window.vertex_windows))
     )
-    if not tasks or placed.total() < REPORTING_SHARE * tasks:
+    if not expected_tasks or tasks_by_taskmanager.total() < REPORTING_SHARE * expected_tasks:
         raise NotJudged(LACKING)
-    mean, most = placed.total() / len(placed), max(placed.values())
-    if len(placed) > 1 and most >= limits[RATIO] * mean and most - mean >= EXTRA_TASKS:
+    mean, most = (
+        tasks_by_taskmanager.total() / len(tasks_by_taskmanager),
+        max(tasks_by_taskmanager.values()),
+    )
+    if (
+        len(tasks_by_taskmanager) > 1
+        and most >= limits[RATIO] * mean
+        and most - mean >= EXTRA_TASKS
+    ):
         loads = _loads(window)
         fullest = max(loads, key=lambda load: (load.tasks, load.busy, load.taskmanager_id))
         yield _finding(window, limits, loads, fullest, mean)
@@ -139,11 +144,11 @@ def _finding(
 
 
 def _cause(loads: list[Load], fullest: Load, limits_job: bool) -> str:
-    others = [load.tasks for load in loads if load is not fullest]
+    other_tasks = [load.tasks for load in loads if load is not fullest]
     spread = (
-        f"{min(others)}"
-        if min(others) == max(others)
-        else message("{min:number} to {max:number}", min=min(others), max=max(others))
+        f"{min(other_tasks)}"
+        if min(other_tasks) == max(other_tasks)
+        else message("{min:number} to {max:number}", min=min(other_tasks), max=max(other_tasks))
     )
     busy = message(" It is the busiest too: the job waits for it.") if limits_job else ""
     return message(
@@ -152,8 +157,8 @@ def _cause(loads: list[Load], fullest: Load, limits_job: bool) -> str:
         tasks=fullest.tasks,
         host=fullest.host or fullest.taskmanager_id,
         words=message("one runs")
-        if len(others) == 1
-        else message("{others:number} TaskManagers run", others=len(others)),
+        if len(other_tasks) == 1
+        else message("{others:number} TaskManagers run", others=len(other_tasks)),
         spread=spread,
         busy=busy,
     )
