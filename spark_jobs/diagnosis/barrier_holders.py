@@ -3,14 +3,14 @@ ran. At a blocked vertex a barrier waits until the vertex downstream has process
 between.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ingest.messages import brief
 from spark_jobs.diagnosis.findings import Limits, NotJudged
 from spark_jobs.diagnosis.origins import pressure_of
-from spark_jobs.diagnosis.samples import JobWindow, VertexPast
+from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, VertexPast
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
 
 
@@ -46,7 +46,7 @@ def pressure_is_known(window: JobWindow) -> bool:
 
 
 def holder_between(window: JobWindow, limits: Limits, from_ms: int, to_ms: int) -> Holder | None:
-    """The newest holder in that time; None if no back-pressure is known."""
+    """The newest holder in that time."""
     if window.window_start_ms <= to_ms and window.at_ms >= from_ms:
         holder = _present_holder(window, limits)
         if holder:
@@ -58,6 +58,17 @@ def holder_between(window: JobWindow, limits: Limits, from_ms: int, to_ms: int) 
     holders = (
         _past_holder(window, past[start_ms], min(start_ms + WINDOW_MS, window.at_ms))
         for start_ms in sorted(past, reverse=True)
+    )
+    return next(filter(None, holders), None)
+
+
+def newest_holder(
+    window: JobWindow, limits: Limits, checkpoints: Sequence[CheckpointSample]
+) -> Holder | None:
+    """``checkpoints``: oldest first."""
+    holders = (
+        holder_between(window, limits, sample.trigger_time_ms, sample.ended_ms)
+        for sample in reversed(checkpoints)
     )
     return next(filter(None, holders), None)
 

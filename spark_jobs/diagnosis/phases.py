@@ -1,5 +1,5 @@
-"""The cost of a checkpoint phase, by the slowest subtask, for the rules on phases. The asynchronous
-part of an unaligned checkpoint includes the alignment, which is subtracted.
+"""The duration of a checkpoint phase at the slowest subtask, for the rules on phases. Flink counts
+the alignment of an unaligned checkpoint in its asynchronous part; it is subtracted.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -8,7 +8,7 @@ from math import inf
 from typing import Any
 
 from ingest.messages import brief, message, plural, share_text, subtask_text
-from spark_jobs.diagnosis.barrier_holders import Holder, holder_between
+from spark_jobs.diagnosis.barrier_holders import Holder, newest_holder
 from spark_jobs.diagnosis.checkpoint_history import (
     FLINK_TIMEOUT_MS,
     completed,
@@ -32,7 +32,7 @@ from spark_jobs.diagnosis.statistics import quantile
 
 PHASES = ("start_delay", "alignment", "sync", "async")
 SYNC_TIMEOUT_SINCE = (2, 4)
-"""FLINK-40200, https://github.com/apache/flink/pull/28786: merged after 2.3 was released."""
+"""FLINK-40200, https://github.com/apache/flink/pull/28786."""
 WORDS = {
     "start_delay": message("start delay"),
     "alignment": message("alignment"),
@@ -46,14 +46,14 @@ NEWEST = 20
 LOOK_BACK_S = 1_800
 """At least three checkpoints at the usual intervals of up to ten minutes."""
 SLOW_AT_LEAST = 2
-"""One slow checkpoint may be chance: a compaction, a garbage collection, a busy disk. If the operator
-that delayed its barrier is known, one is enough.
-"""
+"""One slow checkpoint may be chance, unless the vertex that delayed its barrier is known."""
 
 
 @dataclass(frozen=True)
 class PhaseCost:
-    """Figures over the newest completed checkpoints; ``slow``: those that the phase dominates."""
+    """Figures of the newest completed checkpoints. ``slow``: those that the phase dominates.
+    ``largest_over_all``: their figures are maxima over all subtasks, not of the slowest one.
+    """
 
     window: JobWindow
     rule_id: str
@@ -71,17 +71,12 @@ class PhaseCost:
 
 
 def phase_ms(checkpoint: CheckpointSample, phase: str) -> float | None:
-    """Of the slowest subtask, else of the whole checkpoint."""
-    of_slowest = "" if checkpoint.slowest_end_to_end_ms is None else "slowest_"
-    parts: dict[str, int | None] = {
-        name: getattr(checkpoint, f"{of_slowest}{name}_ms") for name in PHASES
-    }
-    own, alignment = parts[phase], parts["alignment"] or 0
-    if own is None:
-        return None
-    if phase == "async" and checkpoint.unaligned:
-        return max(0, own - alignment)
-    return own
+    """The duration at the slowest subtask, else the largest of all subtasks; None if unknown."""
+    prefix = "" if checkpoint.slowest_end_to_end_ms is None else "slowest_"
+    duration_ms: int | None = getattr(checkpoint, f"{prefix}{phase}_ms")
+    if duration_ms is not None and phase == "async" and checkpoint.unaligned:
+        return max(0, duration_ms - (getattr(checkpoint, f"{prefix}alignment_ms") or 0))
+    return duration_ms
 
 
 def end_to_end_ms(checkpoint: CheckpointSample) -> int | None:
@@ -93,32 +88,42 @@ def end_to_end_ms(checkpoint: CheckpointSample) -> int | None:
 
 
 def dominating_phase(checkpoint: CheckpointSample) -> tuple[str, float] | None:
-    known = [(phase, took) for phase in PHASES if (took := phase_ms(checkpoint, phase)) is not None]
-    return max(known, key=lambda pair: pair[1]) if known else None
+    durations = [(phase, ms) for phase in PHASES if (ms := phase_ms(checkpoint, phase)) is not None]
+    return max(durations, key=lambda pair: pair[1]) if durations else None
 
 
 def _cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> PhaseCost | None:
-    """None without a finding. Raises NotJudged if no phases of completed checkpoints are known."""
+    """None if there is no finding. Raises NotJudged if no phase of completed checkpoints is known."""
     threshold_ms, share = limits[f"{rule_id}.{phase}_ms"], limits[f"{rule_id}.dominates"]
     if has_checkpoints(window) and _slowest_ms(window.checkpoints) < threshold_ms:
         return None
-    done = completed(recent(window, LOOK_BACK_S))[-NEWEST:]
-    if not done:
+    checkpoints = completed(recent(window, LOOK_BACK_S))[-NEWEST:]
+    if not checkpoints:
         return None
-    durations = [took for sample in done if (took := end_to_end_ms(sample)) is not None]
+    durations = [ms for sample in checkpoints if (ms := end_to_end_ms(sample)) is not None]
     if durations and max(durations) < threshold_ms:
         return None
-    phases = [part for sample in done if (part := phase_ms(sample, phase)) is not None]
+    phases = [part_ms for sample in checkpoints if (part_ms := phase_ms(sample, phase)) is not None]
     if not phases or not durations:
         raise NotJudged(message("no durations of the phases of a completed checkpoint are known"))
     p95_ms, whole_ms = quantile(phases, 0.95), quantile(durations, 0.95)
-    slow = tuple(sample for sample in done if _is_slow(sample, phase, threshold_ms, share))
+    slow = tuple(sample for sample in checkpoints if _is_slow(sample, phase, threshold_ms, share))
     if p95_ms < threshold_ms or p95_ms < share * whole_ms or not slow:
         return None
     over_all = all(sample.slowest_end_to_end_ms is None for sample in slow)
-    cost = PhaseCost(window, rule_id, phase, limits, p95_ms, whole_ms, slow, len(done), over_all)
-    explained = phase in BARRIER_PHASES and holder_of(cost) is not None
-    return cost if explained or len(slow) >= SLOW_AT_LEAST else None
+    cost = PhaseCost(
+        window,
+        rule_id,
+        phase,
+        limits,
+        p95_ms,
+        whole_ms,
+        slow,
+        len(checkpoints),
+        over_all,
+    )
+    is_explained = phase in BARRIER_PHASES and holder_of(cost) is not None
+    return cost if is_explained or len(slow) >= SLOW_AT_LEAST else None
 
 
 def phase_rule(
@@ -170,16 +175,14 @@ def _thresholds(rule_id: str, phase: str, default_ms: float, reason: str) -> tup
 
 @caches_last_result()
 def _slowest_ms(checkpoints: Sequence[CheckpointSample]) -> float:
-    took = (
+    durations = (
         checkpoint.end_to_end_ms for checkpoint in checkpoints if checkpoint.outcome == "completed"
     )
-    return max((inf if ms is None else ms for ms in took), default=0)
+    return max((inf if ms is None else ms for ms in durations), default=0)
 
 
 def with_sync_timeout(window: JobWindow, advice: str) -> str:
-    """Add that setting to the advice: without it, an endless synchronous part only loses
-    checkpoints.
-    """
+    """Advise the time-out too, without which an endless synchronous part only loses checkpoints."""
     if window.version is None or window.version[:2] < SYNC_TIMEOUT_SINCE:
         return advice
     return message(
@@ -197,10 +200,10 @@ def phase_finding(
     **more_data: Any,
 ) -> Finding:
     newest, window, phase = cost.slow[-1], cost.window, cost.phase
-    # Both figures are of one checkpoint: percentiles may be of two.
+    # The title names figures of one checkpoint; percentiles may be of two.
     worst = max(cost.slow, key=lambda sample: phase_ms(sample, phase) or 0)
     timeout_ms = window.config.timeout_ms or FLINK_TIMEOUT_MS
-    close = (
+    is_close = (
         cost.end_to_end_p95_ms >= cost.limits[f"{cost.rule_id}.critical_timeout_share"] * timeout_ms
     )
     holder = holder_of(cost)
@@ -213,7 +216,7 @@ def phase_finding(
     return job_finding(
         window,
         cost.rule_id,
-        "critical" if close else "warning",
+        "critical" if is_close else "warning",
         _confidence(cost, holder is not None),
         title=message(
             "Checkpoints spend up to {phase_ms:duration} of {end_to_end_ms:duration} in the "
@@ -244,19 +247,17 @@ def phase_finding(
 
 def _jvm(cost: PhaseCost) -> JvmCause:
     newest, window = cost.slow[-1], cost.window
-    where = taskmanager_of(window.vertex_windows, newest.slowest_vertex_id, newest.slowest_subtask)
-    if where is None or newest.ended_ms < window.window_start_ms:
+    taskmanager = taskmanager_of(
+        window.vertex_windows, newest.slowest_vertex_id, newest.slowest_subtask
+    )
+    if taskmanager is None or newest.ended_ms < window.window_start_ms:
         return JvmCause()
-    # A snapshot may wait for other threads than its own, so only collections are reported.
-    return jvm_cause(window, {where: 0.0})
+    # A snapshot may wait for other threads, so only garbage collections are reported.
+    return jvm_cause(window, {taskmanager: 0.0})
 
 
 def holder_of(cost: PhaseCost) -> Holder | None:
-    for slow in reversed(cost.slow):
-        holder = holder_between(cost.window, cost.limits, slow.trigger_time_ms, slow.ended_ms)
-        if holder:
-            return holder
-    return None
+    return newest_holder(cost.window, cost.limits, cost.slow)
 
 
 def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
@@ -323,14 +324,14 @@ def _slowest_as_data(checkpoint: CheckpointSample, phase: str) -> dict[str, obje
 
 
 def _is_slow(checkpoint: CheckpointSample, phase: str, threshold_ms: float, share: float) -> bool:
-    took, whole = phase_ms(checkpoint, phase), end_to_end_ms(checkpoint)
-    if took is None or whole is None or took < threshold_ms or took < share * whole:
+    part_ms, whole_ms = phase_ms(checkpoint, phase), end_to_end_ms(checkpoint)
+    if part_ms is None or whole_ms is None or part_ms < threshold_ms or part_ms < share * whole_ms:
         return False
-    dominating = dominating_phase(checkpoint)
-    return dominating is not None and dominating[0] == phase
+    longest = dominating_phase(checkpoint)
+    return longest is not None and longest[0] == phase
 
 
-def _confidence(cost: PhaseCost, holder_known: bool) -> Confidence:
-    if len(cost.slow) >= 3 and (holder_known or not cost.largest_over_all):
+def _confidence(cost: PhaseCost, is_holder_known: bool) -> Confidence:
+    if len(cost.slow) >= 3 and (is_holder_known or not cost.largest_over_all):
         return "high"
-    return "medium" if len(cost.slow) >= 2 or holder_known else "low"
+    return "medium" if len(cost.slow) >= 2 or is_holder_known else "low"

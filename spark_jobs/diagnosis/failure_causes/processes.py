@@ -157,7 +157,7 @@ CAUSES = (
     ),
     FailureCause(
         "ZOOKEEPER_LOST",
-        # Others have a ZooKeeper of their own.
+        # HBase, Kafka and Solr have their own ZooKeeper.
         r"(?:Connection to ZooKeeper (?:suspended|lost)|KeeperErrorCode = "
         r"(?:ConnectionLoss|Session ?[Ee]xpired))(?![\s\S]* for /(?:hbase|brokers|solr))",
         message("the connection to ZooKeeper was lost"),

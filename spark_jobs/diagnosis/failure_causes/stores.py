@@ -21,8 +21,8 @@ _REFUSED = (
 
 
 def _of_store(words: str) -> str:
-    """Words of HTTP are of an object store where its name stands in the text. They are looked for
-    first: few texts have them.
+    """Words of HTTP, in a text that names an object store. Few texts have them, so they are searched
+    first.
     """
     return rf"\A(?=[\s\S]*?(?:{words})){_OF_STORE}[\s\S]*?(?:{words})"
 
@@ -52,7 +52,7 @@ CAUSES = (
     ),
     FailureCause(
         "DISK_FULL",
-        # Linux and Windows say it in the language of the host.
+        # In the language of the host.
         r"No space left on device|Disk quota exceeded|There is not enough space on the disk"
         r"|设备上没有空间|磁盘空间不足|裝置上已無多餘空間|デバイスに空き領域がありません"
         r"|장치에 남은 공간이 없"

@@ -1,4 +1,4 @@
-"""The verdict: what happens to each operator, and every reason with its source."""
+"""Judges whether a job restores from a snapshot, with every reason, and the fate of each operator."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -43,11 +43,10 @@ NEWEST_FORMAT = (
     ((2, 0), (2, 0), 5),
     ((2, 1), (2, 3), 6),
 )
-"""First and last minor release → the ``_metadata`` version that they write, and the newest that
-they read.
+"""First and last minor release, and the ``_metadata`` format that they write, the newest they read.
 """
 _READ_SINCE = (1, 8)
-"""Newer releases promise to read savepoints of these, and drop older ones one by one."""
+"""The oldest release whose snapshots newer releases promise to read."""
 _CHANGELOG_SINCE = (1, 15)
 
 _IN_FLIGHT, _IN_FLIGHT_RESCALED, _OF_OPERATORS = "in_flight", "rescaled", "operator_state"
@@ -60,12 +59,12 @@ _DECIDING = {
     "FLINK-33863": _OF_OPERATORS,
     "FLINK-34063": _OF_OPERATORS,
 }
-"""Known bugs that make a start from a snapshot fail or lose state, if it holds this."""
+"""Known bugs → what a snapshot must hold so that a start from it can fail or lose state."""
 
 
 @dataclass(frozen=True)
 class Reason:
-    """``source``: an address where it can be read."""
+    """``source``: the address of a document or of code that proves the reason."""
 
     outcome: Outcome
     check: str
@@ -75,7 +74,9 @@ class Reason:
 
 @dataclass(frozen=True)
 class OperatorFate:
-    """Either side is None where the operator is not there, or not known to be."""
+    """``stored`` is None if the snapshot lacks the operator, ``planned`` if the job is not known to
+    have it.
+    """
 
     fate: Fate
     stored: StoredOperator | None
@@ -89,7 +90,7 @@ class OperatorFate:
 
 @dataclass(frozen=True)
 class Preflight:
-    """``can_hit``: known bugs of the release that can hit the job, whether or not at a restore."""
+    """``can_hit``: known bugs that can hit the job, at a restore or later."""
 
     outcome: Outcome
     reasons: tuple[Reason, ...]
@@ -135,20 +136,20 @@ def _fates(snapshot: Snapshot, job: Job) -> Iterator[OperatorFate]:
         **{operator.operator_id: operator for operator in job.vertices},
     }
     for stored in snapshot.operators:
-        mate = planned.pop(stored.operator_id, None)
+        match = planned.pop(stored.operator_id, None)
         fate: Fate = "unknown"
-        if mate:
+        if match:
             fate = "matched"
         elif not stored.has_state:
             fate = "no_state"
         elif job.operators is not None:
             fate = "dropped"
-        yield OperatorFate(fate, stored, mate)
+        yield OperatorFate(fate, stored, match)
     yield from (OperatorFate("new", None, operator) for operator in planned.values())
 
 
 def _minor(version: str | None) -> tuple[int, ...] | None:
-    """None also for a vendor's release, which may read and write what it likes."""
+    """(major, minor); None also for a vendor's release, whose formats are unknown."""
     named = named_release(version)
     return named[0][:2] if named and not named[1] else None
 
@@ -159,7 +160,8 @@ def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
         return
     target = _minor(job.flink_version)
     newest = next(
-        (form for first, last, form in NEWEST_FORMAT if target and first <= target <= last), None
+        (form for first, last, form in NEWEST_FORMAT if target and first <= target <= last),
+        None,
     )
     if target is None or newest is None:
         yield Reason(
@@ -218,9 +220,11 @@ def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
         yield Reason("restores", "version", text, FORMATS)
 
 
-def _writers(form: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _writers(snapshot_format: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The first and the last release that write this format."""
     return next(
-        ((first, last) for first, last, known in NEWEST_FORMAT if known == form), ((0, 0), (99, 0))
+        ((first, last) for first, last, form in NEWEST_FORMAT if form == snapshot_format),
+        ((0, 0), (99, 0)),
     )
 
 
@@ -237,7 +241,7 @@ def _mapping(fates: Sequence[OperatorFate], job: Job) -> Iterator[Reason]:
                 "State of {names:message} belongs to no vertex of the plan. It may be of an "
                 "operator within a chain, whose ids Flink does not report: let the job complete a "
                 "checkpoint that Weir can read, which names all its operators.",
-                names=_named(unknown),
+                names=_names(unknown),
             ),
             REST,
         )
@@ -248,7 +252,7 @@ def _mapping(fates: Sequence[OperatorFate], job: Job) -> Iterator[Reason]:
     certain = [operator for operator in dropped if operator.stored and operator.stored.is_certain]
     if certain:
         text = message(
-            "The job has no operator for the state of {names:message}.", names=_named(certain)
+            "The job has no operator for the state of {names:message}.", names=_names(certain)
         )
         if job.may_drop:
             left = message("{text:message} It is left behind, as allowed.", text=text)
@@ -264,7 +268,7 @@ def _mapping(fates: Sequence[OperatorFate], job: Job) -> Iterator[Reason]:
         text = message(
             "The job has no operator for {names:message}, of which only a coordinator or empty "
             "files have state: whether Flink refuses that depends on the release.",
-            names=_named(in_doubt),
+            names=_names(in_doubt),
         )
         yield Reason("unknown", "operators", text, POINTER)
     if job.vertices and not unknown and not dropped:
@@ -273,18 +277,18 @@ def _mapping(fates: Sequence[OperatorFate], job: Job) -> Iterator[Reason]:
 
 
 def _parallelism(restored: Sequence[OperatorFate]) -> Iterator[Reason]:
-    ok = True
+    is_equal = True
     for operator in restored:
         stored, planned = operator.stored, operator.planned
         if stored is None or planned is None:
             continue
         values: dict[str, Value] = {"name": _name(operator), "max": stored.max_parallelism}
         if planned.parallelism is None or planned.max_parallelism is None:
-            ok = False
+            is_equal = False
             text = message("The parallelism of {name:name} is not known.", name=_name(operator))
             yield Reason("unknown", "parallelism", text, REST)
         elif planned.parallelism > stored.max_parallelism:
-            ok = False
+            is_equal = False
             text = message(
                 "{name:name} has parallelism {parallelism:number}; the maximum parallelism of its "
                 "state is {max:number}.",
@@ -294,7 +298,7 @@ def _parallelism(restored: Sequence[OperatorFate]) -> Iterator[Reason]:
             outcome: Outcome = "refused" if stored.has_state else "unknown"
             yield Reason(outcome, "parallelism", text, ASSIGNMENT)
         elif planned.max_parallelism != stored.max_parallelism:
-            ok = False
+            is_equal = False
             text = message(
                 "{name:name} has maximum parallelism {planned:number}, its state {max:number}. "
                 "Flink takes over that of the state unless the job sets its own, and then refuses; "
@@ -303,7 +307,7 @@ def _parallelism(restored: Sequence[OperatorFate]) -> Iterator[Reason]:
                 **values,
             )
             yield Reason("unknown", "parallelism", text, POINTER)
-    if ok and restored:
+    if is_equal and restored:
         text = message("The maximum parallelism of each operator is that of its state.")
         yield Reason("restores", "parallelism", text, ASSIGNMENT)
 
@@ -351,7 +355,7 @@ def _backend(snapshot: Snapshot, job: Job, restored: Sequence[StoredOperator]) -
 
 
 def _family(backend: str | None) -> str | None:
-    named = (backend or "").lower()
+    name = (backend or "").lower()
     for word, family in (
         ("rocksdb", "RocksDB"),
         ("forst", "ForSt"),
@@ -359,7 +363,7 @@ def _family(backend: str | None) -> str | None:
         ("fsstatebackend", "HashMap"),
         ("memorystatebackend", "HashMap"),
     ):
-        if word in named:
+        if word in name:
             return family
     return None
 
@@ -449,7 +453,7 @@ def _bugs(snapshot: Snapshot, job: Job, restored: Sequence[OperatorFate]) -> Ite
         and operator.stored.parallelism != operator.planned.parallelism
         for operator in restored
     )
-    of_operators = any(
+    has_operator_state = any(
         kind.endswith("-op")
         for operator in restored
         if operator.stored
@@ -458,9 +462,9 @@ def _bugs(snapshot: Snapshot, job: Job, restored: Sequence[OperatorFate]) -> Ite
     holds = {
         _IN_FLIGHT: in_flight,
         _IN_FLIGHT_RESCALED: in_flight and rescaled,
-        _OF_OPERATORS: of_operators,
+        _OF_OPERATORS: has_operator_state,
     }
-    # The snapshot decides, not how the job takes its own.
+    # The snapshot decides, not the setting of the job.
     checkpointing = {**(job.facts.checkpointing or {}), "unaligned": in_flight}
     facts = replace(job.facts, flink_version=job.flink_version, checkpointing=checkpointing)
     for issue, need in _DECIDING.items():
@@ -477,7 +481,7 @@ def _bugs(snapshot: Snapshot, job: Job, restored: Sequence[OperatorFate]) -> Ite
             yield Reason("unknown", "known_bug", text, bug.address)
 
 
-def _named(fates: Sequence[OperatorFate]) -> Message:
+def _names(fates: Sequence[OperatorFate]) -> Message:
     return list_text([_name(operator) for operator in fates], 3)
 
 

@@ -29,7 +29,7 @@ from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 )
 def start_delay_finding(cost: PhaseCost) -> Finding:
     holder = holder_of(cost)
-    # If its output is back-pressured, that keeps the thread of a source busy.
+    # Back-pressure, too, keeps the thread of a source busy.
     late_source = None if holder else _late_source_finding(cost)
     return late_source or phase_finding(
         cost, _cause(cost.window, holder, cost), _next_step(cost.window, holder), source=None
@@ -37,14 +37,14 @@ def start_delay_finding(cost: PhaseCost) -> Finding:
 
 
 def _late_source_finding(cost: PhaseCost) -> Finding | None:
-    """None if the sources started in time, or if it is unknown."""
+    """None if the sources started in time, or if this is unknown."""
     newest = cost.slow[-1]
     delay_ms, vertex_id = newest.source_start_delay_ms, newest.latest_source_id
     least_ms = cost.limits[f"{cost.rule_id}.dominates"] * (phase_ms(newest, "start_delay") or 0)
     if delay_ms is None or vertex_id is None or not least_ms or delay_ms < least_ms:
         return None
-    whole_name = cost.window.vertex_name(vertex_id)
-    name, subtask = brief(whole_name), newest.latest_source_subtask
+    full_name = cost.window.vertex_name(vertex_id)
+    name, subtask = brief(full_name), newest.latest_source_subtask
     return phase_finding(
         cost,
         message(
@@ -68,14 +68,14 @@ def _late_source_finding(cost: PhaseCost) -> Finding | None:
                 "ms",
                 note=message(
                     "{name:name}, checkpoint {checkpoint_id:number}; a source waits for no barrier",
-                    name=subtask_text(whole_name, subtask),
+                    name=subtask_text(full_name, subtask),
                     checkpoint_id=newest.checkpoint_id,
                 ),
             ),
         ),
         source={
             "vertex_id": vertex_id,
-            "name": whole_name,
+            "name": full_name,
             "subtask": subtask,
             "checkpoint_id": newest.checkpoint_id,
         },
@@ -113,7 +113,7 @@ def _next_step(window: JobWindow, holder: Holder | None) -> str:
             "calls, its hot keys.",
             brief=holder.brief,
         )
-        lacking = {
+        unused_means = {
             (False, False): message(
                 "Until then, unaligned checkpoints (execution.checkpointing.unaligned) or buffer "
                 "debloating let barriers pass."
@@ -124,7 +124,7 @@ def _next_step(window: JobWindow, holder: Holder | None) -> str:
             ),
             (True, False): message("Until then, buffer debloating lets barriers pass."),
         }
-        pass_barriers = lacking.get((bool(window.config.unaligned), window.has_debloating))
+        pass_barriers = unused_means.get((bool(window.config.unaligned), window.has_debloating))
         return join_messages((relieve, pass_barriers), " ") if pass_barriers else relieve
     return message(
         "Take a thread dump or flame graph of the slowest subtask: long timers, flatMaps that emit "
@@ -149,13 +149,13 @@ def _next_step(window: JobWindow, holder: Holder | None) -> str:
 def alignment_finding(cost: PhaseCost) -> Finding:
     holder = holder_of(cost)
     slowest = cost.slow[-1]
-    at = cost.slowest_task
-    why = message(
+    task = cost.slowest_task
+    reason = message(
         "Some channels carry more than others or come from slower tasks, so their barriers reach "
         "{at:name} late; channels whose barrier has arrived are blocked until then.",
-        at=at,
+        at=task,
     )
-    pressed = (
+    pressure = (
         message(" Back-pressure from {brief:name} stretches the gap.", brief=holder.brief)
         if holder
         else ""
@@ -166,13 +166,13 @@ def alignment_finding(cost: PhaseCost) -> Finding:
     )
     return phase_finding(
         cost,
-        why + pressed + (unaligned if slowest.unaligned else ""),
+        reason + pressure + (unaligned if slowest.unaligned else ""),
         message(
             "Compare the input channels and the upstream subtasks of {at:name}: skewed "
             "keys, one slow host, one source partition with a backlog. "
             "execution.checkpointing.aligned-checkpoint-timeout lets barriers overtake "
             "records when alignment takes too long.",
-            at=at,
+            at=task,
         ),
         _processed(slowest),
     )
@@ -256,7 +256,7 @@ def async_finding(cost: PhaseCost) -> Finding:
 
 
 def _threads(window: JobWindow) -> str:
-    """The number of upload threads; ForSt has no option for it up to 2.3 and uses four."""
+    """Advice on the number of upload threads. Up to 2.3 ForSt uses four and has no option."""
     if "rocksdb" not in (window.config.state_backend or "").lower():
         return ""
     return message(

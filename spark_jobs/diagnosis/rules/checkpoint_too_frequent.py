@@ -4,7 +4,7 @@ from statistics import median
 from ingest.messages import join_messages, message
 from spark_jobs.diagnosis import fleet_policy
 from spark_jobs.diagnosis.advice import interval_for
-from spark_jobs.diagnosis.barrier_holders import holder_between, pressure_is_known
+from spark_jobs.diagnosis.barrier_holders import newest_holder, pressure_is_known
 from spark_jobs.diagnosis.checkpoint_history import (
     checkpoints_are_off,
     completed,
@@ -98,10 +98,7 @@ def _is_held(window: JobWindow, limits: Limits, checkpoints: list[CheckpointSamp
     phases = [found[0] for sample in checkpoints if (found := dominating_phase(sample))]
     if phases and sum(phase in BARRIER_PHASES for phase in phases) * 2 >= len(phases):
         return True
-    return any(
-        holder_between(window, limits, sample.trigger_time_ms, sample.ended_ms)
-        for sample in checkpoints
-    )
+    return newest_holder(window, limits, checkpoints) is not None
 
 
 def _policy_finding(

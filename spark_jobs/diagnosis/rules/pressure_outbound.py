@@ -75,7 +75,7 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
     target_ids = pressure.topology.downstream(held.vertex_id)
     downstream = list_text(brief_names(window, target_ids))
     upstream = pressure.ways_to(held.vertex_id)
-    usage_limit = outbound.floor + limits[OUTPUT_LEVEL] * (outbound.ceiling - outbound.floor)
+    usage_limit = outbound.usage_at(limits[OUTPUT_LEVEL])
     working_ratios = [
         typical(
             pressure.vertices[target].working(index)
