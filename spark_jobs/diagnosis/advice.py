@@ -52,48 +52,42 @@ class SettingsAdvice:
 
 
 def settings_advice(checkpoints: Iterable[CheckpointSample], settings: InForce) -> SettingsAdvice:
-    durations = durations_of(checkpoints, settings.timeout_ms)
-    if len(durations.checkpoints) < CHECKPOINTS_AT_LEAST:
+    history = durations_of(checkpoints, settings.timeout_ms)
+    if len(history.checkpoints) < CHECKPOINTS_AT_LEAST:
         seen = message(
             "{checkpoints:count} of at least {at_least:number} completed checkpoints were seen",
-            checkpoints=len(durations.checkpoints),
+            checkpoints=len(history.checkpoints),
             at_least=CHECKPOINTS_AT_LEAST,
         )
         missing = message(
             "Not enough history for an interval and a time-out: {seen:message}.", seen=seen
         )
         return SettingsAdvice(missing=(missing,))
-    interval = interval_advice(durations, settings)
+    interval = interval_advice(history, settings)
     return SettingsAdvice(
-        interval, pause_advice(interval, settings), timeout_advice(durations, settings)
+        interval, pause_advice(interval, settings), timeout_advice(history, settings)
     )
 
 
-def interval_advice(durations: Durations, settings: InForce) -> Advised:
-    """Advice on ``execution.checkpointing.interval``: at least twice p99 and the fleet's minimum;
-    never a shorter one.
-    """
+def interval_advice(history: Durations, settings: InForce) -> Advised:
+
     if settings.interval_ms is None:
         return Advised(
             None, message("the interval in force is not known, or periodic checkpoints are off")
         )
-    least_ms = max(interval_for(durations.p99_ms), settings.fleet_minimum_ms)
-    p99 = _p99_text(durations)
-    if settings.interval_ms < least_ms:
-        if least_ms == settings.fleet_minimum_ms:
-            return Advised(
-                least_ms, message("the minimum interval of the fleet; {p99:text}", p99=p99)
-            )
-        return Advised(
-            least_ms,
-            message(
-                "twice p99, so that checkpoints take at most half of the time; {p99:text}", p99=p99
-            ),
+    least_ms = max(interval_for(history.p99_ms), settings.fleet_minimum_ms)
+    p99 = _p99_text(history)
+    if settings.interval_ms >= least_ms:
+        why = message(
+            "left as it is: checkpoints take less than half of the time; {p99:text}", p99=p99
         )
-    return Advised(
-        settings.interval_ms,
-        message("left as it is: checkpoints take less than half of the time; {p99:text}", p99=p99),
-    )
+    elif least_ms == settings.fleet_minimum_ms:
+        why = message("the minimum interval of the fleet; {p99:text}", p99=p99)
+    else:
+        why = message(
+            "twice p99, so that checkpoints take at most half of the time; {p99:text}", p99=p99
+        )
+    return Advised(max(settings.interval_ms, least_ms), why)
 
 
 def interval_for(p99_ms: float) -> int:
@@ -112,10 +106,10 @@ def pause_advice(interval: Advised, settings: InForce) -> Advised:
     return Advised(pause_ms, why)
 
 
-def timeout_advice(durations: Durations, settings: InForce) -> Advised:
-    savepoint_ms = quantile(durations.savepoints, 0.99) if durations.savepoints else 0
+def timeout_advice(history: Durations, settings: InForce) -> Advised:
+    savepoint_ms = quantile(history.savepoints, 0.99) if history.savepoints else 0
     fits_ms = rounded_up_ms(
-        max(TIMES_CHECKPOINT * durations.p99_ms, TIMES_SAVEPOINT * savepoint_ms, LEAST_MS)
+        max(TIMES_CHECKPOINT * history.p99_ms, TIMES_SAVEPOINT * savepoint_ms, LEAST_MS)
     )
     basis = message(
         "by this history {fits_ms:duration}: 5 × p99 of checkpoints, 3 × that of savepoints, a "
@@ -128,7 +122,7 @@ def timeout_advice(durations: Durations, settings: InForce) -> Advised:
         )
     if fits_ms == settings.timeout_ms:
         return Advised(fits_ms, message("left as it is; {basis:message}", basis=basis))
-    if fits_ms < settings.timeout_ms and (doubt := _doubt(durations)):
+    if fits_ms < settings.timeout_ms and (doubt := _doubt(history)):
         return Advised(
             settings.timeout_ms,
             message("left as it is: {doubt:text}; {basis:message}", doubt=doubt, basis=basis),
@@ -138,64 +132,64 @@ def timeout_advice(durations: Durations, settings: InForce) -> Advised:
         message(
             "{basis:message}; {would_fail:text}",
             basis=basis,
-            would_fail=_would_fail(durations, fits_ms),
+            would_fail=_would_fail(history, fits_ms),
         ),
     )
 
 
-def _p99_text(durations: Durations) -> str:
+def _p99_text(history: Durations) -> str:
     late = (
         message(
             "; {expired_checkpoints:count} expired, counted with the time that they were given",
-            expired_checkpoints=len(durations.expired),
+            expired_checkpoints=len(history.expired),
         )
-        if durations.expired
+        if history.expired
         else ""
     )
     return message(
-        "p99 of checkpoints is {p99_ms:duration}{late:message}", p99_ms=durations.p99_ms, late=late
+        "p99 of checkpoints is {p99_ms:duration}{late:message}", p99_ms=history.p99_ms, late=late
     )
 
 
-def _would_fail(durations: Durations, timeout_ms: int) -> str:
+def _would_fail(history: Durations, timeout_ms: int) -> str:
     return message(
         "it would have failed {checkpoints:count} of {checkpoints2:message} and "
         "{savepoints:count} of {savepoints2:message} of this history",
-        checkpoints=sum(duration_ms > timeout_ms for duration_ms in durations.checkpoints),
+        checkpoints=sum(duration_ms > timeout_ms for duration_ms in history.checkpoints),
         checkpoints2=plural(
-            len(durations.checkpoints),
+            len(history.checkpoints),
             "{count:count} completed checkpoint",
             "{count:count} completed checkpoints",
         ),
-        savepoints=sum(duration_ms > timeout_ms for duration_ms in durations.savepoints),
-        savepoints2=_savepoints_text(durations),
+        savepoints=sum(duration_ms > timeout_ms for duration_ms in history.savepoints),
+        savepoints2=_savepoints_text(history),
     )
 
 
-def _doubt(durations: Durations) -> str:
-    if expired := len(durations.expired) + durations.expired_savepoints:
+def _doubt(history: Durations) -> str:
+    if expired := len(history.expired) + history.expired_savepoints:
         return message(
             "{expired:count} expired, and how long they would have taken is not known",
             expired=expired,
         )
-    if durations.span_ms < SPAN_AT_LEAST_MS:
+    if history.span_ms < SPAN_AT_LEAST_MS:
         return message(
             "{span_ms:duration} of history, and a shorter one needs a day",
-            span_ms=durations.span_ms,
+            span_ms=history.span_ms,
         )
-    if len(durations.savepoints) < SAVEPOINTS_AT_LEAST:
+    if len(history.savepoints) < SAVEPOINTS_AT_LEAST:
         return message(
             "savepoints share it, and {seen:message} known of at least "
             "{savepoints_at_least:number} are too few for a shorter one",
-            seen=_savepoints_text(durations),
+            seen=_savepoints_text(history),
             savepoints_at_least=SAVEPOINTS_AT_LEAST,
         )
     return ""
 
 
-def _savepoints_text(durations: Durations) -> str:
+def _savepoints_text(history: Durations) -> str:
     return plural(
-        len(durations.savepoints),
+        len(history.savepoints),
         "{count:count} completed savepoint",
         "{count:count} completed savepoints",
     )

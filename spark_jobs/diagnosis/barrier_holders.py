@@ -1,6 +1,5 @@
-"""The vertex that holds a checkpoint's barrier up: the origin of back-pressure while the checkpoint
-ran. At a blocked vertex a barrier waits until the vertex downstream has processed the buffers in
-between.
+"""The vertex that holds a checkpoint's barrier: the origin of back-pressure while it ran. At a
+blocked vertex a barrier waits until the vertex downstream has processed the buffers in between.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,8 +44,16 @@ def pressure_is_known(window: JobWindow) -> bool:
     return any(vertex.backpressured_ratio for vertex in window.vertex_windows)
 
 
-def holder_between(window: JobWindow, limits: Limits, from_ms: int, to_ms: int) -> Holder | None:
-    """The newest holder in that time."""
+def newest_holder(
+    window: JobWindow, limits: Limits, checkpoints: Sequence[CheckpointSample]
+) -> Holder | None:
+    """``checkpoints``: oldest first."""
+    holders = (_holder_of(window, limits, checkpoint) for checkpoint in reversed(checkpoints))
+    return next(filter(None, holders), None)
+
+
+def _holder_of(window: JobWindow, limits: Limits, checkpoint: CheckpointSample) -> Holder | None:
+    from_ms, to_ms = checkpoint.trigger_time_ms, checkpoint.ended_ms
     if window.window_start_ms <= to_ms and window.at_ms >= from_ms:
         holder = _present_holder(window, limits)
         if holder:
@@ -58,17 +65,6 @@ def holder_between(window: JobWindow, limits: Limits, from_ms: int, to_ms: int) 
     holders = (
         _past_holder(window, past[start_ms], min(start_ms + WINDOW_MS, window.at_ms))
         for start_ms in sorted(past, reverse=True)
-    )
-    return next(filter(None, holders), None)
-
-
-def newest_holder(
-    window: JobWindow, limits: Limits, checkpoints: Sequence[CheckpointSample]
-) -> Holder | None:
-    """``checkpoints``: oldest first."""
-    holders = (
-        holder_between(window, limits, sample.trigger_time_ms, sample.ended_ms)
-        for sample in reversed(checkpoints)
     )
     return next(filter(None, holders), None)
 

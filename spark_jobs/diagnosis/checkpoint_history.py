@@ -1,5 +1,3 @@
-"""A job's last checkpoints, in the selections that rules need."""
-
 from collections.abc import Iterable, Sequence
 
 from ingest.messages import message
@@ -91,7 +89,7 @@ def checkpoints_are_off(window: JobWindow) -> bool:
 
 
 def runs_after(window: JobWindow, at_ms: int) -> bool:
-    """Whether the job is known to have run after ``at_ms``."""
+
     return any(
         event.kind == "job_state"
         and event.fields.get("to_state") == "RUNNING"

@@ -1,5 +1,3 @@
-"""Flink's reasons for a lost checkpoint: what happened, and what to do."""
-
 from dataclasses import dataclass
 
 from ingest.messages import message
@@ -15,7 +13,7 @@ class ReasonWords:
 
 
 LOST_WITH_JOB = frozenset({"TASK_FAILURE", "JOB_FAILURE", "JOB_FAILOVER_REGION"})
-"""Reasons if a task or the job failed while the checkpoint was pending. Flink does not count them."""
+"""A task or the job failed while the checkpoint was pending. Flink does not count these."""
 
 JOB_NOT_LISTED = "JOB_NOT_LISTED"
 """The job was no longer listed while the checkpoint was pending: the outcome is unknown."""

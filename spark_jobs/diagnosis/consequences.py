@@ -14,6 +14,13 @@ _HELD_BARRIERS: dict[str, Tie] = {
     "checkpoint.alignment": "vertex",
     "checkpoint.expired": "vertex",
 }
+_HOT_SUBTASK: dict[str, Tie] = {
+    "pressure.skew": "vertex",
+    "pressure.root": "vertex",
+    "checkpoint.sync": "vertex",
+    "checkpoint.async": "vertex",
+    **_HELD_BARRIERS,
+}
 _LOST_CHECKPOINTS: dict[str, Tie] = {"checkpoint.stalled": "job", "sink.transaction_timeout": "job"}
 _SLOW_PHASE: dict[str, Tie] = {
     "checkpoint.expired": "vertex",
@@ -30,21 +37,9 @@ CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
         "job.failed": "cause",
     },
     # One subtask has most of the records: it is busy, blocks others, and writes the most state.
-    "data.skew": {
-        "pressure.skew": "vertex",
-        "pressure.root": "vertex",
-        "checkpoint.sync": "vertex",
-        "checkpoint.async": "vertex",
-        **_HELD_BARRIERS,
-    },
+    "data.skew": _HOT_SUBTASK,
     "pressure.skew": {"pressure.root": "vertex", **_HELD_BARRIERS},
-    "rocksdb.write_stall": {
-        "pressure.skew": "vertex",
-        "pressure.root": "vertex",
-        "checkpoint.sync": "vertex",
-        "checkpoint.async": "vertex",
-        **_HELD_BARRIERS,
-    },
+    "rocksdb.write_stall": _HOT_SUBTASK,
     # Barriers come no faster than the records before them.
     "pressure.root": {
         "checkpoint.stalled": "job",

@@ -1,21 +1,16 @@
-"""How long a job's checkpoints and savepoints took: the basis of advice on intervals and time-outs."""
+"""How long a job's checkpoints and savepoints took."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
 
 from spark_jobs.diagnosis.samples import CheckpointSample
 from spark_jobs.diagnosis.statistics import quantile
 
-_STEPS_MS = [
-    1_000 * step_s
-    for step_s in chain(
-        (1, 2, 3, 5, 10, 15, 20, 30),
-        (60, 120, 180, 300, 600, 900, 1_200, 1_800, 2_700),
-        (3_600, 7_200, 10_800, 21_600, 43_200, 86_400),
-    )
-]
-"""Durations that people would write: seconds, minutes, hours."""
+_SECONDS = (1, 2, 3, 5, 10, 15, 20, 30)
+_MINUTES = (60, 120, 180, 300, 600, 900, 1_200, 1_800, 2_700)
+_HOURS = (3_600, 7_200, 10_800, 21_600, 43_200, 86_400)
+_STEPS_MS = [1_000 * step_s for step_s in (*_SECONDS, *_MINUTES, *_HOURS)]
+"""Durations that people would write."""
 
 
 @dataclass(frozen=True)

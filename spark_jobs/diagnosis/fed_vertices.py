@@ -19,7 +19,7 @@ UnknownBecause = Literal["no_watermark", "in_flight", "marked_idle"]
 @dataclass(frozen=True)
 class Fed:
     """A sample of such a vertex. ``sent_ms``: feeder → watermark, None if unknown.
-    ``unknown_because``: why the distance between the inputs is unknown, None if it is known.
+    ``unknown_because``: why the distance between its inputs is unknown, if it is.
     """
 
     vertex_id: str

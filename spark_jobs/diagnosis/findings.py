@@ -16,7 +16,7 @@ CONFIDENCES: tuple[Confidence, ...] = ("low", "medium", "high")
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """One figure: ``value`` in ``unit`` ('ms', 'bytes', 'ratio', 'records/s', 'count', '' for
-    words). It was compared with ``threshold``, the value of the setting ``threshold_key``.
+    words), compared with ``threshold`` (the setting ``threshold_key``).
     """
 
     name: str
@@ -30,8 +30,8 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Another subject of the finding: a checkpoint, a host, or a back-pressured vertex. ``path``:
-    the names of vertices from that vertex to the origin of the pressure.
+    """Another subject of the finding: a checkpoint, a host, or a back-pressured vertex with
+    ``path`` (names from that vertex to the origin).
     """
 
     kind: str
@@ -104,26 +104,20 @@ class Threshold:
 
 
 class Limits:
-    """Thresholds in force, by key. Raises ValueError if an override is out of bounds or has an
-    unknown key.
-    """
+    """Raises ValueError if an override is out of bounds or has an unknown key."""
 
     def __init__(
         self, thresholds: Iterable[Threshold], overrides: Mapping[str, float] | None = None
     ) -> None:
-        declared = {threshold.key: threshold for threshold in thresholds}
-        self._units = {key: threshold.unit for key, threshold in declared.items()}
-        self._values = {key: threshold.default for key, threshold in declared.items()}
+        self._thresholds = {threshold.key: threshold for threshold in thresholds}
+        self._values = {key: threshold.default for key, threshold in self._thresholds.items()}
         for key, value in (overrides or {}).items():
-            if key not in declared:
+            threshold = self._thresholds.get(key)
+            if threshold is None:
                 raise ValueError(f"There is no threshold {key!r}.")
-            if not declared[key].allows(value):
-                raise ValueError(
-                    (
-                        f"{key} must lie within {declared[key].minimum:g} and {declared[key].maximum:g} "
-                        f"{declared[key].unit}."
-                    ).replace(" .", ".")
-                )
+            if not threshold.allows(value):
+                bounds = f"{threshold.minimum:g} and {threshold.maximum:g} {threshold.unit}"
+                raise ValueError(f"{key} must lie within {bounds.strip()}.")
             self._values[key] = value
 
     def __getitem__(self, key: str) -> float:
@@ -138,4 +132,5 @@ class Limits:
         comparison: str = ">=",
     ) -> Evidence:
         """``value`` is in the unit of the threshold."""
-        return Evidence(name, value, self._units[key], self[key], comparison, key, note)
+        unit = self._thresholds[key].unit
+        return Evidence(name, value, unit, self[key], comparison, key, note)

@@ -1,5 +1,5 @@
 """Health of a job: 100 minus the points of its open findings (``POINTS``). The worst finding of a
-rule costs its full points, each further finding 2 points, together at most 10. Findings on storage
+rule costs all its points, further ones 2 each, together at most 10. Findings on storage
 (``storage.*``) cost nothing. Without data, health is unknown, not 100.
 """
 

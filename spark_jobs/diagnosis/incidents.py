@@ -21,8 +21,8 @@ MOST_COMPARED = 200
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What connects a finding with others, from its data. ``vertices``: ids; ``shared``: broken
-    things that other jobs may also name; ``causes``: codes of failure causes.
+    """``vertices``: ids; ``shared``: broken things that other jobs may also name; ``causes``: codes
+    of failure causes.
     """
 
     vertices: frozenset[str] = frozenset()
@@ -57,7 +57,7 @@ def trace_of(rule: str, subject_kind: str, subject_id: str, data: Mapping[str, A
     return Trace(
         frozenset(_vertices(rule, subject_kind, subject_id, data)),
         frozenset(_shared_names(rule, data)),
-        frozenset(_causes(data)),
+        frozenset(_texts([data.get("cause"), *_names(data.get("causes"))])),
     )
 
 
@@ -260,22 +260,17 @@ def _shared_names(rule: str, data: Mapping[str, Any]) -> Iterable[str]:
         yield "cluster"
 
 
-def _causes(data: Mapping[str, Any]) -> Iterable[str]:
-    causes = data.get("causes")
-    yield from _texts([data.get("cause"), *(causes if isinstance(causes, Mapping) else ())])
+def _names(mapping: Any) -> Iterable[Any]:
+    return mapping if isinstance(mapping, Mapping) else ()
 
 
 def _texts(values: Any) -> list[str]:
-    return (
-        [value for value in values if isinstance(value, str) and value]
-        if isinstance(values, list | tuple)
-        else []
-    )
+    return [value for value in _items(values) if isinstance(value, str) and value]
 
 
 def _rows(values: Any) -> list[Mapping[str, Any]]:
-    return (
-        [value for value in values if isinstance(value, Mapping)]
-        if isinstance(values, list | tuple)
-        else []
-    )
+    return [value for value in _items(values) if isinstance(value, Mapping)]
+
+
+def _items(values: Any) -> Iterable[Any]:
+    return values if isinstance(values, list | tuple) else ()

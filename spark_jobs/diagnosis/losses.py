@@ -127,12 +127,9 @@ def severity_of(losses: Losses, rule_id: str, limits: Limits) -> Severity:
     left = losses.tolerance_left
     if left is not None and losses.consecutive and left <= limits[f"{rule_id}.tolerance_left"]:
         return "critical"
-    is_enough = losses.periodic >= CRITICAL_AT_LEAST
-    return (
-        "critical"
-        if is_enough and losses.share >= limits[f"{rule_id}.critical_share"]
-        else "warning"
-    )
+    if losses.periodic < CRITICAL_AT_LEAST:
+        return "warning"
+    return "critical" if losses.share >= limits[f"{rule_id}.critical_share"] else "warning"
 
 
 def loss_finding(
@@ -146,7 +143,7 @@ def loss_finding(
     is_harmless: bool = False,
     **words: Unpack[Words],
 ) -> Finding:
-    """``counted_as``: the name of their number in the evidence."""
+
     numbers = [sample.checkpoint_id for sample in losses.lost if sample.checkpoint_id != NO_ID]
     words["next_step"] = message(
         "{next_step:text} {consequence:text}",

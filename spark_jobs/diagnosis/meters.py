@@ -14,8 +14,8 @@ STARTS = ("deploy", "restart", "restore", "rescale")
 
 
 def meters_agree(vertex: VertexWindow, is_source: bool, counted: Spread, ratio: float) -> bool:
-    """Whether meters confirm one of the subtasks that are hot by their counters, which may be
-    collected at different times for two TaskManagers. True if too few meters are known.
+    """Whether meters confirm one of the subtasks that are hot by counters, which two TaskManagers
+    may report at different times. True if too few meters are known.
     """
     meters = (
         [rate or None for rate in vertex.records_out_per_s]
@@ -30,7 +30,10 @@ def meters_agree(vertex: VertexWindow, is_source: bool, counted: Spread, ratio: 
 
 def meters_are_of_now(window: JobWindow, vertex: VertexWindow, metered: Spread) -> bool:
     """Whether no task began in the minute that meters cover, and hot subtasks work more than others."""
-    return not _remembers_start(window) and _works_more(vertex, metered)
+    since_ms = window.window_start_ms - METER_MS
+    if any(since_ms < at_ms <= window.at_ms for at_ms in _start_times(window)):
+        return False
+    return _works_more(vertex, metered)
 
 
 def has_start(window: JobWindow) -> bool:
@@ -38,12 +41,6 @@ def has_start(window: JobWindow) -> bool:
     records yet.
     """
     return any(window.window_start_ms < at_ms <= window.at_ms for at_ms in _start_times(window))
-
-
-def _remembers_start(window: JobWindow) -> bool:
-    return any(
-        window.window_start_ms - METER_MS < at_ms <= window.at_ms for at_ms in _start_times(window)
-    )
 
 
 def _start_times(window: JobWindow) -> list[float]:

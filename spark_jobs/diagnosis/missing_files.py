@@ -39,7 +39,7 @@ _NOT_THERE = (
 )
 """Messages of Linux and Windows in several languages."""
 _EXPRESSIONS = (
-    # Flink, for a whole checkpoint or savepoint (AbstractFsCheckpointStorageAccess).
+    # Flink, for a whole snapshot (AbstractFsCheckpointStorageAccess).
     rf"Cannot find checkpoint or savepoint file/directory '({_PATH})'",
     rf"Cannot find meta data file '_metadata' in directory '({_PATH})'",
     # java.io.FileInputStream with the operating system's message, and java.nio.
@@ -57,15 +57,15 @@ _EXPRESSIONS = (
     # S3AInputStream, which reopens files.
     rf"(?:[Rr]e-?open|open|getFileStatus)(?: at position [0-9]+)?(?: on)? (s3a://{_PATH})"
     rf"(?: at [0-9]+ on s3a://{_PATH})?: ",
-    # Azure's data lake (AbfsRestOperationException), with the query of the request behind it.
+    # Azure's data lake (AbfsRestOperationException).
     r"(?:specified (?:path|blob|resource) does not exist|PathNotFound|BlobNotFound)[^\n]{0,40}?, "
     r"404,"
     r" [A-Z]{3,6}, (https://[^\s?,'\"]{1,2000})",
-    # Tencent's CosN and the first S3 client of Hadoop, Aliyun's own client, Google's own client.
+    # Tencent's CosN and Hadoop's first S3 client; the own clients of Aliyun and of Google.
     rf"No such file or directory '([a-z0-9]+://{_PATH})'",
     r"(?:OSSException|ErrorCode\]: NoSuchKey)[\s\S]{0,600}?<Key>([^<\n]{1,2000})</Key>",
     rf"No such object: ({_PATH})(?:\\?\"|\n|\Z)",
-    # Google's connector and Flink's own S3 file system; the latter when it reads, around NoSuchKey.
+    # Google's connector, Flink's own S3 file system, which when it reads wraps NoSuchKey.
     rf"(?:File|Directory) not found: '?([a-z0-9]+://{_PATH})'?(?:\n|\Z)",
     rf"Failed to open S3 stream for ({_PATH})(?:\n|\Z)",
     # PrestoS3FileSystem, around S3's answer; Google's connector.

@@ -173,8 +173,7 @@ def _pressure(key: WindowAndLimits) -> Pressure | str:
     pressure.unjudged = tuple(
         vertex_id
         for vertex_id, subtasks in silent.items()
-        if vertex_id not in held
-        and _may_be_held(pressure, vertex_id, subtasks, walk, REPORTING_SHARE)
+        if vertex_id not in held and _may_be_held(pressure, vertex_id, subtasks, walk)
     )
     return pressure
 
@@ -201,23 +200,19 @@ def _silent(window: JobWindow) -> dict[str, list[int] | None]:
 
 
 def _subtasks(window: JobWindow, topology: Topology) -> dict[str, Subtasks]:
-    before_1_13 = _is_before_1_13(window)
+    is_before_1_13 = (
+        all(busy is None for vertex in window.vertex_windows for busy in vertex.busy_ratio)
+        if window.version is None
+        else window.version < (1, 13)
+    )
     return {
         vertex.vertex_id: Subtasks(
             vertex,
             gates=len(topology.in_edges.get(vertex.vertex_id, ())),
-            idle_has_backpressure=before_1_13,
+            idle_has_backpressure=is_before_1_13,
         )
         for vertex in window.vertex_windows
     }
-
-
-def _is_before_1_13(window: JobWindow) -> bool:
-    if window.version is not None:
-        return window.version < (1, 13)
-    return not any(
-        busy is not None for vertex in window.vertex_windows for busy in vertex.busy_ratio
-    )
 
 
 def _add_holders(pressure: Pressure, vertex_id: str, holders: Holders) -> None:
@@ -299,22 +294,18 @@ def _late_siblings(pressure: Pressure, held: Held, limits: Limits) -> Origin | N
 
 
 def _has_free_consumers(pressure: Pressure, vertex_id: str, limits: Limits) -> bool:
-    busy, waits = limits[BUSY], limits[BACKPRESSURED]
     targets = (pressure.vertices[target] for target in pressure.topology.downstream(vertex_id))
     return all(
-        _is_free(target, index, busy, waits)
-        for target in targets
-        for index in range(target.parallelism)
+        _is_free(target, index, limits) for target in targets for index in range(target.parallelism)
     )
 
 
-def _is_free(subtasks: Subtasks, index: int, most_busy: float, most_waiting: float) -> bool:
-    working = subtasks.working(index)
-    busy = subtasks.busy(index)
-    waits = subtasks.backpressured(index)
+def _is_free(subtasks: Subtasks, index: int, limits: Limits) -> bool:
+    busy, waits = subtasks.busy(index), subtasks.backpressured(index)
     if busy is None or waits is None:
-        return working is not None and working < most_busy
-    return busy < most_busy and waits < most_waiting
+        working = subtasks.working(index)
+        return working is not None and working < limits[BUSY]
+    return busy < limits[BUSY] and waits < limits[BACKPRESSURED]
 
 
 def _outbound(pressure: Pressure, held: Held) -> Outbound | None:
@@ -335,11 +326,7 @@ def _outbound(pressure: Pressure, held: Held) -> Outbound | None:
 
 
 def _may_be_held(
-    pressure: Pressure,
-    vertex_id: str,
-    subtasks: list[int] | None,
-    walk: Walk,
-    reporting_share: float,
+    pressure: Pressure, vertex_id: str, subtasks: list[int] | None, walk: Walk
 ) -> bool:
     """Whether subtasks that did not report could be waiting. Over an all-to-all edge a consumer
     holds all subtasks or none: it holds none if most siblings reported that they do not wait.
@@ -355,7 +342,7 @@ def _may_be_held(
     )
     if holders.origins or holders.passing or holders.rivals:
         return True
-    mostly_silent = len(subtasks) > (1 - reporting_share) * pressure.vertices[vertex_id].parallelism
+    mostly_silent = len(subtasks) > (1 - REPORTING_SHARE) * pressure.vertices[vertex_id].parallelism
     edges = pressure.topology.out_edges.get(vertex_id, ())
     return any(
         edge.target in holders.unknown and (mostly_silent or edge.ship_strategy in POINTWISE)

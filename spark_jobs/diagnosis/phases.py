@@ -30,7 +30,6 @@ from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import quantile
 
-PHASES = ("start_delay", "alignment", "sync", "async")
 SYNC_TIMEOUT_SINCE = (2, 4)
 """FLINK-40200, https://github.com/apache/flink/pull/28786."""
 WORDS = {
@@ -39,6 +38,7 @@ WORDS = {
     "sync": message("synchronous part"),
     "async": message("asynchronous part"),
 }
+PHASES = tuple(WORDS)
 BARRIER_PHASES = frozenset({"start_delay", "alignment"})
 
 HOLD_S = 900
@@ -51,8 +51,8 @@ SLOW_AT_LEAST = 2
 
 @dataclass(frozen=True)
 class PhaseCost:
-    """Figures of the newest completed checkpoints. ``slow``: those that the phase dominates.
-    ``largest_over_all``: their figures are maxima over all subtasks, not of the slowest one.
+    """Figures of the newest completed checkpoints. ``slow``: those that the phase dominates;
+    ``largest_over_all``: their figures are maxima over all subtasks.
     """
 
     window: JobWindow
@@ -131,26 +131,8 @@ def phase_rule(
 ) -> Callable[[Callable[[PhaseCost], Finding]], None]:
     """Register ``checkpoint.<phase>``: the decorated function makes the finding."""
     rule_id = f"checkpoint.{phase}"
-
-    def register(finding: Callable[[PhaseCost], Finding]) -> None:
-        @rule(
-            rule_id,
-            title,
-            summary,
-            fed_by=fed_by,
-            hold_s=HOLD_S,
-            thresholds=_thresholds(rule_id, phase, slow_ms, because),
-        )
-        def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-            if cost := _cost_of(window, rule_id, phase, limits):
-                yield finding(cost)
-
-    return register
-
-
-def _thresholds(rule_id: str, phase: str, default_ms: float, reason: str) -> tuple[Threshold, ...]:
-    return (
-        Threshold(f"{rule_id}.{phase}_ms", default_ms, "ms", 1, 86_400_000, reason),
+    thresholds = (
+        Threshold(f"{rule_id}.{phase}_ms", slow_ms, "ms", 1, 86_400_000, because),
         Threshold(
             f"{rule_id}.dominates",
             0.5,
@@ -171,6 +153,21 @@ def _thresholds(rule_id: str, phase: str, default_ms: float, reason: str) -> tup
             message("At four fifths of the time-out, a little more load makes checkpoints expire."),
         ),
     )
+
+    def register(finding: Callable[[PhaseCost], Finding]) -> None:
+        @rule(
+            rule_id,
+            title,
+            summary,
+            fed_by=fed_by,
+            hold_s=HOLD_S,
+            thresholds=thresholds,
+        )
+        def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+            if cost := _cost_of(window, rule_id, phase, limits):
+                yield finding(cost)
+
+    return register
 
 
 @caches_last_result()
@@ -207,6 +204,9 @@ def phase_finding(
         cost.end_to_end_p95_ms >= cost.limits[f"{cost.rule_id}.critical_timeout_share"] * timeout_ms
     )
     holder = holder_of(cost)
+    confidence: Confidence = "medium" if len(cost.slow) >= 2 or holder else "low"
+    if len(cost.slow) >= 3 and (holder or not cost.largest_over_all):
+        confidence = "high"
     jvm = _jvm(cost)
     held_by = (
         message(", held by back-pressure from {brief:name}", brief=holder.brief)
@@ -217,7 +217,7 @@ def phase_finding(
         window,
         cost.rule_id,
         "critical" if is_close else "warning",
-        _confidence(cost, holder is not None),
+        confidence,
         title=message(
             "Checkpoints spend up to {phase_ms:duration} of {end_to_end_ms:duration} in the "
             "{words:message}{held_by:message}",
@@ -329,9 +329,3 @@ def _is_slow(checkpoint: CheckpointSample, phase: str, threshold_ms: float, shar
         return False
     longest = dominating_phase(checkpoint)
     return longest is not None and longest[0] == phase
-
-
-def _confidence(cost: PhaseCost, is_holder_known: bool) -> Confidence:
-    if len(cost.slow) >= 3 and (is_holder_known or not cost.largest_over_all):
-        return "high"
-    return "medium" if len(cost.slow) >= 2 or is_holder_known else "low"

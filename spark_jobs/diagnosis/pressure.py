@@ -1,7 +1,7 @@
 """The time and the buffers of one vertex's subtasks. Time metrics decide, pool usage confirms them.
-Traps: an idle all-to-all output keeps one buffer per subpartition. Input usage covers exclusive and
-floating buffers, so one hot channel among many shows only in the usage of floating ones. A blocked
-local channel reports 0. Before 1.13 there is no busy time, and idle time includes back-pressure.
+Traps: an idle all-to-all output keeps one buffer per subpartition. One hot input channel among many
+shows only in the usage of floating buffers. A blocked local channel reports 0. Before 1.13 there is
+no busy time, and idle time includes back-pressure.
 """
 
 from collections.abc import Iterable, Sequence

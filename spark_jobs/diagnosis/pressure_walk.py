@@ -45,9 +45,9 @@ class LeastWork:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """``full_input``: over remote channels. ``measured``: busy time was reported. ``working``:
-    share of the window; ``working_at_most`` counts subtasks of unknown work too. ``agrees``: the
-    origin worked for as long as the producer waited.
+    """``full_input``: over remote channels. ``measured``: busy time was reported.
+    ``working_at_most``: with subtasks of unknown work. ``agrees``: the origin worked for as long as
+    the producer waited.
     """
 
     vertex_id: str

@@ -1,6 +1,6 @@
-"""How many regional checkpoints would complete if parts fail independently at one rate. A regional
-checkpoint fails if more than ``allowed`` parts fail, or if a part fails whose older snapshot was
-already used ``reuse`` times in a row.
+"""How many regional checkpoints complete if parts fail independently at one rate. A checkpoint
+fails if more than ``allowed`` parts fail, or one whose older state was reused ``reuse`` times in a
+row.
 """
 
 from math import exp, log, log1p, sqrt
@@ -24,15 +24,13 @@ class Outcomes(NamedTuple):
 
 
 def task_success(outcomes: Outcomes) -> float:
-    """The probability that one task completes its part of a checkpoint."""
+
     total = outcomes.completed + outcomes.failed
     return float((outcomes.completed / total) ** (1 / outcomes.tasks))
 
 
 def least_task_success(outcomes: Outcomes) -> float:
-    """The lower bound of :func:`task_success` with 95 % confidence: if it were lower, so few
-    failures would occur in one of twenty histories.
-    """
+    """The lower bound with 95 % confidence: below it, one of twenty histories has so few failures."""
     checkpoints = outcomes.completed + outcomes.failed
     low, high = outcomes.failed / checkpoints, 1.0
     for _ in range(60):
@@ -45,7 +43,7 @@ def least_task_success(outcomes: Outcomes) -> float:
 
 
 def regional_share(part_failure: float, parts: int, allowed: int, reuse: int) -> float:
-    """The share of checkpoints that complete. ``part_failure``: probability that a part fails."""
+    """``part_failure``: the probability that one part fails."""
     if part_failure <= 0:
         return 1.0
     if part_failure >= 1:
@@ -74,7 +72,7 @@ def regional_share(part_failure: float, parts: int, allowed: int, reuse: int) ->
 
 
 def at_most(parts: int, allowed: int, failure: float) -> float:
-    """Probability that at most ``allowed`` of ``parts`` fail, each with probability ``failure``."""
+    """The probability that at most ``allowed`` parts fail, each with probability ``failure``."""
     if allowed >= parts or allowed >= _most(parts, failure):
         return 1.0
     if allowed < 0:

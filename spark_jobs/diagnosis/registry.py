@@ -34,9 +34,7 @@ def _import_rules() -> None:
 
 @lru_cache(maxsize=1)
 def _rules(count: int) -> Mapping[type[Sample] | None, Mapping[str, Rule]]:
-    """Rules by class of their sample; all under None. ``count`` of declared rules is the cache key:
-    tests declare more.
-    """
+    """By class of sample; all under None. ``count`` of declared rules: tests declare more."""
     by_class: dict[type[Sample] | None, dict[str, Rule]] = {None: {}}
     for id, rule in sorted(RULES.items()):
         for sample_class in (None, rule.judges):

@@ -1,6 +1,6 @@
-"""Restarts in episodes: from a restart until all tasks run again. A triggered checkpoint, or log
-lines of every deployed task, prove that. Without a proof, an episode ends after some time without
-a restart, unless the job's state or log contradicts.
+"""Episodes from a restart until all tasks run again. A triggered checkpoint, or the log of every
+deployed task, proves that. Without a proof, some time without a restart ends the episode, unless
+the job's state or log contradicts.
 """
 
 import re
@@ -18,7 +18,7 @@ Happening = TypeVar("Happening", JobFailure, Annotation)
 Task = tuple[str | None, int | None]
 
 SETTLED_MS = 10_000
-"""Without a proof, all tasks run this long after a restart that is followed by twice this time."""
+"""Twice this time without a restart counts as 'all tasks run' if there is no proof."""
 SAME_MS = 1_000
 """Annotations have full seconds: a state change and an annotation this close are one restart."""
 CHAIN_APART_MS = 600_000
@@ -111,15 +111,16 @@ def last_attempt(episode: Episode) -> Episode:
 def _episode(
     window: JobWindow, restarts: Sequence[int], ended_ms: int | None, next_ms: int | None
 ) -> Episode:
-    lost = [annotation for annotation in window.annotations if annotation.kind == TASKMANAGER_LOST]
-    return Episode(
-        tuple(restarts),
-        ended_ms,
-        _failures((*window.failures, *_only_logged(window)), restarts[0], next_ms),
-        tuple(
-            dict.fromkeys(annotation.subject for annotation in _within(lost, restarts[0], next_ms))
-        ),
+    failures = _within((*window.failures, *_only_logged(window)), restarts[0], next_ms)
+    failures.sort(
+        key=lambda failure: (failure.at_ms, not failure.is_root, failure.name, failure.task or "")
     )
+    lost = dict.fromkeys(
+        annotation.subject
+        for annotation in _within(window.annotations, restarts[0], next_ms)
+        if annotation.kind == TASKMANAGER_LOST
+    )
+    return Episode(tuple(restarts), ended_ms, tuple(failures), tuple(lost))
 
 
 def _ends(window: JobWindow) -> dict[int, int]:
@@ -152,7 +153,7 @@ def restart_instants(window: JobWindow) -> list[int]:
 
 
 def with_others(exact: Iterable[int], others: Iterable[int]) -> list[int]:
-    """Exact instants in order, and those of ``others`` that are not the same as one of these."""
+    """In order. Instants of ``others`` that are ``SAME_MS`` from another one are left out."""
     instants = sorted(set(exact))
     # In order of time: else the middle one of three instants, a second apart, would replace both.
     for at_ms in sorted(set(others)):
@@ -258,24 +259,8 @@ def _within(happenings: Iterable[Happening], begun_ms: int, next_ms: int | None)
     ]
 
 
-def _failures(
-    failures: Iterable[JobFailure], begun_ms: int, next_ms: int | None
-) -> tuple[JobFailure, ...]:
-    return tuple(
-        sorted(
-            _within(failures, begun_ms, next_ms),
-            key=lambda failure: (
-                failure.at_ms,
-                not failure.is_root,
-                failure.name,
-                failure.task or "",
-            ),
-        )
-    )
-
-
 def _only_logged(window: JobWindow) -> Iterable[JobFailure]:
-    """Failures that only the log has: REST keeps the last exceptions, and one of simultaneous ones."""
+    """REST keeps only the last exceptions, and one of several at the same time."""
     if not window.failures:
         return _failed_tasks(window.events)
     reported = {

@@ -1,11 +1,13 @@
-"""The root of an exception: its class, and where in the job's code it arose."""
-
 import re
 from dataclasses import dataclass
 
 from ingest.messages import message
 from spark_jobs.diagnosis.stack_traces import CAUSED, FRAME, is_own
 
+UNREPORTED = message("no exception reported")
+UNKNOWN_CAUSE = message(
+    "What made it fail is not known: neither REST nor the log has an exception."
+)
 WRAPPER = "org.apache.flink.util.SerializedThrowable: "
 
 _QUOTED = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|\[[^\]\n]*\]")

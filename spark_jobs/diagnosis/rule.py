@@ -46,10 +46,9 @@ class Rule:
     sample; if all are empty, the rule is not run, and is unknown for lack of ``lacking`` unless the
     job has ended. ``outlives_job``: its findings stay open until a later attempt runs.
 
-    ``fed_by``: a case in which the rule fires; without it, findings are information only. It is a
-    path below ``tests/fixtures``: a recording of a real Flink (``incidents/…``, ``windows/…``,
-    ``audits/…``, ``recordings/…``) or a case made after public reports (``field/…``); or a test
-    below ``tests`` (``diagnosis/…``, ``integration/…``).
+    ``fed_by``: a case in which the rule fires; without it, findings are information only. The path
+    of a recording of a real Flink below ``tests/fixtures``, of a case made after public reports
+    there (``field/…``), or of a test below ``tests`` (``diagnosis/…``, ``integration/…``).
     """
 
     id: str
@@ -153,8 +152,8 @@ def vertex_finding(
     confidence: Confidence,
     **words: Unpack[Words],
 ) -> Finding:
-    subject: _Subject = ("vertex", vertex_id, window.vertex_name(vertex_id))
-    return _finding(rule, severity, confidence, subject, window.at_ms, words)
+    name = window.vertex_name(vertex_id)
+    return _finding(rule, severity, confidence, ("vertex", vertex_id, name), window.at_ms, words)
 
 
 def checkpoint_finding(
@@ -180,8 +179,7 @@ def store_finding(
     confidence: Confidence,
     **words: Unpack[Words],
 ) -> Finding:
-    subject: _Subject = ("store", subject_id, store)
-    return _finding(rule, severity, confidence, subject, window.at_ms, words)
+    return _finding(rule, severity, confidence, ("store", subject_id, store), window.at_ms, words)
 
 
 def root_finding(
@@ -210,8 +208,8 @@ def stored_job_finding(
 def replica_finding(
     sample: ReplicaSample, rule: str, severity: Severity, **words: Unpack[Words]
 ) -> Finding:
-    subject: _Subject = ("job", "copy", sample.job_name or sample.job_id)
-    return _finding(rule, severity, "high", subject, sample.at_ms, words)
+    name = sample.job_name or sample.job_id
+    return _finding(rule, severity, "high", ("job", "copy", name), sample.at_ms, words)
 
 
 def namenode_finding(

@@ -1,5 +1,3 @@
-"""Whether a few subtasks work more than their siblings because of their host."""
-
 from collections.abc import Sequence
 
 from spark_jobs.diagnosis.pressure import Subtasks, value
@@ -9,13 +7,13 @@ UNEVEN = 1.5
 
 
 def is_nearly_even(share: float | None, subtasks: int, parallelism: int) -> bool:
-    """Whether so many subtasks get about their even share of the records; False if unknown."""
+    """Whether ``subtasks`` of the subtasks get about their even share; False if unknown."""
     return share is not None and share < UNEVEN * subtasks / parallelism
 
 
 def slow_host(vertex: Subtasks, hot: Sequence[int]) -> str | None:
-    """The host that runs all hot subtasks and no others, while other hosts run other subtasks. None
-    if the hot subtasks get more records; one hot subtask of unknown share is no proof.
+    """The host that runs all hot subtasks and no others, while the vertex has subtasks elsewhere.
+    None if they are hot since they get more records.
     """
     hosts = vertex.window.host
     hot_hosts = {value(hosts, index) for index in hot}

@@ -34,7 +34,7 @@ class IdleSnapshots:
 class StorageRootSample:
     """``orphan_kinds``: orphans by reason, a code of :mod:`spark_jobs.storage_words`.
     ``clean_up_barred_by``: sentences for people, empty if a plan may be made.
-    ``jobs_with_most_…``: names, the job with most bytes first.
+    ``jobs_with_most_…``: names, most bytes first.
     """
 
     root: str
@@ -97,9 +97,9 @@ class OperatorStatePoint:
 
 @dataclass(frozen=True, slots=True)
 class OperatorStateTrend:
-    """``points``: never empty, oldest first, one for each checkpoint of the job and of the jobs that
-    it was restored from. ``states``: named lists in the newest checkpoint, as (name, mode,
-    elements), most elements first. ``files``: the number of files of these lists.
+    """``points``: of the checkpoints of a job and of the jobs that it was restored from, oldest
+    first, never empty. ``states``: named lists in the newest checkpoint, as (name, mode, elements),
+    most elements first. ``files``: how many files hold these.
     """
 
     operator_id: str

@@ -1,5 +1,3 @@
-"""Wasted space of a root: when it is worth a finding, and the evidence."""
-
 from collections.abc import Iterator
 
 from ingest.messages import join_messages, message

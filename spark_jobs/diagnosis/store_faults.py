@@ -1,5 +1,3 @@
-"""Faults of object stores that a job met: when, which, and in which bucket."""
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

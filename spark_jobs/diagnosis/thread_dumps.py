@@ -53,9 +53,7 @@ Doing = Literal[
 
 @dataclass(frozen=True)
 class DumpedThread:
-    """``frames``: 'a.B.method:line', innermost first. ``owner`` and ``owner_number``: name and
-    number of the thread that holds ``lock``.
-    """
+    """``frames``: 'a.B.method:line', innermost first. ``owner``: the thread that holds ``lock``."""
 
     name: str
     number: int
@@ -190,8 +188,8 @@ def place_of(thread: DumpedThread) -> str:
 
 
 def in_a_row(thread: DumpedThread, previous: Mapping[str, tuple[str, int]]) -> int:
-    """In how many dumps in a row the thread is at one place. ``previous``: place and number of the
-    last dump, by name of the thread.
+    """In how many dumps the thread is at this place. ``previous``: place and number at the last
+    dump, by thread.
     """
     place, count = previous.get(thread.name, ("", 0))
     return count + 1 if place == place_of(thread) else 1

@@ -6,6 +6,7 @@ and Kafka's sink, Flink 1.12 to 2.3).
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from spark_jobs.diagnosis.checkpoint_history import completed
 from spark_jobs.diagnosis.duration_history import rounded_up_ms
 from spark_jobs.diagnosis.samples import CheckpointSample, JobStart, LogEvent
 
@@ -26,9 +27,9 @@ class Commit:
 
 @dataclass(frozen=True)
 class Transactions:
-    """``timeout_ms``: the shortest of the job's sinks; ``timeout_is_set``: an operator of Weir set
-    it. ``pending_ms``: how long the oldest uncommitted transaction has been open. ``restart_ms``:
-    the longest restart.
+    """``timeout_ms``: the shortest of the job's sinks; ``timeout_is_set``: by an operator of Weir.
+    ``pending_ms``: since when the oldest uncommitted transaction is open. ``restart_ms``: the
+    longest restart.
     """
 
     timeout_ms: int | None
@@ -64,23 +65,15 @@ def transactions_of(
     since_ms: int = 0,
     set_ms: int = 0,
 ) -> Transactions:
-    """All sequences are in order of time. ``since_ms``: earlier commits and losses do not count.
-    ``set_ms``: the time-out that an operator of Weir set, 0 for the one in the log.
+    """In order of time. ``since_ms``: earlier commits and losses do not count. ``set_ms``: the
+    time-out set by an operator of Weir, 0 for the one in the log.
     """
     start_times = [
         start.at_ms if start.restore_ms is None else start.running_at_ms - start.restore_ms
         for start in starts
     ]
-    completed = sorted(
-        (
-            checkpoint
-            for checkpoint in checkpoints
-            if checkpoint.outcome == "completed" and not checkpoint.is_savepoint
-        ),
-        key=lambda checkpoint: checkpoint.trigger_time_ms,
-    )
     commits, triggered_ms = [], 0
-    for sample in completed:
+    for sample in sorted(completed(checkpoints), key=lambda sample: sample.trigger_time_ms):
         opened_ms = _opened_ms(triggered_ms, start_times, sample.trigger_time_ms)
         if opened_ms and sample.ended_ms >= since_ms:
             open_ms = sample.ended_ms - opened_ms
@@ -88,13 +81,13 @@ def transactions_of(
         triggered_ms = sample.trigger_time_ms
     pending_from = _opened_ms(triggered_ms, start_times, at_ms)
     newest_start = starts[-1].at_ms if starts else 0
-    timeout_events = [
-        (event.at_ms, event.fields.get("timeout_ms"))
+    reported = [
+        (event.at_ms, timeout)
         for event in events
-        if event.kind in EVENTS_READ
+        if event.kind in EVENTS_READ and (timeout := event.fields.get("timeout_ms"))
     ]
-    timeouts = [timeout for at, timeout in timeout_events if timeout and at >= newest_start] or [
-        timeout for _, timeout in timeout_events if timeout
+    timeouts = [timeout for at, timeout in reported if at >= newest_start] or [
+        timeout for _, timeout in reported
     ]
     restarts = [
         start.total_ms for start in starts if start.kind == "restart" and start.total_ms is not None
@@ -110,7 +103,7 @@ def transactions_of(
 
 
 def _opened_ms(triggered_ms: int, start_times: Sequence[int], until_ms: int) -> int:
-    """When transactions were opened: at the trigger of the previous completed checkpoint, or at a
-    later start, which aborts earlier ones. 0 if unknown.
+    """Transactions open at the trigger of the last completed checkpoint, or at a later start of the
+    job, which aborts earlier ones. 0 if unknown.
     """
     return max([triggered_ms, *(start_ms for start_ms in start_times if start_ms <= until_ms)])

@@ -21,9 +21,7 @@ class Spread:
 def spread(
     values: Sequence[float | None], ratio: float, least: float, reporting_share: float
 ) -> Spread | None:
-    """None unless the largest is at least ``least`` and ``ratio`` times the median of the others,
-    or if less than ``reporting_share`` of the values is known.
-    """
+    """None unless the largest is at least ``least`` and ``ratio`` times the median of the others."""
     if len(values) < 2:
         return None
     ordered = sorted([value for value in values if value is not None], reverse=True)

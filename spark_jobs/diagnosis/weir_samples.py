@@ -1,5 +1,3 @@
-"""The input of the rule on Weir itself: one of its stages."""
-
 from dataclasses import dataclass
 
 from ingest.messages import message

@@ -1,5 +1,3 @@
-"""Which part of a job's history a judged window contains."""
-
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -10,15 +8,15 @@ from spark_jobs.diagnosis.samples import Annotation, CheckpointConfig, Checkpoin
 
 WINDOW_MS = 60_000
 CHECKPOINTS, ANNOTATIONS, FAILURES, EVENTS, PAST_WINDOWS = 60, 100, 50, 200, 10
-"""How many, the newest: annotations and events of each kind, past windows of each vertex."""
+"""Of the newest: annotations and events of each kind, past windows of each vertex."""
 FIRSTS = 20
-"""How many failures, the oldest of the first span of restarts."""
+"""Of the oldest failures of the current chain of restarts."""
 FAILED = "task_state FAILED"
 TASKMANAGER_LOST = "taskmanager_lost"
 BRIEFLY_MS = 3_600_000
-"""How long events ``OF_SUBTASKS`` are in windows: a job may log thousands of them at once."""
+"""For events ``OF_SUBTASKS``, of which a job may log thousands at once."""
 TREND_AHEAD_MS = 3_600_000
-"""A trend describes the time around its newest point."""
+"""A trend belongs to windows that end at most this long before its newest point."""
 STARTS = 12
 GAUGES_MS = 600_000
 UPLOADS = 20
@@ -49,7 +47,6 @@ OVER_STATES = (*TERMINAL_STATES, NOT_LISTED)
 """
 
 Span = tuple[int, int]
-"""First and last instant."""
 Timed = tuple[list[int], list[Any]]
 """Instants in ascending order, and the rows of these instants."""
 
@@ -83,8 +80,8 @@ def newest_of_kinds(timed: Timed, end_ms: int, most: int) -> tuple[Annotation, .
 
 
 def newest_events(timed: Timed, end_ms: int, span: Span | None = None) -> tuple[LogEvent, ...]:
-    """The last ``EVENTS`` events of each kind (``OF_SUBTASKS``: of the last ``BRIEFLY_MS``), and
-    failures of tasks within ``span``.
+    """The last ``EVENTS`` of each kind (``OF_SUBTASKS``: within ``BRIEFLY_MS``), and failures of
+    tasks within ``span``.
     """
     remaining: dict[str, int] = {}
     events: list[LogEvent] = []

@@ -1,5 +1,3 @@
-"""Calls of many jobs by second."""
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -1,6 +1,6 @@
-"""Network buffers without which tasks of a streaming job fail, by TaskManager. A subtask needs
-``buffers_per_channel`` for each input channel with a remote producer, one for each subpartition,
-and one each for its gate and its result partition (Flink: SingleInputGate, NettyShuffleUtils).
+"""Network buffers without which tasks of a streaming job fail, by TaskManager. For each edge, a
+subtask needs ``buffers_per_channel`` for each remote producer, one for each subpartition, and one
+each for its gate and its result partition (Flink: SingleInputGate, NettyShuffleUtils).
 """
 
 from collections.abc import Sequence

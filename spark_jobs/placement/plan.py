@@ -1,5 +1,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -40,17 +41,18 @@ class Plan:
     def tasks(self) -> int:
         return sum(vertex.parallelism for vertex in self.vertices)
 
-    def groups(self) -> dict[str | None, list[int]]:
-        vertices_by_group: dict[str | None, list[int]] = {}
-        for position, vertex in enumerate(self.vertices):
-            vertices_by_group.setdefault(vertex.slot_group, []).append(position)
-        return vertices_by_group
+    def group_slots(self) -> dict[str | None, range]:
+        """The slots of each slot sharing group."""
+        sizes: dict[str | None, int] = {}
+        for vertex in self.vertices:
+            sizes[vertex.slot_group] = max(vertex.parallelism, sizes.get(vertex.slot_group, 0))
+        ends = accumulate(sizes.values())
+        return {
+            group: range(end - sizes[group], end) for group, end in zip(sizes, ends, strict=True)
+        }
 
     def slots_needed(self) -> int:
-        return sum(
-            max(self.vertices[position].parallelism for position in of_group)
-            for of_group in self.groups().values()
-        )
+        return sum(map(len, self.group_slots().values()))
 
     def inputs(self) -> list[list[PlannedEdge]]:
         edges_by_vertex: list[list[PlannedEdge]] = [[] for _ in self.vertices]
@@ -59,7 +61,7 @@ class Plan:
         return edges_by_vertex
 
     def producers_first(self) -> list[int]:
-        """Positions of vertices. Those in and below a cycle come last, in order of the plan."""
+        """Positions of vertices; those in and below a cycle come last."""
         inputs = self.inputs()
         consumers: list[list[int]] = [[] for _ in self.vertices]
         open_inputs = [len(edges) for edges in inputs]
@@ -94,7 +96,7 @@ def make_plan(planned_vertices: Iterable[PlannedVertex], edges: Iterable[Edge]) 
 
 
 def producer_ranges(producers: int, consumers: int) -> tuple[Indices, Indices]:
-    """Pointwise exchange: the first producer of each consumer, and its last one plus 1 (Flink's
+    """Pointwise: the first producer of each consumer, and the last one plus 1 (Flink's
     EdgeManagerBuildUtil).
     """
     consumer = np.arange(consumers, dtype=np.int64)
@@ -105,7 +107,7 @@ def producer_ranges(producers: int, consumers: int) -> tuple[Indices, Indices]:
 
 
 def consumers_of_each(producers: int, consumers: int) -> Indices:
-    """Pointwise exchange: the number of consumers of each producer."""
+    """Pointwise: the number of consumers of each producer."""
     if producers <= consumers:
         return np.bincount(producer_ranges(producers, consumers)[0], minlength=producers)
     return np.ones(producers, dtype=np.int64)

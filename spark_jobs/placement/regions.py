@@ -21,8 +21,7 @@ def regions(plan: Plan, *, full: bool = False) -> list[Indices]:
         return [np.zeros_like(vertex_labels) for vertex_labels in labels]
     for vertices, edges in _connected_parts(plan):
         if all(edge.is_pointwise for edge in edges):
-            # The smallest label spreads to all subtasks of a region along edges, downstream and
-            # upstream.
+            # Along edges, the smallest label spreads to all subtasks of a region.
             while sum(_join_labels(plan, edge, labels) for edge in (*edges, *reversed(edges))):
                 pass
         else:
@@ -35,8 +34,8 @@ def regions(plan: Plan, *, full: bool = False) -> list[Indices]:
 
 
 def _connected_parts(plan: Plan) -> list[tuple[list[int], list[PlannedEdge]]]:
-    """Vertices that edges connect, and these edges, producers first. One all-to-all edge makes all
-    of them one region, since other edges give each subtask a producer and a consumer.
+    """Connected vertices with their edges, producers first. One all-to-all edge makes them one
+    region: on each other edge every subtask has a producer and a consumer.
     """
     neighbours: list[set[int]] = [set() for _ in plan.vertices]
     for edge in plan.edges:
@@ -61,12 +60,13 @@ def _connected_parts(plan: Plan) -> list[tuple[list[int], list[PlannedEdge]]]:
 def restarted_by_taskmanager(
     regions: Sequence[Indices], taskmanager_of: Sequence[Indices], taskmanagers: int
 ) -> Indices:
-    """By TaskManager, the number of tasks that restart with it: all tasks of the regions that have
-    a task on it. A task whose TaskManager is unknown (below 0) is on none.
+    """By TaskManager, the number of tasks in the regions that have a task on it. Unknown
+    TaskManagers are below 0.
     """
     sizes = region_sizes(regions)
     region_of_task, taskmanager = np.concatenate(regions), np.concatenate(taskmanager_of)
-    pairs = np.unique(taskmanager[taskmanager >= 0] * len(sizes) + region_of_task[taskmanager >= 0])
+    known = taskmanager >= 0
+    pairs = np.unique(taskmanager[known] * len(sizes) + region_of_task[known])
     return np.bincount(
         pairs // len(sizes), weights=sizes[pairs % len(sizes)], minlength=taskmanagers
     ).astype(np.int64)
@@ -77,7 +77,7 @@ def region_sizes(regions: Sequence[Indices]) -> Indices:
 
 
 def _join_labels(plan: Plan, edge: PlannedEdge, labels: list[Indices]) -> bool:
-    """Spread the smallest labels along one edge in place. Returns whether any label changed."""
+    """Whether any label changed."""
     upstream, downstream = labels[edge.source], labels[edge.target]
     first, end = producer_ranges(
         plan.vertices[edge.source].parallelism, plan.vertices[edge.target].parallelism

@@ -48,25 +48,16 @@ def _slots_by_index(plan: Plan) -> list[Indices]:
     """The first slots of a group hold a subtask of each vertex, the last ones only those of the
     largest vertex.
     """
-    slot_of: list[Indices] = [np.empty(0, dtype=np.int64)] * len(plan.vertices)
-    first = 0
-    for group_vertices in plan.groups().values():
-        for position in group_vertices:
-            slot_of[position] = first + np.arange(plan.vertices[position].parallelism)
-        first += max(plan.vertices[position].parallelism for position in group_vertices)
-    return slot_of
+    slots = plan.group_slots()
+    return [
+        slots[vertex.slot_group].start + np.arange(vertex.parallelism) for vertex in plan.vertices
+    ]
 
 
 def _slots_with_fewest_tasks(plan: Plan) -> list[Indices]:
     slot_of: list[Indices] = [np.empty(0, dtype=np.int64)] * len(plan.vertices)
-    group_slots: dict[str | None, range] = {}
-    slots = 0
-    for group, group_vertices in plan.groups().items():
-        size = max(plan.vertices[position].parallelism for position in group_vertices)
-        group_slots[group] = range(slots, slots + size)
-        slots += size
-    tasks = np.zeros(slots, dtype=np.int64)
-    inputs = plan.inputs()
+    group_slots, inputs = plan.group_slots(), plan.inputs()
+    tasks = np.zeros(plan.slots_needed(), dtype=np.int64)
     for position in plan.producers_first():
         vertex = plan.vertices[position]
         candidates = group_slots[vertex.slot_group]
@@ -81,7 +72,7 @@ def _slots_with_fewest_tasks(plan: Plan) -> list[Indices]:
         if pointwise:
             chosen = _beside_producers(_producer_slots(plan, pointwise, slot_of), tasks)
         elif group_inputs:
-            has_producer = np.zeros(slots, dtype=bool)
+            has_producer = np.zeros(len(tasks), dtype=bool)
             for edge in group_inputs:
                 has_producer[slot_of[edge.source]] = True
             emptiest = _emptiest(np.flatnonzero(has_producer), tasks, vertex.parallelism)
@@ -122,9 +113,9 @@ def _producer_slots(
 
 
 def _beside_producers(candidates: Indices, tasks: Indices) -> Indices:
-    """The slot of each consumer as if consumers chose one after the other, each its emptiest
-    candidate that is free; -1 if none is. All choose at once, a slot keeps the consumer with
-    the lowest index, and the others choose again: the result is the same.
+    """The slots that consumers get if each in turn chooses its emptiest free candidate; -1 if none
+    is free. Here all choose at once, a slot keeps the consumer with the lowest index, and the others
+    choose again: the result is the same.
     """
     consumers, choices = candidates.shape
     if choices == 1:

@@ -1,5 +1,3 @@
-"""How evenly tasks and network buffers are distributed over TaskManagers."""
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,5 +1,3 @@
-"""An entry of the table of failure causes."""
-
 from dataclasses import dataclass
 
 EXIT = r"(?:[Ee]xit(?:ed)?(?: with)?[ _]?(?:[Cc]ode|[Ss]tatus)|exitCode|exitStatus)(?: is)?[:= ] ?"
@@ -10,10 +8,9 @@ EXIT = r"(?:[Ee]xit(?:ed)?(?: with)?[ _]?(?:[Cc]ode|[Ss]tatus)|exitCode|exitStat
 class FailureCause:
     """A cause that is known by the text of an exception, or of the reason why a process ended.
 
-    ``regex`` is searched for in the text. ``title`` is a few words, ``next_step`` what the reader
-    does. ``unreadable``: this job cannot read the snapshot that it restores, so each start from it
-    fails. ``waits_for_slots``: the job waits for slots, so no task runs. ``source``: the class that
-    prints the text, or a report of it.
+    ``regex`` is searched for in the text. ``title`` is a few words. ``unreadable``: this job cannot
+    read the snapshot that it restores, so each start from it fails. ``waits_for_slots``: no task
+    runs meanwhile. ``source``: the class that prints the text, or a report of it.
     """
 
     code: str

@@ -1,5 +1,3 @@
-"""Conditions under which a bug can hit a job."""
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,5 +1,3 @@
-"""Bugs of sources, sinks and SQL operators."""
-
 import re
 
 from ingest.messages import message

@@ -1,5 +1,3 @@
-"""Addresses of release notes, pull requests and commits."""
-
 from datetime import date
 
 READ_ON = date(2026, 11, 29)

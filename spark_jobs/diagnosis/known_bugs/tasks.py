@@ -1,5 +1,3 @@
-"""Bugs of running tasks: watermarks, network buffers, memory."""
-
 from ingest.messages import message
 from spark_jobs.diagnosis.known_bugs.bug import KnownBug, Symptom
 from spark_jobs.diagnosis.known_bugs.conditions import (

@@ -43,8 +43,7 @@ NEWEST_FORMAT = (
     ((2, 0), (2, 0), 5),
     ((2, 1), (2, 3), 6),
 )
-"""First and last minor release, and the ``_metadata`` format that they write, the newest they read.
-"""
+"""First and last minor release, and the ``_metadata`` format that is the newest to them."""
 _READ_SINCE = (1, 8)
 """The oldest release whose snapshots newer releases promise to read."""
 _CHANGELOG_SINCE = (1, 15)
@@ -108,17 +107,18 @@ class Preflight:
 
 def judge(snapshot: Snapshot, job: Job) -> Preflight:
     fates = tuple(_fates(snapshot, job))
-    restored = [operator for operator in fates if operator.fate == "matched" and operator.stored]
+    matched = [operator for operator in fates if operator.fate == "matched"]
+    restored = [operator.stored for operator in matched if operator.stored]
     reasons = [
         *_version(snapshot, job),
         *_mapping(fates, job),
-        *_parallelism(restored),
-        *_backend(snapshot, job, [operator.stored for operator in restored if operator.stored]),
-        *_types(snapshot, job, restored),
+        *_parallelism(matched),
+        *_backend(snapshot, job, restored),
+        *_types(job, restored),
         *_in_flight(snapshot, job),
         *_program(snapshot, job),
         *_files(snapshot, fates),
-        *_bugs(snapshot, job, restored),
+        *_bugs(snapshot, job, matched, restored),
     ]
     outcomes = {reason.outcome for reason in reasons}
     order: tuple[Outcome, ...] = ("refused", "unknown", "restores")
@@ -221,7 +221,7 @@ def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
 
 
 def _writers(snapshot_format: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The first and the last release that write this format."""
+
     return next(
         ((first, last) for first, last, form in NEWEST_FORMAT if form == snapshot_format),
         ((0, 0), (99, 0)),
@@ -276,9 +276,9 @@ def _mapping(fates: Sequence[OperatorFate], job: Job) -> Iterator[Reason]:
         yield Reason("restores", "operators", text, POINTER)
 
 
-def _parallelism(restored: Sequence[OperatorFate]) -> Iterator[Reason]:
+def _parallelism(matched: Sequence[OperatorFate]) -> Iterator[Reason]:
     is_equal = True
-    for operator in restored:
+    for operator in matched:
         stored, planned = operator.stored, operator.planned
         if stored is None or planned is None:
             continue
@@ -307,7 +307,7 @@ def _parallelism(restored: Sequence[OperatorFate]) -> Iterator[Reason]:
                 **values,
             )
             yield Reason("unknown", "parallelism", text, POINTER)
-    if is_equal and restored:
+    if is_equal and matched:
         text = message("The maximum parallelism of each operator is that of its state.")
         yield Reason("restores", "parallelism", text, ASSIGNMENT)
 
@@ -368,10 +368,8 @@ def _family(backend: str | None) -> str | None:
     return None
 
 
-def _types(snapshot: Snapshot, job: Job, restored: Sequence[OperatorFate]) -> Iterator[Reason]:
-    if job.took_snapshot or not any(
-        operator.stored and operator.stored.has_state for operator in restored
-    ):
+def _types(job: Job, restored: Sequence[StoredOperator]) -> Iterator[Reason]:
+    if job.took_snapshot or not any(operator.has_state for operator in restored):
         return
     if job.keeps_types:
         text = message(
@@ -445,19 +443,21 @@ def _files(snapshot: Snapshot, fates: Sequence[OperatorFate]) -> Iterator[Reason
         yield Reason("restores", "files", text, COMPARED)
 
 
-def _bugs(snapshot: Snapshot, job: Job, restored: Sequence[OperatorFate]) -> Iterator[Reason]:
+def _bugs(
+    snapshot: Snapshot,
+    job: Job,
+    matched: Sequence[OperatorFate],
+    restored: Sequence[StoredOperator],
+) -> Iterator[Reason]:
     in_flight = any(operator.holds_in_flight for operator in snapshot.operators)
     rescaled = any(
         operator.stored
         and operator.planned
         and operator.stored.parallelism != operator.planned.parallelism
-        for operator in restored
+        for operator in matched
     )
     has_operator_state = any(
-        kind.endswith("-op")
-        for operator in restored
-        if operator.stored
-        for kind in operator.stored.kinds
+        kind.endswith("-op") for operator in restored for kind in operator.kinds
     )
     holds = {
         _IN_FLIGHT: in_flight,

@@ -69,10 +69,10 @@ class PlannedOperator:
 
 @dataclass(frozen=True)
 class Job:
-    """``operators``: all operators, from a ``_metadata`` of this run; None if none was read.
-    ``took_snapshot``: this run wrote the snapshot. ``may_drop``: state without an operator may be
-    dropped. ``keeps_types``: somebody asserts that types, serializers, time-to-live and timers of
-    state are those of the snapshot.
+    """``operators``: all, from a ``_metadata`` of this run; None if none was read.
+    ``took_snapshot``: this run wrote it. ``may_drop``: state without an operator may be dropped.
+    ``keeps_types``: somebody asserts that types, serializers, time-to-live and timers of state are
+    those of the snapshot.
     """
 
     flink_version: str | None

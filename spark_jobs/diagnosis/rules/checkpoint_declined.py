@@ -2,7 +2,7 @@
 stop (``aborted``) or a failed task (``failed``) discarded.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ingest.messages import brief, list_text, message, plural, subtask_text
@@ -46,6 +46,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         for sample in declined.lost
         for decline in sample.declines
     ]
+    hosts = counts_of(decline["host"] for decline in declines if decline.get("host"))
     words, exception = words_of(declined.newest.reason), _exception(declined)
     thrown = cause_of(exception)
     yield loss_finding(
@@ -64,7 +65,10 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         next_step=thrown.next_step if thrown else words.next_step,
         counted_as=message("declined checkpoints"),
         evidence=_evidence(declined.newest, declines, exception),
-        related=_hosts(declines),
+        related=(
+            Related("host", host, plural(count, "{count:count} decline", "{count:count} declines"))
+            for host, count in hosts.items()
+        ),
         data={
             "reason": declined.newest.reason,
             "cause": code_of(thrown),
@@ -156,12 +160,3 @@ def _evidence(
         yield Evidence(message("exception"), condensed(exception, EXCEPTION_CHARS))
     if declines and declines[-1].get("log_line"):
         yield Evidence(message("log line"), declines[-1]["log_line"])
-
-
-def _hosts(declines: Iterable[Mapping[str, Any]]) -> Iterator[Related]:
-    for host, count in counts_of(
-        decline["host"] for decline in declines if decline.get("host")
-    ).items():
-        yield Related(
-            "host", host, plural(count, "{count:count} decline", "{count:count} declines")
-        )

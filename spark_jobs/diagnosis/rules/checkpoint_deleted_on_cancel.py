@@ -1,5 +1,3 @@
-"""Checkpoints that Flink deletes when somebody cancels the job: DELETE_ON_CANCELLATION."""
-
 from collections.abc import Iterator
 
 from ingest.messages import message

@@ -1,7 +1,3 @@
-"""Checkpoints that took longer than their time-out: tasks that had not acknowledged, what these did,
-and the vertex that held the barrier.
-"""
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -115,6 +111,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     # If tasks report that they did not wait for a barrier, no vertex held it.
     is_held = late_phase is None or late_phase in BARRIER_PHASES
     holder = newest_holder(window, limits, expiries.lost) if is_held else None
+    confidence: Confidence = "medium" if holder or newest.not_acknowledged else "low"
+    if holder and holder.is_busy_known:
+        confidence = "high"
     missing, progress = _missing(newest), progress_of(expiries.lost)
     phase = late_phase or _phase(window, newest, holder)
     timeout_ms = window.config.timeout_ms
@@ -128,7 +127,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         RULE,
         expiries,
         limits,
-        confidence=_confidence(newest, holder),
+        confidence=confidence,
         title=message(
             "{counted:text} expired{words:message}{held_by:message}",
             counted=count_text(expiries.lost),
@@ -244,12 +243,6 @@ def _writing(window: JobWindow, expired: CheckpointSample) -> int:
         and expired.trigger_time_ms <= event.at_ms <= expired.ended_ms
     }
     return len(missing & writing)
-
-
-def _confidence(expired: CheckpointSample, holder: Holder | None) -> Confidence:
-    if holder and holder.is_busy_known:
-        return "high"
-    return "medium" if holder or expired.not_acknowledged else "low"
 
 
 def _cause(

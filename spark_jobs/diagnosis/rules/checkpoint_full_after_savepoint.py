@@ -23,7 +23,6 @@ from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, UploadedFi
 RULE = "checkpoint.full_after_savepoint"
 BUG = BY_ISSUE["FLINK-23949"]
 EXCESS_BYTES = 1 << 20
-"""Nobody would notice less."""
 FULL = 0.8
 """A repeated upload lacks only what was compacted or written in between."""
 MOSTLY = 0.5
@@ -39,9 +38,8 @@ BREAKS = frozenset({"restore", "restart", "rescale", "deploy"})
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """One completed checkpoint. ``savepoint``: the last savepoint since the previous checkpoint.
-    ``follows_break``: the checkpoint is the first one ever, or after a restore, restart or
-    rescaling.
+    """One completed checkpoint. ``savepoint``: the last one since the previous checkpoint.
+    ``follows_break``: the checkpoint is the first ever, or after a restore, restart or rescaling.
     """
 
     checkpoint: CheckpointSample

@@ -68,53 +68,37 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if trend.to_time_ms - trend.from_time_ms < DAY_MS:
         return
     newest = max(completed(window.checkpoints), key=by_time, default=None)
-    size = newest.state_bytes if newest else None
-    if (
-        newest is not None
-        and size is None
-        and window.version is not None
-        and window.version < INCREMENTAL_SIZE_SINCE
-    ):
+    if newest is None:
+        return
+    size = newest.state_bytes
+    if size is None and window.version is not None and window.version < INCREMENTAL_SIZE_SINCE:
         raise NotJudged(
             message(
                 "this release of Flink reports only the uploaded size of incremental checkpoints"
             )
         )
-    if newest is None or not size:
+    if not size:
         return
     low = trend.bytes_per_h_low if trend.bytes_per_h_low is not None else trend.bytes_per_h
     per_day = trend.bytes_per_h * 24 / size
     forecast = size + trend.bytes_per_h * HORIZON_H
     if low <= 0 or per_day < limits[GROWTH] or forecast < limits[FORECAST]:
         return
-    yield _finding(window, limits, trend, size, per_day, forecast, newest.ended_ms)
-
-
-def _finding(
-    window: JobWindow,
-    limits: Limits,
-    trend: SizeTrend,
-    size: int,
-    per_day: float,
-    forecast: float,
-    seen_at_ms: int,
-) -> Finding:
-    slope, largest = trend.bytes_per_h or 0.0, _largest(window)
-    doubled_ms = size / slope * HOUR_MS
-    evidence = [
+    evidence = (
         limits.evidence(
             message("growth per day"),
             per_day,
             GROWTH,
-            message("{slope:bytes} per hour, robust slope", slope=slope),
+            message("{slope:bytes} per hour, robust slope", slope=trend.bytes_per_h),
         ),
         limits.evidence(
             message("forecast in {limits:duration}", limits=HORIZON_H * HOUR_MS),
             forecast,
             FORECAST,
         ),
-    ]
-    return job_finding(
+    )
+    largest = _largest(window)
+    yield job_finding(
         window,
         RULE,
         "warning",
@@ -124,7 +108,7 @@ def _finding(
             "{doubled_ms:duration}",
             per_day=per_day,
             size=size,
-            doubled_ms=doubled_ms,
+            doubled_ms=size / trend.bytes_per_h * HOUR_MS,
         ),
         cause=message(
             "More is written to the state than is removed from it{words:name}.",
@@ -136,7 +120,7 @@ def _finding(
             "for keys that never come again, joins without a time bound, and windows that "
             "never fire because the watermark does not advance."
         ),
-        seen_at_ms=seen_at_ms,
+        seen_at_ms=newest.ended_ms,
         evidence=evidence,
         related=(Related("vertex", *largest),) if largest else (),
     )

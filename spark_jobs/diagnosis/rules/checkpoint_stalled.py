@@ -27,8 +27,18 @@ from spark_jobs.diagnosis.statistics import counts_of
 
 RULE = "checkpoint.stalled"
 INTERVALS, CRITICAL = f"{RULE}.intervals", f"{RULE}.critical_times"
-NOT_STARTED = frozenset({"CREATED", "INITIALIZING", "RECONCILING"})
-TERMINAL = frozenset({"FINISHED", "CANCELED", "FAILED", "SUSPENDED", "CANCELLING"})
+WITHOUT_CHECKPOINTS = frozenset(
+    [
+        "CREATED",
+        "INITIALIZING",
+        "RECONCILING",
+        "FINISHED",
+        "CANCELED",
+        "FAILED",
+        "SUSPENDED",
+        "CANCELLING",
+    ]
+)
 TRIGGERS_AT_LEAST = 5
 """Enough to derive the interval if no setting is known."""
 
@@ -64,12 +74,7 @@ TRIGGERS_AT_LEAST = 5
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    if (
-        window.terminal
-        or window.state in TERMINAL
-        or window.state in NOT_STARTED
-        or checkpoints_are_off(window)
-    ):
+    if window.terminal or window.state in WITHOUT_CHECKPOINTS or checkpoints_are_off(window):
         return
     last = max(
         completed(window.checkpoints),
@@ -99,7 +104,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _older_checkpoint(window: JobWindow) -> CheckpointSample | None:
-    """The newest completed checkpoint by the state of vertices: older than the known checkpoints."""
+    """The newest completed checkpoint that the states of vertices are of."""
     newest = max(
         window.vertex_states,
         key=lambda state: (state.trigger_time_ms, state.checkpoint_id),

@@ -12,7 +12,6 @@ RULE = "data.unread"
 FAILURES = 2
 """After a single failure, the next look finds the data."""
 LOOK_BACK_MS = 900_000
-"""Sources look for new data each minute or so."""
 FAILED = "enumeration_failed"
 MESSAGE_CHARS = 300
 

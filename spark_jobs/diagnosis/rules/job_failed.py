@@ -1,5 +1,3 @@
-"""Why a job ended as FAILED, what made that final, and from which snapshot it can start again."""
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,9 +8,9 @@ from spark_jobs.diagnosis.checkpoint_history import by_time, name_of
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 from spark_jobs.diagnosis.failure_causes.table import cause_of_failure, code_of
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits
-from spark_jobs.diagnosis.root_exceptions import RootException, root_of
+from spark_jobs.diagnosis.root_exceptions import UNKNOWN_CAUSE, UNREPORTED, RootException, root_of
 from spark_jobs.diagnosis.rule import job_finding, rule
-from spark_jobs.diagnosis.samples import JobFailure, JobWindow, LogEvent
+from spark_jobs.diagnosis.samples import JobWindow, LogEvent
 from spark_jobs.diagnosis.stack_traces import without_middle
 
 RULE = "job.failed"
@@ -55,7 +53,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     texts = list(_texts(window))
     root, cause = _find_root(texts)
     ended_by, words = _find_end(texts)
-    ended_ms = _ended_ms(window)
+    ends = [mark.at_ms for mark in window.annotations if mark.kind == "terminal"]
+    # Annotations have full seconds, which may lie before the start of a short job.
+    ended_ms = max((*ends, window.start_time_ms or 0)) if ends else window.at_ms
     snapshot = _usable_snapshot(window, cause)
     yield job_finding(
         window,
@@ -63,7 +63,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         "critical",
         "high" if root else "medium",
         title=message(
-            "The job failed for good: {what:text}", what=root.group if root else _unknown()
+            "The job failed for good: {what:text}", what=root.group if root else UNREPORTED
         ),
         cause=message(
             "{root:text} {ended:message}",
@@ -84,16 +84,14 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     )
 
 
-def _unknown() -> str:
-    return message("no exception reported")
-
-
 def _texts(window: JobWindow) -> Iterator[str]:
-    """Stack traces, the most telling first: of the job's end, of REST, of tasks in the log."""
+    """Stack traces of the job's end, then of REST, then of tasks in the log."""
     ends = [event for event in window.events if _is_end(event) and event.detail]
     for event in reversed(ends):
         yield event.detail or ""
-    for failure in _last_failures(window):
+    newest_ms = max((failure.at_ms for failure in window.failures), default=0)
+    last = [failure for failure in window.failures if failure.at_ms >= newest_ms - SAME_MS]
+    for failure in sorted(last, key=lambda failure: (not failure.is_root, failure.at_ms)):
         yield failure.stacktrace or failure.name
     failed = [event for event in window.events if event.kind == "task_state" and event.detail]
     for event in reversed(failed[-5:]):
@@ -104,12 +102,6 @@ def _is_end(event: LogEvent) -> bool:
     return event.kind == "job_terminal" or (
         event.kind == "job_state" and event.fields.get("to_state") in ("FAILING", FAILED)
     )
-
-
-def _last_failures(window: JobWindow) -> list[JobFailure]:
-    newest_ms = max((failure.at_ms for failure in window.failures), default=0)
-    last = [failure for failure in window.failures if failure.at_ms >= newest_ms - SAME_MS]
-    return sorted(last, key=lambda failure: (not failure.is_root, failure.at_ms))
 
 
 def _find_root(texts: list[str]) -> tuple[RootException | None, FailureCause | None]:
@@ -140,12 +132,6 @@ def _find_end(texts: list[str]) -> tuple[str, str]:
         if any(piece in text for piece in _NOT_STARTED):
             return "NOT_STARTED", message("It could not be started at all.")
     return "UNKNOWN", message("What ended it for good is not known.")
-
-
-def _ended_ms(window: JobWindow) -> int:
-    ends = [annotation.at_ms for annotation in window.annotations if annotation.kind == "terminal"]
-    # Annotations have full seconds, which may lie before the start of a short job.
-    return max((*ends, window.start_time_ms or 0)) if ends else window.at_ms
 
 
 def _usable_snapshot(window: JobWindow, cause: FailureCause | None) -> Snapshot | None:
@@ -193,7 +179,7 @@ def _trigger_ms(restored: LogEvent) -> int | None:
 
 def _words_of(root: RootException | None) -> str:
     if root is None:
-        return message("What made it fail is not known: neither REST nor the log has an exception.")
+        return UNKNOWN_CAUSE
     if root.message:
         return message(
             "The root exception was {name:text} ({text:text}).",
@@ -239,7 +225,7 @@ def _next_step(cause: FailureCause | None, ended_by: str, snapshot: Snapshot | N
 def _evidence(
     root: RootException | None, snapshot: Snapshot | None, ended_ms: int
 ) -> Iterator[Evidence]:
-    yield Evidence(message("root exception"), root.group if root else _unknown())
+    yield Evidence(message("root exception"), root.group if root else UNREPORTED)
     if snapshot:
         yield Evidence(message("newest usable snapshot"), snapshot.path, note=snapshot.name)
         if snapshot.at_ms is not None:

@@ -12,7 +12,6 @@ from spark_jobs.diagnosis.stack_traces import without_middle
 
 RULE = "jobmanager.error"
 LOOK_BACK_MS = 900_000
-"""Flink logs the line only once."""
 NOT_RUN = ("program_failed", "submission_ignored", "cluster_shut_down")
 OTHER_ERRORS = ("rpc_too_large", "association_quarantined", "registration_failed")
 FATAL = "taskmanager_fatal"

@@ -147,7 +147,7 @@ def _step(levels: Sequence[tuple[int, int, int]]) -> float:
 
 
 def _repeated_restarts(window: JobWindow) -> list[int]:
-    """Restarts within an episode: before them, not all tasks ran."""
+    """Restarts before which not all tasks ran."""
     begun = {episode.begun_ms for episode in episodes(window, 0)}
     return sorted(
         annotation.at_ms
@@ -160,7 +160,7 @@ def _repeated_restarts(window: JobWindow) -> list[int]:
 def _newest_processes(
     samples: Sequence[TaskManagerSample],
 ) -> dict[str, list[TaskManagerSample]]:
-    """Samples by TaskManager since its process began: counters of a new process are lower."""
+    """Samples since each process began: its counters begin at 0."""
     processes: dict[str, list[TaskManagerSample]] = {}
     for sample in sorted(samples, key=lambda sample: sample.at_ms):
         process = processes.setdefault(sample.taskmanager_id, [])
@@ -179,7 +179,7 @@ def _newest_processes(
 def _periods(
     samples: Sequence[TaskManagerSample], repeated: Sequence[int]
 ) -> dict[int, list[TaskManagerSample]]:
-    """Samples by the number of restarts before them, ``repeated`` ones not counted."""
+    """By the number of restarts before, without ``repeated`` ones."""
     periods: dict[int, list[TaskManagerSample]] = {}
     for sample in samples:
         restarts = sample.restarts - sum(at_ms < sample.at_ms for at_ms in repeated)
@@ -230,17 +230,17 @@ def _slope(levels: Sequence[tuple[int, int, int]]) -> float:
 
 def _finding(window: JobWindow, limits: Limits, growing: list[Steps]) -> Finding:
     worst = growing[0]
-    where, (restarts, at_ms, bytes_now) = worst.host or worst.taskmanager_id, worst.levels[-1]
-    left, restarts_seen = worst.restarts_left, restarts - worst.levels[0][0]
+    where, (restarts, at_ms, now) = worst.host or worst.taskmanager_id, worst.levels[-1]
+    left, seen = worst.restarts_left, restarts - worst.levels[0][0]
     is_critical = left is not None and left <= limits[CRITICAL]
-    other_taskmanagers = len({steps.taskmanager_id for steps in growing}) - 1
+    others = len({steps.taskmanager_id for steps in growing}) - 1
     also = (
         plural(
-            other_taskmanagers,
+            others,
             " {count:count} other TaskManager shows it too.",
             " {count:count} other TaskManagers show it too.",
         )
-        if other_taskmanagers
+        if others
         else ""
     )
     kinds = {steps.kind: steps for steps in reversed(growing) if steps.kind != worst.kind}
@@ -268,7 +268,7 @@ def _finding(window: JobWindow, limits: Limits, growing: list[Steps]) -> Finding
             ">=",
             note=worst.kind,
         ),
-        Evidence(message("restarts seen"), restarts_seen, "count", RESTARTS, ">="),
+        Evidence(message("restarts seen"), seen, "count", RESTARTS, ">="),
     ]
     if left is not None:
         evidence[1:1] = [
@@ -298,11 +298,11 @@ def _finding(window: JobWindow, limits: Limits, growing: list[Steps]) -> Finding
                 "Over {seen:message}, {kind:name} of {where:name} rose from {levels:bytes} to "
                 "{now:bytes}; at this pace it {full:message}.{also:message} "
                 "Something of earlier attempts of the job is still referred to.",
-                seen=plural(restarts_seen, "{count:count} restart", "{count:count} restarts"),
+                seen=plural(seen, "{count:count} restart", "{count:count} restarts"),
                 kind=worst.kind,
                 where=where,
                 levels=worst.levels[0][2],
-                now=bytes_now,
+                now=now,
                 full=full,
                 also=also,
             )

@@ -64,20 +64,16 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         for vertex in window.vertex_windows
         if any(vertex.taskmanager_id)
     )
-    tasks_by_taskmanager = Counter(
+    counts = Counter(
         filter(None, chain.from_iterable(vertex.taskmanager_id for vertex in window.vertex_windows))
     )
-    if not expected_tasks or tasks_by_taskmanager.total() < REPORTING_SHARE * expected_tasks:
+    if not expected_tasks or counts.total() < REPORTING_SHARE * expected_tasks:
         raise NotJudged(LACKING)
     mean, most = (
-        tasks_by_taskmanager.total() / len(tasks_by_taskmanager),
-        max(tasks_by_taskmanager.values()),
+        counts.total() / len(counts),
+        max(counts.values()),
     )
-    if (
-        len(tasks_by_taskmanager) > 1
-        and most >= limits[RATIO] * mean
-        and most - mean >= EXTRA_TASKS
-    ):
+    if len(counts) > 1 and most >= limits[RATIO] * mean and most - mean >= EXTRA_TASKS:
         loads = _loads(window)
         fullest = max(loads, key=lambda load: (load.tasks, load.busy, load.taskmanager_id))
         yield _finding(window, limits, loads, fullest, mean)

@@ -194,7 +194,7 @@ def _works(vertex: Subtasks, origin: Origin, name: str) -> str:
 def _busy_threads(vertex: Subtasks, origin: Origin) -> dict[str, float]:
     threads: dict[str, float] = {}
     for index in origin.subtasks:
-        if (taskmanager := value(vertex.window.taskmanager_id, index)) is not None:
+        if (taskmanager := vertex.taskmanager(index)) is not None:
             threads[taskmanager] = threads.get(taskmanager, 0.0) + (vertex.busy(index) or 0.0)
     return threads
 

@@ -1,5 +1,3 @@
-"""If the original is lost, the work since the checkpoint in the copy is lost."""
-
 from collections.abc import Iterator
 
 from ingest.messages import message

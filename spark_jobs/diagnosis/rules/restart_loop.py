@@ -20,6 +20,8 @@ from spark_jobs.diagnosis.restart_episodes import (
     last_attempt,
 )
 from spark_jobs.diagnosis.root_exceptions import (
+    UNKNOWN_CAUSE,
+    UNREPORTED,
     fails_by_host,
     is_lost_taskmanager,
     lost_taskmanager,
@@ -41,7 +43,7 @@ STUCK_MS = 300_000
 """Flink's slot.request.timeout: a job that restarts for longer does not only wait for slots."""
 HOST_SHARE = 0.8
 LOST = message("TaskManager lost")
-UNREPORTED = message("no exception reported")
+
 RESCALE_SEEN_MS = 90_000
 ROOT_WITHIN_MS = 2_000
 MESSAGE_CHARS = 200
@@ -119,7 +121,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     is_stuck = len(failing) < limits[EPISODES]
     if is_stuck and not _is_stuck(window, failing[-1], limits):
         return
-    reasons = _reasons(window)
+    reasons = {
+        annotation.subject: str(annotation.detail["reason"])
+        for annotation in window.annotations
+        if annotation.kind == TASKMANAGER_LOST and annotation.detail.get("reason")
+    }
     # For a continuing episode, its current cause says more than its first one.
     troubles = [
         _trouble(window, last_attempt(episode) if episode.ended_ms is None else episode, reasons)
@@ -141,14 +147,6 @@ def _within(recent: Sequence[Episode], at_ms: int, running_ms: int) -> list[Epis
         newest.insert(0, episode)
         until_ms = episode.begun_ms
     return newest
-
-
-def _reasons(window: JobWindow) -> dict[str, str]:
-    return {
-        annotation.subject: str(annotation.detail["reason"])
-        for annotation in window.annotations
-        if annotation.kind == TASKMANAGER_LOST and annotation.detail.get("reason")
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,7 +395,7 @@ def _of_alike(group_count: int, episodes: int, current: str) -> str:
 
 def _current_cause(group: str, newest: _Trouble, lost: list[str], host: _Host | None) -> str:
     if group == UNREPORTED:
-        return message("What made it fail is not known: neither REST nor the log has an exception.")
+        return UNKNOWN_CAUSE
     if group == LOST:
         death = message("Killed for memory, evicted, or cut off from the network.")
         if newest.cause:

@@ -1,7 +1,6 @@
-"""After a restore Flink continues to count checkpoints, so ids that begin at 1 again show that no
-state was restored. This is intended if the previous attempt finished, or if its checkpoints were
-deleted when it was cancelled. If non-restored state is allowed, Flink logs the operators that it
-leaves out.
+"""After a restore Flink counts checkpoints on, so ids that begin at 1 again show that no state was
+restored. This is intended if the previous attempt finished, or was cancelled with all its
+checkpoints. If non-restored state is allowed, Flink logs which operators it leaves out.
 """
 
 from collections.abc import Iterator

@@ -15,7 +15,6 @@ SHARE = 0.5
 SAMPLES = 3
 """Fewest samples with a stall. If these are the newest ones, they need no share."""
 LOOK_BACK_MS = 300_000
-"""Longer than a compaction after a burst."""
 SLOWED_AT_FILES = 20
 """RocksDB's level0_slowdown_writes_trigger, which Flink leaves as it is."""
 _FLUSH = message("Its write buffers fill faster than they are flushed")

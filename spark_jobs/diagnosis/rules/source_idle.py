@@ -20,9 +20,9 @@ READS_WITHIN_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """Idle subtasks of one vertex. ``for_ms``: the longest time without a record; ``missed``:
-    records that the slowest active subtask read in this time. ``pending``: records that the idle
-    ones have not read, None if their connector does not report it.
+    """``for_ms``: the longest time without a record; ``missed``: records that the slowest active
+    subtask read in this time. ``pending``: records not read, None if the connector does not report
+    them.
     """
 
     subtasks: Sequence[int]

@@ -147,9 +147,9 @@ def _largest(values: Reals) -> float | None:
 def _finding(window: JobWindow, limits: Limits, lag: Lag) -> Finding:
     vertex_id = lag.vertex.vertex_id
     name = brief_name(window, vertex_id)
-    backpressured = typical(lag.vertex.backpressured_ratio)
+    pressure = typical(lag.vertex.backpressured_ratio)
     cause, next_step = _explain(
-        name, lag, backpressured, is_aligned=vertex_id in aligned_vertices(window)
+        name, lag, pressure, is_aligned=vertex_id in aligned_vertices(window)
     )
     return vertex_finding(
         window,
@@ -160,7 +160,7 @@ def _finding(window: JobWindow, limits: Limits, lag: Lag) -> Finding:
         title=_title(name, lag),
         cause=cause,
         next_step=next_step,
-        evidence=_evidence(limits, lag, backpressured),
+        evidence=_evidence(limits, lag, pressure),
         data={
             "vertex_id": vertex_id,
             "kind": lag.kind,
@@ -187,15 +187,13 @@ def _title(name: str, lag: Lag) -> str:
     )
 
 
-def _explain(
-    name: str, lag: Lag, backpressured: float | None, *, is_aligned: bool
-) -> tuple[str, str]:
-    if backpressured is not None and backpressured > MOSTLY:
+def _explain(name: str, lag: Lag, pressure: float | None, *, is_aligned: bool) -> tuple[str, str]:
+    if pressure is not None and pressure > MOSTLY:
         return message(
             "{name:name} is back-pressured {held:share} of the time: what comes after it takes "
             "fewer records than arrive.",
             name=name,
-            held=backpressured,
+            held=pressure,
         ), message(
             "Find what holds it back (the findings on back-pressure name it) and make it faster: "
             "more subtasks, less work for each record. Only then does the source read more."
@@ -236,7 +234,7 @@ def _unhindered_cause(name: str, lag: Lag) -> str:
     )
 
 
-def _evidence(limits: Limits, lag: Lag, backpressured: float | None) -> Iterator[Evidence]:
+def _evidence(limits: Limits, lag: Lag, pressure: float | None) -> Iterator[Evidence]:
     if lag.kind == "records":
         yield Evidence(message("records not read"), lag.value, "records")
         if lag.out_per_s:
@@ -255,5 +253,5 @@ def _evidence(limits: Limits, lag: Lag, backpressured: float | None) -> Iterator
             EXCESS,
             ">=",
         )
-    if backpressured is not None:
-        yield Evidence(message("back-pressured"), backpressured, "ratio")
+    if pressure is not None:
+        yield Evidence(message("back-pressured"), pressure, "ratio")

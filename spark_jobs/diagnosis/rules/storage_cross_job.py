@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ingest.messages import brief, list_text, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related
 from spark_jobs.diagnosis.rule import rule, stored_job_finding
-from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, Dependence, StorageJobSample
+from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, Dependence, Share, StorageJobSample
 
 RULE = "storage.cross_job"
 LONG_CHAIN = 3
@@ -24,11 +24,9 @@ MOST_SHOWN = 10
     judges=StorageJobSample,
 )
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
-    if files := sum(dependence.files for dependence in sample.depends_on):
-        yield _finding(sample, files)
-
-
-def _finding(sample: StorageJobSample, files: int) -> Finding:
+    files = sum(dependence.files for dependence in sample.depends_on)
+    if not files:
+        return
     dependences = sorted(
         sample.depends_on, key=lambda dependence: (-dependence.bytes, dependence.job_id)
     )
@@ -41,13 +39,13 @@ def _finding(sample: StorageJobSample, files: int) -> Finding:
             sample.retained, "{count:count} retained snapshot", "{count:count} retained snapshots"
         ),
     )
-    return stored_job_finding(
+    yield stored_job_finding(
         sample,
         RULE,
         "warning" if sample.chain >= LONG_CHAIN and not sample.ended else "info",
         title=message(
             "Checkpoints need {files:message} ({size:bytes}) of {others:message}",
-            files=plural(files, "{count:count} file", "{count:count} files"),
+            files=Share(files, size).files_text,
             size=size,
             others=plural(len(dependences), "{count:count} other job", "{count:count} other jobs"),
         ),
@@ -110,7 +108,7 @@ def _note(dependence: Dependence) -> str:
     ]
     return message(
         "{files:message}, {bytes:bytes}; {state:message}",
-        files=plural(dependence.files, "{count:count} file", "{count:count} files"),
+        files=Share(dependence.files).files_text,
         bytes=dependence.bytes,
         state=state,
     )

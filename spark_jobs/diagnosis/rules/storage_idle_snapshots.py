@@ -1,6 +1,4 @@
-"""Flink deletes neither savepoints nor the checkpoints of a job that failed, or was cancelled with
-RETAIN_ON_CANCELLATION. Weir cannot know whether somebody wants them back, so it only names them.
-"""
+"""Weir cannot know whether somebody wants these snapshots back, so it only names them."""
 
 from collections.abc import Iterator
 

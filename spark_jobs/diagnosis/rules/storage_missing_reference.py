@@ -34,7 +34,7 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
 
 
 def _finding(sample: StorageJobSample, incomplete: list[IncompleteSnapshot]) -> Finding:
-    """``incomplete``: the most important snapshot first."""
+
     first = incomplete[0]
     name = _name(first)
     lacks = message(

@@ -1,4 +1,4 @@
-"""Clients of object stores retry, so a log line alone may have had no effect."""
+"""Clients retry, so a log line alone may have had no effect."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,6 @@ from spark_jobs.diagnosis.store_faults import (
 RULE = "store.faults"
 LOGGED_LINES = f"{RULE}.logged"
 LOOK_BACK_MS = 600_000
-"""Ten minutes hold several checkpoints at the usual intervals."""
 MOST_PREFIXES = 10
 ASSUMED = message(
     "No text names the bucket. It is taken to be that of the job's checkpoints, because these "
@@ -84,8 +83,8 @@ def _finding(
     *,
     explains: bool,
 ) -> Finding:
-    effect_counts = Counter(fault.effect for fault in faults)
-    failed = effect_counts[CHECKPOINT] + effect_counts[TASK]
+    effects = Counter(fault.effect for fault in faults)
+    failed = effects[CHECKPOINT] + effects[TASK]
     prefixes = list(counts_of(fault.place.prefix for fault in faults if fault.place.prefix))
     is_assumed = all(fault.is_assumed for fault in faults)
     return store_finding(
@@ -93,19 +92,17 @@ def _finding(
         f"{store} {code}",
         store,
         RULE,
-        "warning" if failed or effect_counts[LOGGED] >= limits[LOGGED_LINES] else "info",
+        "warning" if failed or effects[LOGGED] >= limits[LOGGED_LINES] else "info",
         "medium" if is_assumed else "high",
         title=_title(code, store),
-        cause=join_messages(
-            (*_effect_sentences(effect_counts), *([ASSUMED] if is_assumed else ())), " "
-        ),
+        cause=join_messages((*_effect_sentences(effects), *([ASSUMED] if is_assumed else ())), " "),
         next_step=message(
             "{advice:message} The page Object stores says which other jobs meet it.",
             advice=cause_by_code(code).next_step,
         ),
         seen_at_ms=faults[-1].at_ms,
         began_at_ms=faults[0].at_ms,
-        evidence=_evidence(limits, faults, effect_counts, prefixes),
+        evidence=_evidence(limits, faults, effects, prefixes),
         related=(Related("store", store),),
         data={
             "fault": code,
@@ -114,7 +111,7 @@ def _finding(
             # If two buckets fail alike, it is unknown which one lost the checkpoint.
             "cause": code if explains else None,
             "prefixes": prefixes[:MOST_PREFIXES],
-            "counts": dict(effect_counts),
+            "counts": dict(effects),
             "is_assumed": is_assumed,
         },
     )
@@ -130,20 +127,20 @@ def _title(code: str, store: str) -> str:
     return message("Requests to {store:name} time out", store=store)
 
 
-def _effect_sentences(effect_counts: Counter[str]) -> Iterator[str]:
-    if number := effect_counts[CHECKPOINT]:
+def _effect_sentences(effects: Counter[str]) -> Iterator[str]:
+    if number := effects[CHECKPOINT]:
         yield plural(
             number,
             "{count:count} checkpoint was lost by it.",
             "{count:count} checkpoints were lost by it.",
         )
-    if number := effect_counts[TASK]:
+    if number := effects[TASK]:
         yield plural(
             number,
             "Tasks failed by it {count:count} time.",
             "Tasks failed by it {count:count} times.",
         )
-    if not effect_counts[CHECKPOINT] and not effect_counts[TASK]:
+    if not effects[CHECKPOINT] and not effects[TASK]:
         yield message(
             "No task or checkpoint is known to have failed because of it: the clients tried again."
         )
@@ -152,7 +149,7 @@ def _effect_sentences(effect_counts: Counter[str]) -> Iterator[str]:
 def _evidence(
     limits: Limits,
     faults: Sequence[StoreFault],
-    effect_counts: Counter[str],
+    effects: Counter[str],
     prefixes: Sequence[str],
 ) -> Iterator[Evidence]:
     yield Evidence(message("faults"), len(faults), "count")
@@ -161,9 +158,9 @@ def _evidence(
         (message("failures of tasks"), TASK),
         (message("retries"), RETRIED),
     ):
-        if effect_counts[kind]:
-            yield Evidence(name, effect_counts[kind], "count")
-    if effect_counts[LOGGED]:
-        yield limits.evidence(message("lines in logs"), effect_counts[LOGGED], LOGGED_LINES)
+        if effects[kind]:
+            yield Evidence(name, effects[kind], "count")
+    if effects[LOGGED]:
+        yield limits.evidence(message("lines in logs"), effects[LOGGED], LOGGED_LINES)
     if prefixes:
         yield Evidence(message("prefixes"), list_text(prefixes, MOST_PREFIXES))
