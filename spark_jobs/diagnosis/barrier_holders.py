@@ -10,6 +10,7 @@ from ingest.messages import brief
 from spark_jobs.diagnosis.findings import Limits, NotJudged
 from spark_jobs.diagnosis.origins import pressure_of
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, VertexPast
+from spark_jobs.diagnosis.topology import Topology
 from spark_jobs.diagnosis.window_contents import WINDOW_MS
 
 
@@ -79,14 +80,15 @@ def _present_holder(window: JobWindow, limits: Limits) -> Holder | None:
     except NotJudged:
         return None
     held = {
-        vertex_id: tuple(sorted(vertex.vertex_id for vertex in blocked))
+        vertex_id: tuple(sorted(held_vertex.vertex_id for held_vertex, _path in ways))
         for vertex_id in pressure.roots
-        if (blocked := pressure.held_by(vertex_id))
+        if (ways := pressure.ways_to(vertex_id))
     }
     if not held:
         return None
     vertex_id = min(held, key=lambda id: (-len(held[id]), id))
-    longest = max(pressure.paths_to(vertex_id), key=lambda path: (len(path), path))
+    paths = (path for _held, path in pressure.ways_to(vertex_id))
+    longest = max(paths, key=lambda path: (len(path), path))
     names = tuple(window.vertex_name(id) for id in longest)
     return Holder(
         vertex_id,
@@ -104,15 +106,13 @@ def _past_holder(
     blocked = {id for id, vertex in vertices.items() if vertex.backpressured_share}
     if not blocked:
         return None
-    upstream: dict[str, list[str]] = {}
-    for edge in window.edges:
-        upstream.setdefault(edge.target, []).append(edge.source)
+    topology = Topology(window.edges)
     candidates = {
-        vertex_id: _paths_to(vertex_id, upstream, blocked)
+        vertex_id: _paths_to(vertex_id, topology, blocked)
         for vertex_id, vertex in vertices.items()
         if vertex_id not in blocked
         and vertex.busy_share != 0
-        and not blocked.isdisjoint(upstream.get(vertex_id, ()))
+        and not blocked.isdisjoint(topology.upstream(vertex_id))
     }
     if not candidates:
         return None
@@ -132,14 +132,12 @@ def _past_holder(
     )
 
 
-def _paths_to(
-    origin: str, upstream: Mapping[str, list[str]], blocked: set[str]
-) -> dict[str, tuple[str, ...]]:
+def _paths_to(origin: str, topology: Topology, blocked: set[str]) -> dict[str, tuple[str, ...]]:
     """Of each blocked vertex upstream: the ids from that vertex to the origin."""
     paths: dict[str, tuple[str, ...]] = {origin: (origin,)}
     waiting = [origin]
     for target in waiting:  # grows during the loop
-        for source in upstream.get(target, ()):
+        for source in topology.upstream(target):
             if source in blocked and source not in paths:
                 paths[source] = (source, *paths[target])
                 waiting.append(source)

@@ -42,7 +42,7 @@ def has_checkpoints(window: JobWindow) -> bool:
 
 
 def recent(window: JobWindow, look_back_s: float) -> list[CheckpointSample]:
-    """Checkpoints that ended since then, in order of their triggers. Raises NotJudged as above."""
+    """By time of trigger. Raises NotJudged as above."""
     if not has_checkpoints(window):
         return []
     since_ms = window.at_ms - look_back_s * 1000

@@ -1,5 +1,5 @@
-"""Garbage collection and CPU of a TaskManager's JVM as a cause of busy tasks. In Flink's metrics a
-thread that waits for a collection, a lock or an answer is busy. CPU time shows the difference.
+"""Garbage collection and CPU of a JVM as a cause of busy tasks. In Flink's metrics a thread that
+waits for a collection, a lock or an answer is busy. CPU time shows the difference.
 """
 
 from collections.abc import Iterable, Mapping

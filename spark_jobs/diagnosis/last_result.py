@@ -1,4 +1,4 @@
-"""Caches the last result of a function, since several rules compute the same for one window."""
+"""Caches the last result: several rules compute the same for one window."""
 
 from collections.abc import Callable
 from operator import is_

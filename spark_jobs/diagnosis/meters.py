@@ -33,13 +33,18 @@ def meters_are_of_now(window: JobWindow, vertex: VertexWindow, metered: Spread) 
     since_ms = window.window_start_ms - METER_MS
     if any(since_ms < at_ms <= window.at_ms for at_ms in _start_times(window)):
         return False
-    return _works_more(vertex, metered)
+    work_shares = [None if idle is None else 1 - idle for idle in vertex.idle_ratio]
+    hot = [share for index in metered.top if (share := value(work_shares, index)) is not None]
+    others = [
+        share
+        for index, share in enumerate(work_shares)
+        if share is not None and index not in metered.top
+    ]
+    return bool(hot and others) and max(hot) >= WORKS_MORE * median(others)
 
 
 def has_start(window: JobWindow) -> bool:
-    """Whether tasks began to run in this window. Buffers then fill, and late subtasks have no
-    records yet.
-    """
+    """Tasks began to run in this window: buffers fill, and late subtasks have no records yet."""
     return any(window.window_start_ms < at_ms <= window.at_ms for at_ms in _start_times(window))
 
 
@@ -51,14 +56,3 @@ def _start_times(window: JobWindow) -> list[float]:
     ]
     times += [window.start_time_ms] if window.start_time_ms is not None else []
     return times + [start.running_at_ms for start in window.starts]
-
-
-def _works_more(vertex: VertexWindow, metered: Spread) -> bool:
-    work_shares = [None if idle is None else 1 - idle for idle in vertex.idle_ratio]
-    hot = [share for index in metered.top if (share := value(work_shares, index)) is not None]
-    other = [
-        share
-        for index, share in enumerate(work_shares)
-        if share is not None and index not in metered.top
-    ]
-    return bool(hot and other) and max(hot) >= WORKS_MORE * median(other)

@@ -111,19 +111,6 @@ class Pressure:
         ]
         return sorted(ways, key=lambda way: -len(way[1]))
 
-    def held_by(self, origin_id: str) -> list[Held]:
-        return [held for held, _path in self.ways_to(origin_id)]
-
-    def paths_to(self, origin_id: str) -> list[tuple[str, ...]]:
-        """Paths that are not part of a longer one, the longest first."""
-        covered: set[str] = set()
-        paths = []
-        for _held, path in self.ways_to(origin_id):
-            if path[0] not in covered:
-                paths.append(path)
-            covered.update(path)
-        return paths
-
 
 WindowAndLimits = tuple[JobWindow, Limits]
 

@@ -66,6 +66,10 @@ class PhaseCost:
     largest_over_all: bool
 
     @property
+    def holder(self) -> Holder | None:
+        return newest_holder(self.window, self.limits, self.slow)
+
+    @property
     def slowest_task(self) -> str:
         return brief(self.slow[-1].slowest_vertex_name or message("the slowest task"))
 
@@ -122,7 +126,7 @@ def _cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> Pha
         len(checkpoints),
         over_all,
     )
-    is_explained = phase in BARRIER_PHASES and holder_of(cost) is not None
+    is_explained = phase in BARRIER_PHASES and cost.holder is not None
     return cost if is_explained or len(slow) >= SLOW_AT_LEAST else None
 
 
@@ -203,7 +207,7 @@ def phase_finding(
     is_close = (
         cost.end_to_end_p95_ms >= cost.limits[f"{cost.rule_id}.critical_timeout_share"] * timeout_ms
     )
-    holder = holder_of(cost)
+    holder = cost.holder
     confidence: Confidence = "medium" if len(cost.slow) >= 2 or holder else "low"
     if len(cost.slow) >= 3 and (holder or not cost.largest_over_all):
         confidence = "high"
@@ -254,10 +258,6 @@ def _jvm(cost: PhaseCost) -> JvmCause:
         return JvmCause()
     # A snapshot may wait for other threads, so only garbage collections are reported.
     return jvm_cause(window, {taskmanager: 0.0})
-
-
-def holder_of(cost: PhaseCost) -> Holder | None:
-    return newest_holder(cost.window, cost.limits, cost.slow)
 
 
 def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:

@@ -7,7 +7,7 @@ UNEVEN = 1.5
 
 
 def is_nearly_even(share: float | None, subtasks: int, parallelism: int) -> bool:
-    """Whether ``subtasks`` of the subtasks get about their even share; False if unknown."""
+    """Whether so many subtasks get about their even share of records; False if unknown."""
     return share is not None and share < UNEVEN * subtasks / parallelism
 
 

@@ -15,7 +15,7 @@ EVENTS_READ = (OPEN, LOST, TIMEOUT_SET)
 BROKER_MAX_MS = 900_000
 """Kafka's default of ``transaction.max.timeout.ms``."""
 TIMES_NEEDED = 2
-"""Multiple of the longest time so far: the next checkpoint or restart may be slower."""
+"""The next checkpoint or restart may be slower than all before."""
 
 
 @dataclass(frozen=True)

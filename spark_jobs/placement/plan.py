@@ -32,8 +32,6 @@ class PlannedEdge:
 
 @dataclass(frozen=True)
 class Plan:
-    """``vertices``: in the order of Flink's plan."""
-
     vertices: tuple[PlannedVertex, ...]
     edges: tuple[PlannedEdge, ...]
 

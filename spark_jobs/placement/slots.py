@@ -45,9 +45,7 @@ def simulate(plan: Plan, slots_each: Sequence[int]) -> Simulation:
 
 
 def _slots_by_index(plan: Plan) -> list[Indices]:
-    """The first slots of a group hold a subtask of each vertex, the last ones only those of the
-    largest vertex.
-    """
+
     slots = plan.group_slots()
     return [
         slots[vertex.slot_group].start + np.arange(vertex.parallelism) for vertex in plan.vertices
@@ -119,7 +117,10 @@ def _beside_producers(candidates: Indices, tasks: Indices) -> Indices:
     """
     consumers, choices = candidates.shape
     if choices == 1:
-        return _first_choices(candidates[:, 0], len(tasks))
+        choice, indexes = candidates[:, 0], np.arange(consumers)
+        holder = np.empty(len(tasks), dtype=np.int64)
+        holder[choice[::-1]] = indexes[::-1]
+        return np.where(holder[choice] == indexes, choice, -1)
     cost = np.where(
         candidates >= 0, tasks[candidates] * (len(tasks) + 1) + candidates, np.iinfo(np.int64).max
     )
@@ -143,15 +144,8 @@ def _beside_producers(candidates: Indices, tasks: Indices) -> Indices:
     return chosen
 
 
-def _first_choices(choices: Indices, slots: int) -> Indices:
-    consumers = np.arange(len(choices))
-    holder = np.empty(slots, dtype=np.int64)
-    holder[choices[::-1]] = consumers[::-1]
-    return np.where(holder[choices] == consumers, choices, -1)
-
-
 def _sort_by_content(plan: Plan, slot_of: Sequence[Indices], slots: int) -> Indices:
-    """Slots, most tasks first, those with subtasks of the same vertices side by side."""
+    """Slots, most tasks first, those of equal content side by side."""
     tasks, content = np.zeros(slots, dtype=np.int64), np.zeros(slots, dtype=np.uint64)
     # Sums of random marks distinguish contents. The seed makes results repeatable.
     marks = np.random.default_rng(0).integers(
@@ -164,7 +158,7 @@ def _sort_by_content(plan: Plan, slot_of: Sequence[Indices], slots: int) -> Indi
 
 
 def _deal(slots_each: Sequence[int]) -> Indices:
-    """The TaskManager of each slot, dealt out in turn as long as a TaskManager has slots."""
+    """TaskManagers in turn, each as long as it has slots."""
     taskmanager = np.repeat(np.arange(len(slots_each)), slots_each)
     turn = (
         np.concatenate([np.arange(slots) for slots in slots_each])

@@ -35,9 +35,9 @@ def setting(
     *,
     in_code: bool = True,
 ) -> Condition:
-    """``accepts`` decides on the value, in small letters, of the first of ``keys`` that the
-    cluster's configuration has. Without any: unknown if jobs may set it in their code
-    (``in_code``), else ``accepts`` decides on ``default``.
+    """``accepts`` judges the first of ``keys`` that the cluster's configuration has, in small
+    letters. Without any: unknown if jobs may set it in their code (``in_code``), else ``default``
+    is judged.
     """
 
     def holds(facts: JobFacts) -> bool | None:

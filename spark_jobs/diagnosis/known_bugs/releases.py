@@ -94,8 +94,8 @@ def is_before(flink_version: str | None, release: str) -> bool:
 
 
 def _is_reached(release: Numbers, firsts: tuple[str, ...]) -> bool:
-    """Whether the release is at or after the one of ``firsts`` in its branch; if its branch has
-    none there, at or after the newest of them.
+    """Whether the release is at or after the one of ``firsts`` in its branch, or after all if its
+    branch has none.
     """
     numbers = [_numbers(first) for first in firsts]
     in_branch = [first for first in numbers if first[:2] == release[:2]]

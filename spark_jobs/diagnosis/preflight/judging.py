@@ -1,4 +1,4 @@
-"""Judges whether a job restores from a snapshot, with every reason, and the fate of each operator."""
+"""The verdict on a restore, with every reason, and the fate of each operator."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -7,7 +7,6 @@ from spark_jobs.diagnosis.barrier_holders import Holder, pressure_is_known
 from spark_jobs.diagnosis.findings import Evidence, Finding
 from spark_jobs.diagnosis.phases import (
     PhaseCost,
-    holder_of,
     phase_finding,
     phase_ms,
     phase_rule,
@@ -28,11 +27,11 @@ from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
     ),
 )
 def start_delay_finding(cost: PhaseCost) -> Finding:
-    holder = holder_of(cost)
+    holder = cost.holder
     # Back-pressure, too, keeps the thread of a source busy.
     late_source = None if holder else _late_source_finding(cost)
     return late_source or phase_finding(
-        cost, _cause(cost.window, holder, cost), _next_step(cost.window, holder), source=None
+        cost, _cause(cost, holder), _next_step(cost.window, holder), source=None
     )
 
 
@@ -82,9 +81,9 @@ def _late_source_finding(cost: PhaseCost) -> Finding | None:
     )
 
 
-def _cause(window: JobWindow, holder: Holder | None, cost: PhaseCost) -> str:
+def _cause(cost: PhaseCost, holder: Holder | None) -> str:
     if holder:
-        held = list_text(brief(window.vertex_name(vertex_id)) for vertex_id in holder.held)
+        held = list_text(brief(cost.window.vertex_name(vertex_id)) for vertex_id in holder.held)
         return message(
             "Back-pressure holds the barriers: they are queued behind records, and the buffers "
             "from {held:name} on are full because {brief:name} processes the records too slowly.",
@@ -93,7 +92,7 @@ def _cause(window: JobWindow, holder: Holder | None, cost: PhaseCost) -> str:
         )
     slowest = cost.slow[-1].slowest_vertex_name
     where = message(" of {slowest:name}", slowest=brief(slowest)) if slowest else ""
-    if pressure_is_known(window):
+    if pressure_is_known(cost.window):
         return message(
             "No origin of back-pressure was observed, so a busy task thread{where:message} is "
             "likely: it answers only between two records.",
@@ -147,7 +146,7 @@ def _next_step(window: JobWindow, holder: Holder | None) -> str:
     ),
 )
 def alignment_finding(cost: PhaseCost) -> Finding:
-    holder = holder_of(cost)
+    holder = cost.holder
     slowest = cost.slow[-1]
     task = cost.slowest_task
     reason = message(

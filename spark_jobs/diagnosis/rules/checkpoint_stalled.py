@@ -27,18 +27,8 @@ from spark_jobs.diagnosis.statistics import counts_of
 
 RULE = "checkpoint.stalled"
 INTERVALS, CRITICAL = f"{RULE}.intervals", f"{RULE}.critical_times"
-WITHOUT_CHECKPOINTS = frozenset(
-    [
-        "CREATED",
-        "INITIALIZING",
-        "RECONCILING",
-        "FINISHED",
-        "CANCELED",
-        "FAILED",
-        "SUSPENDED",
-        "CANCELLING",
-    ]
-)
+STATES_BEFORE = ("CREATED", "INITIALIZING", "RECONCILING")
+STATES_AFTER = ("FINISHED", "CANCELED", "FAILED", "SUSPENDED", "CANCELLING")
 TRIGGERS_AT_LEAST = 5
 """Enough to derive the interval if no setting is known."""
 
@@ -74,7 +64,8 @@ TRIGGERS_AT_LEAST = 5
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    if window.terminal or window.state in WITHOUT_CHECKPOINTS or checkpoints_are_off(window):
+    can_checkpoint = window.state not in (*STATES_BEFORE, *STATES_AFTER)
+    if window.terminal or not can_checkpoint or checkpoints_are_off(window):
         return
     last = max(
         completed(window.checkpoints),
@@ -104,7 +95,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _older_checkpoint(window: JobWindow) -> CheckpointSample | None:
-    """The newest completed checkpoint that the states of vertices are of."""
+    """By the states of vertices."""
     newest = max(
         window.vertex_states,
         key=lambda state: (state.trigger_time_ms, state.checkpoint_id),

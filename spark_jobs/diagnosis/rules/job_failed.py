@@ -85,7 +85,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _texts(window: JobWindow) -> Iterator[str]:
-    """Stack traces of the job's end, then of REST, then of tasks in the log."""
+
     ends = [event for event in window.events if _is_end(event) and event.detail]
     for event in reversed(ends):
         yield event.detail or ""

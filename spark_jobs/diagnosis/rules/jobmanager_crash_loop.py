@@ -128,8 +128,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _ends(events: Sequence[LogEvent]) -> list[LogEvent]:
-    """Ends that are logged; and between two leaders without a normal end, the line of a fatal
-    error, else the one by which the second takes the lead.
+    """Logged ends. If a leader follows another one without a normal end: its fatal error, else the
+    line of the second leader.
     """
     logged = [event for event in events if event.kind in (FATAL, LOST)]
     ends = logged[:1] + [

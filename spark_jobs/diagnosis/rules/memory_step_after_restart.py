@@ -190,9 +190,7 @@ def _periods(
 def _comparable(
     periods: Mapping[int, Sequence[TaskManagerSample]],
 ) -> dict[int, TaskManagerSample]:
-    """By restarts, the last sample at about the usual running time. Much shorter or longer periods
-    are left out, except the first.
-    """
+    """The last sample of each period that is about as long as usual, and of the first."""
     ends = [period[-1].at_ms for period in periods.values()]
     lengths_ms = [later - earlier for earlier, later in pairwise(ends[:-1])]
     usual_ms = median(lengths_ms) if lengths_ms else None
@@ -221,7 +219,7 @@ def _levels(samples: dict[int, TaskManagerSample], used: str) -> list[tuple[int,
 
 
 def _slope(levels: Sequence[tuple[int, int, int]]) -> float:
-    """Bytes a restart: the median over all pairs (Theil–Sen), so that single levels do not matter."""
+    """Bytes a restart: the median over all pairs (Theil and Sen)."""
     return median(
         (later - earlier) / (after - before)
         for (before, _, earlier), (after, _, later) in combinations(levels, 2)

@@ -358,9 +358,7 @@ def _host(window: JobWindow, troubles: Sequence[_Trouble]) -> _Host | None:
 
 
 def _only_task(troubles: Sequence[_Trouble]) -> tuple[str, str] | None:
-    """The subtask and its host if all failures are of one subtask on one host: either may be the
-    cause.
-    """
+    """The subtask and the host of all failures, if each is only one: either may be the cause."""
     failures = [trouble.first for trouble in troubles if trouble.first]
     tasks = {failure.task.split(" - execution", 1)[0] for failure in failures if failure.task}
     hosts = {failure.host for failure in failures if failure.host}

@@ -41,7 +41,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if not recent or recent[-1].ended_ms is not None:
         return
     last = recent[-1]
-    down_ms, lost = window.at_ms - last.begun_ms, _lost_taskmanagers(last)
+    traced = (lost_taskmanager(failure.stacktrace) for failure in last.failures)
+    lost = last.lost or tuple(dict.fromkeys(name for name in traced if name))
+    down_ms = window.at_ms - last.begun_ms
     if lost and not _has_other_cause(last) and down_ms >= limits[f"{RULE}.not_running_s"] * 1000:
         yield _finding(window, limits, last, lost, down_ms)
 
@@ -54,11 +56,6 @@ def _has_other_cause(episode: Episode) -> bool:
         and "NoResourceAvailable" not in f"{failure.name}{(failure.stacktrace or '')[:4000]}"
         for failure in episode.failures
     )
-
-
-def _lost_taskmanagers(episode: Episode) -> tuple[str, ...]:
-    traced = (lost_taskmanager(failure.stacktrace) for failure in episode.failures)
-    return episode.lost or tuple(dict.fromkeys(name for name in traced if name))
 
 
 def _finding(
