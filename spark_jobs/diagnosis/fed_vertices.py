@@ -73,23 +73,25 @@ def is_waited_for(slow_ms: int, fast_ms: int, sent_on_ms: int) -> bool:
 
 
 def _sent_ms(samples: Sequence[VertexGauges], at_ms: int) -> int | None:
-    near = [
+    candidates = [
         sample
         for sample in samples
         if sample.sent_watermark_ms is not None and abs(sample.at_ms - at_ms) <= PAIRED_MS
     ]
     return (
-        min(near, key=lambda gauges: abs(gauges.at_ms - at_ms)).sent_watermark_ms if near else None
+        min(candidates, key=lambda gauges: abs(gauges.at_ms - at_ms)).sent_watermark_ms
+        if candidates
+        else None
     )
 
 
 def _why_unknown(
     received_ms: int, sent_on_ms: int | None, sent: Mapping[str, int | None]
 ) -> UnknownBecause | None:
-    known = [watermark_ms for watermark_ms in sent.values() if watermark_ms is not None]
-    if len(known) < len(sent) or sent_on_ms is None:
+    watermarks_ms = [watermark_ms for watermark_ms in sent.values() if watermark_ms is not None]
+    if len(watermarks_ms) < len(sent) or sent_on_ms is None:
         return "no_watermark"
-    slow_ms, fast_ms = min(known), max(known)
+    slow_ms, fast_ms = min(watermarks_ms), max(watermarks_ms)
     if slow_ms - received_ms > max((fast_ms - slow_ms) / 2, SLACK_MS):
         return "in_flight"
     # The vertex is past its slowest feeder's watermark if a subtask or an input is marked idle.

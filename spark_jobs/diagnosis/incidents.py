@@ -116,7 +116,7 @@ def incidents(
             for other in candidates[index + 1 :]:
                 if other.first_seen > finding.reaches(RECURS_WITHIN):
                     break
-                if groups.of(finding.key) != groups.of(other.key) and belong_together(
+                if groups.root(finding.key) != groups.root(other.key) and belong_together(
                     finding, other
                 ):
                     groups.join(finding.key, other.key)
@@ -170,19 +170,19 @@ class _Groups:
     def __init__(self, keys: Sequence[int]) -> None:
         self._parent = {key: key for key in keys}
 
-    def of(self, key: int) -> int:
+    def root(self, key: int) -> int:
         while self._parent[key] != key:
             self._parent[key] = key = self._parent[self._parent[key]]
         return key
 
     def join(self, key: int, other: int) -> None:
-        low, high = sorted((self.of(key), self.of(other)))
+        low, high = sorted((self.root(key), self.root(other)))
         self._parent[high] = low
 
     def all(self) -> list[frozenset[int]]:
         groups: dict[int, set[int]] = {}
         for key in self._parent:
-            groups.setdefault(self.of(key), set()).add(key)
+            groups.setdefault(self.root(key), set()).add(key)
         return [frozenset(groups[least]) for least in sorted(groups)]
 
 

@@ -98,8 +98,8 @@ def held_subtasks(window: VertexWindow, least_ratio: float) -> list[int]:
 
 
 def typical(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
+    present = [value for value in values if value is not None]
+    return median(present) if present else None
 
 
 def output_bounds(

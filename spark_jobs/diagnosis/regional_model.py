@@ -72,7 +72,7 @@ def regional_share(part_failure: float, parts: int, allowed: int, reuse: int) ->
 
 
 def at_most(parts: int, allowed: int, failure: float) -> float:
-    """The probability that at most ``allowed`` parts fail, each with probability ``failure``."""
+    """The lower tail of the binomial distribution."""
     if allowed >= parts or allowed >= _most(parts, failure):
         return 1.0
     if allowed < 0:

@@ -133,20 +133,20 @@ def doing(thread: DumpedThread) -> Doing:
 
 
 def sentence(thread: DumpedThread) -> str:
-    what = doing(thread)
-    if what == "waits for work":
-        return _WORDS[what]
-    own, innermost = own_method(thread), method_of(thread.frames[0]) if thread.frames else ""
-    method, lock = own or innermost, ""
-    if what == "is blocked by a lock":
+    activity = doing(thread)
+    if activity == "waits for work":
+        return _WORDS[activity]
+    own_name, innermost = own_method(thread), method_of(thread.frames[0]) if thread.frames else ""
+    method, lock = own_name or innermost, ""
+    if activity == "is blocked by a lock":
         lock = message(" by {lock:name}", lock=thread.lock or message("a lock"))
     return message(
         "{what:message}{where:message}{calling:message}{lock:message}{held:message}"
         "{checkpoint:message}",
-        what=_WORDS[what],
+        what=_WORDS[activity],
         where=message(" in {method:name}", method=method) if method else "",
         calling=message(", calling {innermost:name}", innermost=innermost)
-        if own and innermost != own
+        if own_name and innermost != own_name
         else "",
         lock=lock,
         held=message(", held by {owner:name}", owner=thread.owner) if thread.owner else "",

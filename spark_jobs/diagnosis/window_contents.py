@@ -109,9 +109,9 @@ def as_known_at(checkpoint: CheckpointSample, end_ms: int) -> CheckpointSample:
     """A checkpoint that ended at ``end_ms`` or later was still in progress then."""
     if checkpoint.end_time_ms is None or checkpoint.end_time_ms < end_ms:
         return checkpoint
-    known: dict[str, Any] = {name: getattr(checkpoint, name) for name in PENDING}
+    values: dict[str, Any] = {name: getattr(checkpoint, name) for name in PENDING}
     key = checkpoint.checkpoint_id, checkpoint.trigger_time_ms
-    return CheckpointSample(*key, "in_progress", **known)
+    return CheckpointSample(*key, "in_progress", **values)
 
 
 def is_over(state: str | None) -> bool | None:

@@ -65,7 +65,7 @@ def _remote_pointwise(
 
 
 def _sum_by(taskmanager: Indices, values: Indices, taskmanagers: int) -> Buffers:
-    known = taskmanager >= 0
-    return np.bincount(taskmanager[known], weights=values[known], minlength=taskmanagers).astype(
-        np.int64
-    )
+    is_known = taskmanager >= 0
+    return np.bincount(
+        taskmanager[is_known], weights=values[is_known], minlength=taskmanagers
+    ).astype(np.int64)

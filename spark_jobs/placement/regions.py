@@ -65,8 +65,8 @@ def restarted_by_taskmanager(
     """
     sizes = region_sizes(regions)
     region_of_task, taskmanager = np.concatenate(regions), np.concatenate(taskmanager_of)
-    known = taskmanager >= 0
-    pairs = np.unique(taskmanager[known] * len(sizes) + region_of_task[known])
+    is_known = taskmanager >= 0
+    pairs = np.unique(taskmanager[is_known] * len(sizes) + region_of_task[is_known])
     return np.bincount(
         pairs // len(sizes), weights=sizes[pairs % len(sizes)], minlength=taskmanagers
     ).astype(np.int64)

@@ -83,8 +83,8 @@ class OperatorFate:
 
     @property
     def operator_id(self) -> str:
-        known = self.stored or self.planned
-        return known.operator_id if known else ""
+        operator = self.stored or self.planned
+        return operator.operator_id if operator else ""
 
 
 @dataclass(frozen=True)
@@ -255,8 +255,8 @@ def _mapping(fates: Sequence[OperatorFate], job: Job) -> Iterator[Reason]:
             "The job has no operator for the state of {names:message}.", names=_names(certain)
         )
         if job.may_drop:
-            left = message("{text:message} It is left behind, as allowed.", text=text)
-            yield Reason("restores", "operators", left, POINTER)
+            text = message("{text:message} It is left behind, as allowed.", text=text)
+            yield Reason("restores", "operators", text, POINTER)
         else:
             refused = message(
                 "{text:message} Flink refuses that unless it is started with "
@@ -320,23 +320,23 @@ def _backend(snapshot: Snapshot, job: Job, restored: Sequence[StoredOperator]) -
         text = message("It is a canonical savepoint, which every state backend reads.")
         yield Reason("restores", "backend", text, BACKENDS)
         return
-    mine, its = _family(job.backend), _family(snapshot.backend)
+    job_backend, snapshot_backend = _family(job.backend), _family(snapshot.backend)
     incremental = any(name.startswith("Incremental") for name in keyed)
-    if incremental and its is None and snapshot.format_version < 5:
-        its = "RocksDB"  # ForSt came with 2.0
-    values = {"mine": mine or "?", "its": its or "?"}
+    if incremental and snapshot_backend is None and snapshot.format_version < 5:
+        snapshot_backend = "RocksDB"  # ForSt came with 2.0
+    values = {"mine": job_backend or "?", "its": snapshot_backend or "?"}
     minor = _minor(job.flink_version) or (99, 0)
     changelog = job.changelog
     if changelog is None and minor < _CHANGELOG_SINCE:
         changelog = False
     plain = {"IncrementalRemoteKeyedStateHandle", "KeyGroupsStateHandle", SAVEPOINT_KEYED}
-    if incremental and mine == "HashMap":
+    if incremental and job_backend == "HashMap":
         text = message(
             "Its keyed state is of incremental checkpoints; the HashMap state backend of the job "
             "does not read that. A canonical savepoint can change the backend."
         )
         yield Reason("refused", "backend", text, HEAP)
-    elif mine is None or its is None or mine != its:
+    elif job_backend is None or snapshot_backend is None or job_backend != snapshot_backend:
         text = message(
             "Its keyed state is in the form of a backend ({its:name}), and the job has {mine:name}. "
             "Only a canonical savepoint is sure to be read by another backend.",
@@ -350,7 +350,9 @@ def _backend(snapshot: Snapshot, job: Job, restored: Sequence[StoredOperator]) -
         )
         yield Reason("unknown", "backend", text, BACKENDS)
     else:
-        text = message("Snapshot and job have the same state backend, {mine:name}.", mine=mine)
+        text = message(
+            "Snapshot and job have the same state backend, {mine:name}.", mine=job_backend
+        )
         yield Reason("restores", "backend", text, COMPARED)
 
 

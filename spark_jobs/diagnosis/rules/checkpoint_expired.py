@@ -295,11 +295,11 @@ def _cause(
 def _missing_text(expired: CheckpointSample, missing: list[Missing]) -> str:
     if not expired.subtasks or expired.acknowledged is None:
         return ""
-    lacking = expired.subtasks - expired.acknowledged
+    missing_count = expired.subtasks - expired.acknowledged
     names = list_text([f"{brief(name)} ({count})" for name, count, _ in missing if name])
     return message(
         "{lacking:number} of {subtasks:number} subtasks had not acknowledged{by_vertex:message}. ",
-        lacking=lacking,
+        lacking=missing_count,
         subtasks=expired.subtasks,
         by_vertex=message(": {names:name}", names=names) if names else "",
     )
@@ -333,11 +333,11 @@ def _next_step(
             "Check the checkpoint storage as seen from the hosts named: throughput, throttling, "
             "many small files."
         )
-    look = message(
+    advice = message(
         "Look at the subtasks named: thread dump of their TaskManager, its log at that time, "
         "and its connection to the checkpoint storage."
     )
-    return with_sync_timeout(window, look) if is_hung else look
+    return with_sync_timeout(window, advice) if is_hung else advice
 
 
 def _evidence(

@@ -186,8 +186,8 @@ def _share_uploaded_again(window: JobWindow, upload: Upload) -> float | None:
     files = files_of(window, upload.checkpoint)
     if files is None or (files.kept_bytes is None and files.same_name_bytes is None):
         return None
-    again = (files.kept_bytes or 0) + (files.same_name_bytes or 0)
-    return again / max(again + (files.new_name_bytes or 0), 1)
+    old_bytes = (files.kept_bytes or 0) + (files.same_name_bytes or 0)
+    return old_bytes / max(old_bytes + (files.new_name_bytes or 0), 1)
 
 
 def _finding(

@@ -95,7 +95,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _is_held(window: JobWindow, limits: Limits, checkpoints: list[CheckpointSample]) -> bool:
-    phases = [found[0] for sample in checkpoints if (found := dominating_phase(sample))]
+    phases = [longest[0] for sample in checkpoints if (longest := dominating_phase(sample))]
     if phases and sum(phase in BARRIER_PHASES for phase in phases) * 2 >= len(phases):
         return True
     return newest_holder(window, limits, checkpoints) is not None

@@ -37,7 +37,7 @@ class UnevenVertex:
     state: Spread | None = None
 
     @property
-    def of(self) -> str:
+    def quantity(self) -> str:
         return "records" if self.records else "state"
 
     @property
@@ -234,7 +234,7 @@ def _finding(window: JobWindow, limits: Limits, uneven: UnevenVertex) -> Finding
             hot=hot,
             words=message("has") if len(main.top) == 1 else message("have"),
             top_share=main.top_share,
-            of=message("records") if uneven.of == "records" else message("state"),
+            of=message("records") if uneven.quantity == "records" else message("state"),
         ),
         cause=_cause(name, uneven, _sets_pace(window, limits, uneven)),
         next_step=_next_step(name, uneven),
@@ -243,7 +243,7 @@ def _finding(window: JobWindow, limits: Limits, uneven: UnevenVertex) -> Finding
             "vertex_id": uneven.vertex_id,
             "hot_subtasks": list(main.top),
             "share": main.top_share,
-            "of": uneven.of,
+            "of": uneven.quantity,
             "counted_ms": uneven.rates.counted_ms if uneven.rates else None,
             "hosts": list(uneven.slow_hosts)
             or list(dict.fromkeys(host for index in main.top if (host := value(hosts, index)))),
@@ -295,7 +295,7 @@ def _cause(name: str, uneven: UnevenVertex, sets_pace: bool) -> str:
     )
     amount = (
         bytes_text(spread.largest)
-        if uneven.of == "state"
+        if uneven.quantity == "state"
         else message("{largest:count} records/s", largest=spread.largest)
     )
     if hosts := uneven.slow_hosts:
@@ -331,7 +331,7 @@ def _next_step(name: str, uneven: UnevenVertex) -> str:
             "runs there.",
             hosts=list_text(hosts),
         )
-    if uneven.of == "state":
+    if uneven.quantity == "state":
         return message(
             "Its records are not known to be uneven: look at the state of single keys of "
             "{name:name}, such as a list or map that only grows, a window or a join side that is "

@@ -232,7 +232,7 @@ def _finding(window: JobWindow, limits: Limits, growing: list[Steps]) -> Finding
     left, seen = worst.restarts_left, restarts - worst.levels[0][0]
     is_critical = left is not None and left <= limits[CRITICAL]
     others = len({steps.taskmanager_id for steps in growing}) - 1
-    also = (
+    others_text = (
         plural(
             others,
             " {count:count} other TaskManager shows it too.",
@@ -242,7 +242,7 @@ def _finding(window: JobWindow, limits: Limits, growing: list[Steps]) -> Finding
         else ""
     )
     kinds = {steps.kind: steps for steps in reversed(growing) if steps.kind != worst.kind}
-    also += join_messages(
+    others_text += join_messages(
         (
             message(
                 " {capitalize:name} grows by {round:bytes} a restart as well.",
@@ -302,7 +302,7 @@ def _finding(window: JobWindow, limits: Limits, growing: list[Steps]) -> Finding
                 levels=worst.levels[0][2],
                 now=now,
                 full=full,
-                also=also,
+                also=others_text,
             )
         ),
         next_step=_NEXT_STEPS[worst.kind],

@@ -161,16 +161,18 @@ def _cause(loads: list[Load], fullest: Load, limits_job: bool) -> str:
 
 
 def _next_step(window: JobWindow) -> str:
-    look = message(
+    advice = message(
         "The job's placement page shows what is set, and the result of each placement rule."
     )
     if window.version is None:
-        return look
+        return advice
     setting = spreading_setting(window.version)
     if spreads(window.version, window.settings):
-        return message("{setting:text} is set already. {look:message}", setting=setting, look=look)
+        return message(
+            "{setting:text} is set already. {look:message}", setting=setting, look=advice
+        )
     return message(
         "Unless it is set, set {setting:text} for the cluster and restart the job. {look:message}",
         setting=setting,
-        look=look,
+        look=advice,
     )

@@ -241,14 +241,14 @@ def _evidence(
 
 def _confidence(pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Confidence:
     vertex = pressure.vertices[origin.vertex_id]
-    lacking = (
+    doubts = (
         (not origin.measured)
         + (not any(vertex.backpressured(index) is not None for index in origin.subtasks))
         + (not origin.full_input)
         + (not origin.agrees)
         + _is_one_sample(pressure, origin, held)
     )
-    return "high" if not lacking else "medium" if lacking == 1 else "low"
+    return "high" if not doubts else "medium" if doubts == 1 else "low"
 
 
 def _is_one_sample(pressure: Pressure, origin: Origin, held: Sequence[Held]) -> bool:
@@ -272,8 +272,8 @@ def _severity(limits: Limits, pressure: Pressure, origin: Origin, held: Sequence
 def _next_step(pressure: Pressure, origin: Origin, name: str) -> str:
     vertex = pressure.vertices[origin.vertex_id]
     first = origin.subtasks[0]
-    where = value(vertex.window.host, first)
-    on = message(" on {where:name}", where=where) if where else ""
+    host_name = value(vertex.window.host, first)
+    host_text = message(" on {where:name}", where=host_name) if host_name else ""
     is_few = 2 * len(origin.subtasks) <= vertex.parallelism
     if is_few and (host := slow_host(vertex, origin.subtasks)):
         return message(
@@ -293,7 +293,7 @@ def _next_step(pressure: Pressure, origin: Origin, name: str) -> str:
             few=indexes,
             name=name,
             first=first,
-            on=on,
+            on=host_text,
         )
     share = vertex.records_in_share(origin.subtasks)
     spread = (
@@ -307,7 +307,7 @@ def _next_step(pressure: Pressure, origin: Origin, name: str) -> str:
         "up, or raise the parallelism of {name2:name}{spread:message}.",
         name=name,
         first=first,
-        on=on,
+        on=host_text,
         name2=name,
         spread=spread,
     )

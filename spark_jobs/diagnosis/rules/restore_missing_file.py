@@ -11,7 +11,6 @@ from spark_jobs.diagnosis.samples import JobWindow, LogEvent
 
 RULE = "restore.missing_file"
 LOOK_BACK_MS = 600_000
-"""Attempts that follow each other within this time belong together."""
 MOST_FILES = 10
 
 

@@ -46,14 +46,14 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - LOOK_BACK_MS
     if window.earlier:
         yield from _under_another_id(window, window.earlier, since_ms)
-    elif (fresh := _fresh_start(window)) and fresh.at_ms > since_ms:
-        yield _under_the_same_id(window, fresh)
+    elif (start := _fresh_start(window)) and start.at_ms > since_ms:
+        yield _under_the_same_id(window, start)
         return
     yield from _omitted_operators(window, since_ms)
 
 
-def _under_the_same_id(window: JobWindow, fresh: FreshStart) -> Finding:
-    number, path = fresh.lost.checkpoint_id, fresh.lost.external_path
+def _under_the_same_id(window: JobWindow, start: FreshStart) -> Finding:
+    number, path = start.lost.checkpoint_id, start.lost.external_path
     return job_finding(
         window,
         RULE,
@@ -72,9 +72,9 @@ def _under_the_same_id(window: JobWindow, fresh: FreshStart) -> Finding:
             "availability, so that the next JobManager finds the newest checkpoint by itself.",
             path=path or message("that checkpoint"),
         ),
-        seen_at_ms=fresh.at_ms,
-        began_at_ms=fresh.at_ms,
-        evidence=_lost_state(number, path, fresh.at_ms - fresh.lost.trigger_time_ms),
+        seen_at_ms=start.at_ms,
+        began_at_ms=start.at_ms,
+        evidence=_lost_state(number, path, start.at_ms - start.lost.trigger_time_ms),
         related=(Related("checkpoint", path),) if path else (),
         data={"checkpoint_id": number},
     )

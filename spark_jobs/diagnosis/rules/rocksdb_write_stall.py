@@ -37,20 +37,22 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         if window.at_ms - LOOK_BACK_MS <= gauge.at_ms <= window.at_ms:
             by_vertex.setdefault(gauge.vertex_id, []).append(gauge)
     for vertex_id, samples in by_vertex.items():
-        known = [
+        reporting = [
             gauges
             for gauges in samples
             if gauges.writes_stopped is not None or gauges.delayed_write_bytes_per_s is not None
         ]
         stalled = [
-            gauges for gauges in known if gauges.writes_stopped or gauges.delayed_write_bytes_per_s
+            gauges
+            for gauges in reporting
+            if gauges.writes_stopped or gauges.delayed_write_bytes_per_s
         ]
         errors = max((gauges.background_errors or 0 for gauges in samples), default=0)
-        continues = all(gauges in stalled for gauges in known[-SAMPLES:])
+        continues = all(gauges in stalled for gauges in reporting[-SAMPLES:])
         if errors:
             yield _error_finding(window, vertex_id, (stalled or samples)[-1], errors)
-        elif len(stalled) >= SAMPLES and (continues or len(stalled) >= SHARE * len(known)):
-            yield _stall_finding(window, vertex_id, len(known), stalled)
+        elif len(stalled) >= SAMPLES and (continues or len(stalled) >= SHARE * len(reporting)):
+            yield _stall_finding(window, vertex_id, len(reporting), stalled)
 
 
 def _error_finding(window: JobWindow, vertex_id: str, newest: VertexGauges, errors: int) -> Finding:
@@ -84,7 +86,7 @@ def _stall_finding(
     window: JobWindow, vertex_id: str, known: int, stalled: Sequence[VertexGauges]
 ) -> Finding:
     newest = stalled[-1]
-    why, next_step = _why(newest)
+    why, next_step = _explain(newest)
     return vertex_finding(
         window,
         vertex_id,
@@ -111,7 +113,7 @@ def _stall_finding(
     )
 
 
-def _why(newest: VertexGauges) -> tuple[str, str]:
+def _explain(newest: VertexGauges) -> tuple[str, str]:
     files = newest.level0_files or 0
     if files >= SLOWED_AT_FILES or newest.compactions_pending or newest.compaction_pending_bytes:
         detail = (

@@ -1,7 +1,3 @@
-"""One merged file (1.20 and later) holds segments of several checkpoints and lasts until the last
-of them is gone.
-"""
-
 from collections.abc import Iterator
 
 from ingest.messages import message

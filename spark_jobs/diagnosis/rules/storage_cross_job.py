@@ -1,7 +1,3 @@
-"""After CLAIM and LEGACY restores, the directory of another job may hold the only copy of files
-that a running job restores from.
-"""
-
 from collections.abc import Iterator
 
 from ingest.messages import brief, list_text, message, plural
