@@ -47,7 +47,7 @@ class Fed:
 def fed_samples(
     vertex_id: str, feeders: Sequence[str], samples: Mapping[str, Sequence[VertexGauges]]
 ) -> list[Fed]:
-    """One sample for each report of a watermark that the vertex received. ``samples``: by vertex."""
+    """One for each report of a watermark that the vertex received. ``samples``: by vertex."""
     if len(feeders) < 2:
         return []
     feds = []

@@ -29,7 +29,9 @@ def meters_agree(vertex: VertexWindow, is_source: bool, counted: Spread, ratio: 
 
 
 def meters_are_of_now(window: JobWindow, vertex: VertexWindow, metered: Spread) -> bool:
-    """Whether no task began in the minute that meters cover, and hot subtasks work more than others."""
+    """Whether no task began in the minute that meters cover, and hot subtasks work more than
+    others.
+    """
     since_ms = window.window_start_ms - METER_MS
     if any(since_ms < at_ms <= window.at_ms for at_ms in _start_times(window)):
         return False

@@ -131,8 +131,8 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveBurn:
-    """``kind``: a key of ``OBJECTIVE_KINDS``. ``target``: the required good share. ``limit_ms``: the
-    longest good duration; ``value_ms``: the present one. ``counts``: by length of the window in
+    """``kind``: a key of ``OBJECTIVE_KINDS``. ``target``: the required good share. ``limit_ms``:
+    the longest good duration; ``value_ms``: the present one. ``counts``: by length of the window in
     minutes. ``budget``: counts of 30 days.
     """
 

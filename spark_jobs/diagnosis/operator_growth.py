@@ -14,8 +14,8 @@ _NEAR = 0.05
 @dataclass(frozen=True)
 class Growth:
     """``since``: the oldest checkpoint with as many subtasks as the newest. ``ratio``: of elements
-    or of bytes, whichever grew more. ``restores``: at least so many multiplied union
-    elements by the number of subtasks.
+    or of bytes, whichever grew more. ``restores``: at least so many multiplied union elements by
+    the number of subtasks.
     """
 
     since: OperatorStatePoint

@@ -23,6 +23,7 @@ from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.topology import POINTWISE, Topology
 
 NO_METRICS = message("metrics of any vertex in this window")
+OUTPUT_LEVEL = "pressure.outbound.output_level"
 REPORTING_SHARE = 0.5
 """If fewer subtasks report, a consumer might hold the others."""
 
@@ -58,9 +59,9 @@ class Outbound:
 
 @dataclass(slots=True)
 class Pressure:
-    """All by vertex id. ``roots``: origins. ``unexplained``: held vertex → consumers with too little
-    data. ``unjudged``: vertices that did not report back-pressure although a consumer could hold
-    them.
+    """All by vertex id. ``roots``: origins. ``unexplained``: held vertex → consumers with too
+    little data. ``unjudged``: vertices that did not report back-pressure although a consumer could
+    hold them.
     """
 
     topology: Topology
@@ -166,7 +167,7 @@ def _pressure(key: WindowAndLimits) -> Pressure | str:
 
 
 def _silent(window: JobWindow) -> dict[str, list[int] | None]:
-    """Vertices that did not report back-pressure, wholly or in part → these subtasks, None if all."""
+    """Vertices with subtasks that did not report back-pressure → these subtasks, None if all."""
     silent: dict[str, list[int] | None] = {}
     reported = set()
     for vertex in window.vertex_windows:
@@ -236,8 +237,7 @@ def _explain(
         return
     has_free_consumers = _has_free_consumers(pressure, held.vertex_id, limits)
     outbound = _outbound(pressure, held) if has_free_consumers else None
-    level = limits["pressure.outbound.output_level"]
-    if outbound is not None and outbound.usage > outbound.usage_at(level):
+    if outbound is not None and outbound.usage > outbound.usage_at(limits[OUTPUT_LEVEL]):
         if is_aligning and (late := _late_siblings(pressure, held, limits)):
             _add_holders(pressure, held.vertex_id, Holders(origins=[late]))
         else:

@@ -97,7 +97,7 @@ def dominating_phase(checkpoint: CheckpointSample) -> tuple[str, float] | None:
 
 
 def _cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> PhaseCost | None:
-    """None if there is no finding. Raises NotJudged if no phase of completed checkpoints is known."""
+    """None without a finding. Raises NotJudged if no phase of completed checkpoints is known."""
     threshold_ms, share = limits[f"{rule_id}.{phase}_ms"], limits[f"{rule_id}.dominates"]
     if has_checkpoints(window) and _slowest_ms(window.checkpoints) < threshold_ms:
         return None

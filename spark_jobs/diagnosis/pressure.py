@@ -57,7 +57,7 @@ class Subtasks:
         )
 
     def input_level(self, subtask: int) -> float | None:
-        """The larger usage of all buffers and of floating ones. 0 proves nothing: local channels."""
+        """The larger usage of all buffers and of floating ones; 0 also for local channels."""
         usages = (
             value(self.window.in_pool_usage, subtask),
             value(self.window.floating_usage, subtask),

@@ -94,8 +94,8 @@ class Walk:
         return holding
 
     def holders_of_held(self, vertex_id: str, subtasks: Sequence[int], ratio: float) -> Holders:
-        """If no consumer works for as long as the producer waits, one that is mostly busy or waiting
-        explains the wait.
+        """If no consumer works for as long as the producer waits, one that is mostly busy or
+        waiting explains the wait.
         """
         least = ratio - SLACK
         strict = self.holders(vertex_id, subtasks, LeastWork(least, least))

@@ -30,7 +30,7 @@ def task_success(outcomes: Outcomes) -> float:
 
 
 def least_task_success(outcomes: Outcomes) -> float:
-    """The lower bound with 95 % confidence: below it, one of twenty histories has so few failures."""
+    """The lower bound with 95 % confidence: below it, few histories have so few failures."""
     checkpoints = outcomes.completed + outcomes.failed
     low, high = outcomes.failed / checkpoints, 1.0
     for _ in range(60):

@@ -180,7 +180,7 @@ class _RunningAgain:
         self._early_failures = sorted(_early_failures(window))
 
     def running_after(self, at_ms: int, until_ms: int) -> int | None:
-        """When all tasks ran again after a restart at ``at_ms``; None if not before ``until_ms``."""
+        """When all tasks ran again after the restart at ``at_ms``; None if not by ``until_ms``."""
         proofs = [at for at in self._checkpoints if at_ms + SAME_MS < at < until_ms][:1]
         task_events = [
             (event, (event.vertex_id or event.vertex_name, event.subtask))

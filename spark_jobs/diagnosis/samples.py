@@ -219,7 +219,9 @@ class VertexState:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """``kind``: savepoint, restart, restore, deploy, failure, terminal, rescale, taskmanager_lost."""
+    """``kind``: savepoint, restart, restore, deploy, failure, terminal, rescale or
+    taskmanager_lost.
+    """
 
     at_ms: int
     kind: str
@@ -414,8 +416,8 @@ class JobWindow:
     window. ``past``: vertices in earlier windows. ``uploads`` are known around restores and
     savepoints with a readable ``_metadata``. ``version``: (major, minor[, patch]).
     ``taskmanagers``: lately one sample a minute, earlier only the last one before each restart.
-    ``restarts``: epoch ms. ``earlier``: only in the first window judged of an
-    attempt that followed another one.
+    ``restarts``: epoch ms. ``earlier``: only in the first window judged of an attempt that followed
+    another one.
     """
 
     cluster: str

@@ -18,7 +18,7 @@ def quantile(values: Iterable[float], q: float) -> float:
 
 
 def log_probability(tries: int, hits: int, chance: float) -> float:
-    """Logarithm of a binomial probability, which for thousands of tries is too small for a float."""
+    """Logarithm of a binomial probability, which for thousands of tries fits no float."""
     if chance <= 0 or chance >= 1:
         return 0.0 if hits == (tries if chance >= 1 else 0) else -inf
     ways = lgamma(tries + 1) - lgamma(hits + 1) - lgamma(tries - hits + 1)

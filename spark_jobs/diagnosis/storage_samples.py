@@ -33,8 +33,8 @@ class IdleSnapshots:
 @dataclass(frozen=True, slots=True)
 class StorageRootSample:
     """``orphan_kinds``: orphans by reason, a code of :mod:`spark_jobs.storage_words`.
-    ``clean_up_barred_by``: sentences for people, empty if a plan may be made.
-    ``jobs_with_most_…``: names, most bytes first.
+    ``clean_up_barred_by``: sentences for people, empty if a plan may be made. ``jobs_with_most_…``:
+    names, most bytes first.
     """
 
     root: str
@@ -56,8 +56,8 @@ class StorageRootSample:
 
 @dataclass(frozen=True, slots=True)
 class IncompleteSnapshot:
-    """``superseded``: a later checkpoint of the same chain is complete. ``is_newest``: no root has a
-    newer checkpoint of the job.
+    """``superseded``: a later checkpoint of the same chain is complete. ``is_newest``: no root has
+    a newer checkpoint of the job.
     """
 
     path: str

@@ -18,9 +18,7 @@ its name after their own.
 """
 WAITS_FOR_WORK = "org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailboxImpl.take"
 _NATIVE_BACKEND = "org.rocksdb."
-_BUFFER = (
-    "org.apache.flink.runtime.io.network.buffer.LocalBufferPool.requestMemorySegmentBlocking",
-)
+_BUFFER = "org.apache.flink.runtime.io.network.buffer.LocalBufferPool.requestMemorySegmentBlocking"
 _MAILBOX = (
     WAITS_FOR_WORK,
     "org.apache.flink.streaming.runtime.tasks.mailbox.MailboxProcessor.runMailboxStep",

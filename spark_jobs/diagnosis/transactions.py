@@ -28,8 +28,8 @@ class Commit:
 @dataclass(frozen=True)
 class Transactions:
     """``timeout_ms``: the shortest of the job's sinks; ``timeout_is_set``: by an operator of Weir.
-    ``pending_ms``: since when the oldest uncommitted transaction is open. ``restart_ms``: the
-    longest restart.
+    ``pending_ms``: how long the oldest uncommitted transaction is open. ``restart_ms``: the longest
+    restart.
     """
 
     timeout_ms: int | None
@@ -65,8 +65,8 @@ def transactions_of(
     since_ms: int = 0,
     set_ms: int = 0,
 ) -> Transactions:
-    """In order of time. ``since_ms``: earlier commits and losses do not count. ``set_ms``: the
-    time-out set by an operator of Weir, 0 for the one in the log.
+    """All sequences are in order of time. ``since_ms``: earlier commits and losses do not count.
+    ``set_ms``: the time-out set by an operator of Weir, 0 for the one in the log.
     """
     start_times = [
         start.at_ms if start.restore_ms is None else start.running_at_ms - start.restore_ms

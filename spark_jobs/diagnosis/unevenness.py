@@ -21,7 +21,7 @@ class Spread:
 def spread(
     values: Sequence[float | None], ratio: float, least: float, reporting_share: float
 ) -> Spread | None:
-    """None unless the largest is at least ``least`` and ``ratio`` times the median of the others."""
+    """None unless the largest is at least ``least``, and ``ratio`` times the median of the rest."""
     if len(values) < 2:
         return None
     ordered = sorted([value for value in values if value is not None], reverse=True)

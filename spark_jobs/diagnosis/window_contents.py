@@ -8,13 +8,15 @@ from spark_jobs.diagnosis.samples import Annotation, CheckpointConfig, Checkpoin
 
 WINDOW_MS = 60_000
 CHECKPOINTS, ANNOTATIONS, FAILURES, EVENTS, PAST_WINDOWS = 60, 100, 50, 200, 10
-"""Of the newest: annotations and events of each kind, past windows of each vertex."""
+"""A window has so many, the newest: annotations and events of each kind, past windows of each
+vertex.
+"""
 FIRSTS = 20
-"""Of the oldest failures of the current chain of restarts."""
+"""A window also has so many of the oldest failures of the current chain of restarts."""
 FAILED = "task_state FAILED"
 TASKMANAGER_LOST = "taskmanager_lost"
 BRIEFLY_MS = 3_600_000
-"""For events ``OF_SUBTASKS``, of which a job may log thousands at once."""
+"""How long windows have events ``OF_SUBTASKS``, of which a job may log thousands at once."""
 TREND_AHEAD_MS = 3_600_000
 """A trend belongs to windows that end at most this long before its newest point."""
 STARTS = 12

@@ -112,8 +112,8 @@ def _producer_slots(
 
 def _beside_producers(candidates: Indices, tasks: Indices) -> Indices:
     """The slots that consumers get if each in turn chooses its emptiest free candidate; -1 if none
-    is free. Here all choose at once, a slot keeps the consumer with the lowest index, and the others
-    choose again: the result is the same.
+    is free. Here all choose at once, a slot keeps the consumer with the lowest index, and the
+    others choose again: the result is the same.
     """
     consumers, choices = candidates.shape
     if choices == 1:

@@ -6,8 +6,7 @@ by configuration); then ``manage.py translations lib`` and ``manage.py generate_
 what no source proves.
 
 Examined and left out, since no public source proves their releases, or no release has them:
-FLINK-26985, 35857, 37021, 37367, 38909, 39210, 39482, 40379, 40387,
-iceberg 17315, paimon 9795.
+FLINK-26985, 35857, 37021, 37367, 38909, 39210, 39482, 40379, 40387, iceberg 17315, paimon 9795.
 """
 
 from spark_jobs.diagnosis.known_bugs import (

@@ -201,7 +201,7 @@ def _missing(expired: CheckpointSample) -> list[Missing]:
 
 def _phase(window: JobWindow, expired: CheckpointSample, holder: Holder | None) -> str | None:
     if (
-        2 * _writing(window, expired)
+        2 * _count_writing(window, expired)
         > sum(vertex.get("count") or 0 for vertex in expired.not_acknowledged)
         > 0
     ):
@@ -230,7 +230,7 @@ def _late_phase(expired: CheckpointSample) -> str | None:
     return max(PHASES, key=lambda phase: late_subtasks[phase]) if late_subtasks.total() else None
 
 
-def _writing(window: JobWindow, expired: CheckpointSample) -> int:
+def _count_writing(window: JobWindow, expired: CheckpointSample) -> int:
     missing = {
         (vertex.get("vertex_id"), index)
         for vertex in expired.not_acknowledged

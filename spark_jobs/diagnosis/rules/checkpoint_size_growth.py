@@ -1,5 +1,3 @@
-"""Only the full size of checkpoints counts: before 1.15 incremental ones report only their upload."""
-
 from collections.abc import Iterator
 
 from ingest.messages import brief, message

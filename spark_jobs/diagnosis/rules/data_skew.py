@@ -55,8 +55,8 @@ class UnevenVertex:
 
     @property
     def slow_hosts(self) -> tuple[str, ...]:
-        """Hosts of siblings that get fewer records but are busier than the hot subtasks: slow hosts,
-        whose share the others get.
+        """Hosts of siblings that get fewer records but are busier than the hot subtasks: slow
+        hosts, whose share the others get.
         """
         if self.window is None or self.records is None or self.busy is None:
             return ()

@@ -179,7 +179,7 @@ def _newest_processes(
 def _periods(
     samples: Sequence[TaskManagerSample], repeated: Sequence[int]
 ) -> dict[int, list[TaskManagerSample]]:
-    """By the number of restarts before, without ``repeated`` ones."""
+    """Samples by the number of restarts before them; ``repeated`` ones do not count."""
     periods: dict[int, list[TaskManagerSample]] = {}
     for sample in samples:
         restarts = sample.restarts - sum(at_ms < sample.at_ms for at_ms in repeated)
@@ -190,7 +190,7 @@ def _periods(
 def _comparable(
     periods: Mapping[int, Sequence[TaskManagerSample]],
 ) -> dict[int, TaskManagerSample]:
-    """The last sample of each period that is about as long as usual, and of the first."""
+    """Of each period, the last sample after about the usual running time, if there is any."""
     ends = [period[-1].at_ms for period in periods.values()]
     lengths_ms = [later - earlier for earlier, later in pairwise(ends[:-1])]
     usual_ms = median(lengths_ms) if lengths_ms else None

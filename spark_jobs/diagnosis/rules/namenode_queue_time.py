@@ -1,4 +1,6 @@
-"""Judges ``RpcQueueTimeAvgTime`` of ``RpcActivityForPort*``: a mean of the NameNode's last interval."""
+"""Judges ``RpcQueueTimeAvgTime`` of ``RpcActivityForPort*``: a mean of the NameNode's last
+interval.
+"""
 
 from collections.abc import Iterator
 from statistics import median
@@ -11,7 +13,8 @@ from spark_jobs.diagnosis.rule import namenode_finding, rule
 RULE = "namenode.queue_time"
 WAIT, LONG_WAIT = f"{RULE}.wait_ms", f"{RULE}.long_wait_ms"
 FEWEST = 3
-"""Fewest readings: a NameNode that paused once (a full collection, a log roll) is not overloaded."""
+"""Fewest readings: a NameNode that paused once (a full collection, a log roll) is not overloaded.
+"""
 
 
 @rule(

@@ -8,7 +8,7 @@ from spark_jobs.diagnosis.findings import (
     NotJudged,
     Threshold,
 )
-from spark_jobs.diagnosis.origins import NO_METRICS, Outbound, Pressure, pressure_of
+from spark_jobs.diagnosis.origins import NO_METRICS, OUTPUT_LEVEL, Outbound, Pressure, pressure_of
 from spark_jobs.diagnosis.pressure import typical
 from spark_jobs.diagnosis.pressure_words import (
     brief_name,
@@ -21,7 +21,6 @@ from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow
 
 RULE = "pressure.outbound"
-OUTPUT_LEVEL = f"{RULE}.output_level"
 
 
 @rule(

@@ -135,8 +135,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _within(recent: Sequence[Episode], at_ms: int, running_ms: int) -> list[Episode]:
-    """The newest episodes between which the job has run for at most ``running_ms`` in total. Waiting
-    for the next attempt does not count as running.
+    """The newest episodes between which the job has run for at most ``running_ms`` in total.
+    Waiting for the next attempt does not count as running.
     """
     newest: list[Episode] = []
     until_ms, ran_ms = at_ms, 0

@@ -10,7 +10,8 @@ from spark_jobs.diagnosis.samples import JobWindow
 RULE = "restart.taskmanager_lost"
 LOOK_BACK_MS = 600_000
 CASCADES_WITHIN_MS = 5_000
-"""Tasks on other TaskManagers fail about when the TaskManager is lost, since they need its tasks."""
+"""Tasks on other TaskManagers fail about when the TaskManager is lost, since they need its tasks.
+"""
 
 
 @rule(

@@ -1,5 +1,3 @@
-"""Flink's coordinator never falls back to an older checkpoint by itself."""
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

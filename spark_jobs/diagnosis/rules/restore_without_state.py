@@ -27,7 +27,7 @@ LONG_AGO_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class FreshStart:
-    """``at_ms``: the first trigger after the start; ``lost``: the last completed checkpoint before."""
+    """``at_ms``: its first trigger; ``lost``: the last completed checkpoint before it."""
 
     at_ms: int
     lost: CheckpointSample

@@ -10,7 +10,8 @@ from spark_jobs.diagnosis.samples import JobStart, JobWindow
 RULE = "start.slow_phase"
 HELD_UP, RATIO = f"{RULE}.held_up_ms", f"{RULE}.over_earlier"
 LONGER_MS = 10_000
-"""The least difference to the median: a short phase that takes many times as long is still short."""
+"""The least difference to the median: a short phase that takes many times as long is still short.
+"""
 
 LOOK_BACK_MS = 600_000
 BEGINS = ("deploy", "restart", "rescale")
