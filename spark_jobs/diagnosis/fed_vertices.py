@@ -17,7 +17,7 @@ UnknownBecause = Literal["no_watermark", "in_flight", "marked_idle"]
 
 
 @dataclass(frozen=True)
-class Fed:
+class FedSample:
     """A sample of such a vertex. ``sent_ms``: feeder → watermark, None if unknown.
     ``unknown_because``: why the distance between its inputs is unknown, if it is.
     """
@@ -46,23 +46,23 @@ class Fed:
 
 def fed_samples(
     vertex_id: str, feeders: Sequence[str], samples: Mapping[str, Sequence[VertexGauges]]
-) -> list[Fed]:
+) -> list[FedSample]:
     """One for each report of a watermark that the vertex received. ``samples``: by vertex."""
     if len(feeders) < 2:
         return []
-    feds = []
+    fed: list[FedSample] = []
     for sample in samples.get(vertex_id, ()):
         if sample.received_watermark_ms is not None:
             sent = {feeder: _sent_ms(samples.get(feeder, ()), sample.at_ms) for feeder in feeders}
-            feds.append(
-                Fed(
+            fed.append(
+                FedSample(
                     vertex_id,
                     sample.at_ms,
                     sent,
                     _why_unknown(sample.received_watermark_ms, sample.sent_watermark_ms, sent),
                 )
             )
-    return feds
+    return fed
 
 
 def is_waited_for(slow_ms: int, fast_ms: int, sent_on_ms: int) -> bool:

@@ -61,7 +61,7 @@ def trace_of(rule: str, subject_kind: str, subject_id: str, data: Mapping[str, A
     )
 
 
-def causes_of(rule: str, data: Mapping[str, Any]) -> frozenset[str]:
+def connecting_causes(rule: str, data: Mapping[str, Any]) -> frozenset[str]:
     """Causes that connect a finding with others while it is open; a lost TaskManager is none."""
     if rule == "restart.loop" and isinstance(groups := data.get("groups"), Mapping):
         return frozenset(map(str, groups))

@@ -16,7 +16,7 @@ from spark_jobs.diagnosis.failure_causes import (
     sinks,
     sources,
     stores,
-    tables,
+    table_formats,
 )
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 
@@ -25,7 +25,7 @@ CAUSES: tuple[FailureCause, ...] = (
     *processes.CAUSES,
     *resources.CAUSES,
     *restores.PARTICULAR,
-    *tables.CAUSES,
+    *table_formats.CAUSES,
     *sources.CAUSES,
     *sinks.CAUSES,
     *stores.CAUSES,
