@@ -70,7 +70,6 @@ def settings_advice(checkpoints: Iterable[CheckpointSample], settings: InForce) 
 
 
 def interval_advice(history: Durations, settings: InForce) -> Advised:
-
     if settings.interval_ms is None:
         return Advised(
             None, message("the interval in force is not known, or periodic checkpoints are off")

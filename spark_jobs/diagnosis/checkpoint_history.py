@@ -89,7 +89,6 @@ def checkpoints_are_off(window: JobWindow) -> bool:
 
 
 def runs_after(window: JobWindow, at_ms: int) -> bool:
-
     return any(
         event.kind == "job_state"
         and event.fields.get("to_state") == "RUNNING"

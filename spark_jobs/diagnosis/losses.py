@@ -143,7 +143,6 @@ def loss_finding(
     is_harmless: bool = False,
     **words: Unpack[Words],
 ) -> Finding:
-
     numbers = [sample.checkpoint_id for sample in losses.lost if sample.checkpoint_id != NO_ID]
     words["next_step"] = message(
         "{next_step:text} {consequence:text}",

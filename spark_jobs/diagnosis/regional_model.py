@@ -24,7 +24,6 @@ class Outcomes(NamedTuple):
 
 
 def task_success(outcomes: Outcomes) -> float:
-
     total = outcomes.completed + outcomes.failed
     return float((outcomes.completed / total) ** (1 / outcomes.tasks))
 

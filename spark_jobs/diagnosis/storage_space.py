@@ -8,7 +8,6 @@ from spark_jobs.diagnosis.storage_samples import Share, StorageRootSample
 def space_thresholds(
     rule: str, *, share: float, share_reason: str, high_share: float, high_share_reason: str
 ) -> tuple[Threshold, ...]:
-
     least = message("Less than a mebibyte is not worth anybody's time.")
     large = message("From a hundred gibibytes on the space matters whatever its share of the root.")
     return (

@@ -45,7 +45,6 @@ def simulate(plan: Plan, slots_each: Sequence[int]) -> Simulation:
 
 
 def _slots_by_index(plan: Plan) -> list[Indices]:
-
     slots = plan.group_slots()
     return [
         slots[vertex.slot_group].start + np.arange(vertex.parallelism) for vertex in plan.vertices

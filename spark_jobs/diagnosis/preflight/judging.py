@@ -221,7 +221,6 @@ def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
 
 
 def _writers(snapshot_format: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-
     return next(
         ((first, last) for first, last, form in NEWEST_FORMAT if form == snapshot_format),
         ((0, 0), (99, 0)),

@@ -95,7 +95,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _older_checkpoint(window: JobWindow) -> CheckpointSample | None:
-
     newest = max(
         window.vertex_states,
         key=lambda state: (state.trigger_time_ms, state.checkpoint_id),

@@ -34,7 +34,6 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
 
 
 def _finding(sample: StorageJobSample, incomplete: list[IncompleteSnapshot]) -> Finding:
-
     first = incomplete[0]
     name = _name(first)
     lacks = message(
