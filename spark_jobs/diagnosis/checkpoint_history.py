@@ -1,5 +1,3 @@
-"""A job's last checkpoints, in the selections that rules need."""
-
 from collections.abc import Iterable, Sequence
 
 from ingest.messages import message
@@ -8,9 +6,7 @@ from spark_jobs.diagnosis.last_result import caches_last_result
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 
 FAILED_OUTCOMES = frozenset({"declined", "expired", "failed"})
-"""Of lost checkpoints: not a refusal before the start (preflight), nor an abort by a cancel or
-stop.
-"""
+"""A refusal before the start (preflight), or an abort by a cancel or stop, is no failure."""
 
 COUNTED_REASONS = frozenset(
     {
@@ -28,7 +24,7 @@ INCREMENTAL_SIZE_SINCE = (1, 15)
 """Since this release REST reports full and uploaded size separately."""
 
 NO_ID = 0
-"""Of a checkpoint that failed before it got one; Flink counts from 1."""
+"""The id of a checkpoint that failed before Flink gave it one; Flink counts from 1."""
 
 FLINK_TIMEOUT_MS = 600_000
 """Flink's default of ``execution.checkpointing.timeout``."""
@@ -38,16 +34,16 @@ def by_time(checkpoint: CheckpointSample) -> tuple[int, int]:
     return checkpoint.trigger_time_ms, checkpoint.checkpoint_id
 
 
-def anything_known(window: JobWindow) -> bool:
-    """Raises NotJudged if no checkpoint is known although they may be enabled."""
+def has_checkpoints(window: JobWindow) -> bool:
+    """Raises NotJudged if no checkpoint is known although checkpoints may be enabled."""
     if not window.checkpoints and not checkpoints_are_off(window):
         raise NotJudged(message("no checkpoint of this job has been seen"))
     return bool(window.checkpoints)
 
 
 def recent(window: JobWindow, look_back_s: float) -> list[CheckpointSample]:
-    """By time of trigger. Raises as :func:`anything_known`."""
-    if not anything_known(window):
+    """By time of trigger. Raises NotJudged as above."""
+    if not has_checkpoints(window):
         return []
     since_ms = window.at_ms - look_back_s * 1000
     return sorted(
@@ -75,7 +71,7 @@ def completed(checkpoints: Iterable[CheckpointSample]) -> list[CheckpointSample]
 
 def consecutive_failures(window: JobWindow) -> int:
     """What Flink compares with ``tolerable-failed-checkpoints``: counted failures since the last
-    success, savepoints included on both sides.
+    completed checkpoint or savepoint. Failed savepoints count too.
     """
     failures = 0
     for checkpoint in sorted(window.checkpoints, key=by_time):
@@ -93,7 +89,6 @@ def checkpoints_are_off(window: JobWindow) -> bool:
 
 
 def runs_after(window: JobWindow, at_ms: int) -> bool:
-    """Whether the job is known to have run after that instant."""
     return any(
         event.kind == "job_state"
         and event.fields.get("to_state") == "RUNNING"

@@ -1,5 +1,3 @@
-"""Flink's reasons for a lost checkpoint: what happened, and what to do."""
-
 from dataclasses import dataclass
 
 from ingest.messages import message
@@ -7,18 +5,18 @@ from ingest.messages import message
 
 @dataclass(frozen=True)
 class ReasonWords:
-    """``harmless``: normal at a start or an end, or when a newer checkpoint completes first."""
+    """``is_harmless``: normal at a start or an end, or if a newer checkpoint completes first."""
 
     means: str
     next_step: str
-    harmless: bool = False
+    is_harmless: bool = False
 
 
 LOST_WITH_JOB = frozenset({"TASK_FAILURE", "JOB_FAILURE", "JOB_FAILOVER_REGION"})
-"""The checkpoint was pending when a task or the job failed, which Flink does not count."""
+"""A task or the job failed while the checkpoint was pending. Flink does not count these."""
 
 JOB_NOT_LISTED = "JOB_NOT_LISTED"
-"""Its job was no longer listed while it was pending, so its outcome is unknown."""
+"""The job was no longer listed while the checkpoint was pending: the outcome is unknown."""
 
 _LOOK_AT_EXCEPTION = message(
     "Read the exception: it comes from the job's own code, from the state backend or from the "
@@ -41,15 +39,15 @@ REASON_WORDS: dict[str, ReasonWords] = {
             "throttling, network."
         ),
     ),
-    # The only place where Flink (1.12 to 2.3) has this reason: a TaskExecutor was asked to trigger
-    # a task that it does not run.
+    # The only place of this reason in Flink (1.12 to 2.3): a TaskExecutor does not run the task
+    # that it is asked to trigger.
     "TASK_CHECKPOINT_FAILURE": ReasonWords(
         message(
             "A TaskManager no longer ran a task in which it was asked to trigger the checkpoint: "
             "usually a source that had just finished."
         ),
         _NOTHING,
-        harmless=True,
+        is_harmless=True,
     ),
     "CHANNEL_STATE_SHARED_STREAM_EXCEPTION": ReasonWords(
         message(
@@ -62,20 +60,22 @@ REASON_WORDS: dict[str, ReasonWords] = {
         ),
     ),
     "CHECKPOINT_DECLINED_TASK_NOT_READY": ReasonWords(
-        message("A task was not ready yet, as after a start or restart."), _NOTHING, harmless=True
+        message("A task was not ready yet, as after a start or restart."),
+        _NOTHING,
+        is_harmless=True,
     ),
     "CHECKPOINT_DECLINED_TASK_CLOSING": ReasonWords(
-        message("A task was closing because its input has ended."), _NOTHING, harmless=True
+        message("A task was closing because its input has ended."), _NOTHING, is_harmless=True
     ),
     "CHECKPOINT_DECLINED_INPUT_END_OF_STREAM": ReasonWords(
-        message("One input of a task had ended."), _NOTHING, harmless=True
+        message("One input of a task had ended."), _NOTHING, is_harmless=True
     ),
     "CHECKPOINT_DECLINED_SUBSUMED": ReasonWords(
         message("The barrier of a newer checkpoint arrived before all barriers of this one."),
         message(
             "Allow fewer concurrent checkpoints or a longer pause between them if this continues."
         ),
-        harmless=True,
+        is_harmless=True,
     ),
     "CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER": ReasonWords(
         message("A task upstream cancelled the checkpoint and notified those downstream."),

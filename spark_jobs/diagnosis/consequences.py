@@ -1,5 +1,5 @@
-"""Which findings follow from which, by rule: cause → consequences. They must be about the same
-vertex (``vertex``), name the same cause of failures (``cause``), or only be of one job at one time
+"""Which findings follow from which, by rule: cause → consequences. Both findings must be about the
+same vertex (``vertex``), name the same cause of failures (``cause``), or be of one job at one time
 (``job``).
 """
 
@@ -14,6 +14,13 @@ _HELD_BARRIERS: dict[str, Tie] = {
     "checkpoint.alignment": "vertex",
     "checkpoint.expired": "vertex",
 }
+_HOT_SUBTASK: dict[str, Tie] = {
+    "pressure.skew": "vertex",
+    "pressure.root": "vertex",
+    "checkpoint.sync": "vertex",
+    "checkpoint.async": "vertex",
+    **_HELD_BARRIERS,
+}
 _LOST_CHECKPOINTS: dict[str, Tie] = {"checkpoint.stalled": "job", "sink.transaction_timeout": "job"}
 _SLOW_PHASE: dict[str, Tie] = {
     "checkpoint.expired": "vertex",
@@ -22,7 +29,7 @@ _SLOW_PHASE: dict[str, Tie] = {
 }
 
 CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
-    # A bucket throttles: other problems of the job at that time may have other causes.
+    # Not ``job``: other problems of the job at that time may have other causes than its bucket.
     "store.faults": {
         "checkpoint.declined": "cause",
         "checkpoint.failed": "cause",
@@ -30,21 +37,9 @@ CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
         "job.failed": "cause",
     },
     # One subtask has most of the records: it is busy, blocks others, and writes the most state.
-    "data.skew": {
-        "pressure.skew": "vertex",
-        "pressure.root": "vertex",
-        "checkpoint.sync": "vertex",
-        "checkpoint.async": "vertex",
-        **_HELD_BARRIERS,
-    },
+    "data.skew": _HOT_SUBTASK,
     "pressure.skew": {"pressure.root": "vertex", **_HELD_BARRIERS},
-    "rocksdb.write_stall": {
-        "pressure.skew": "vertex",
-        "pressure.root": "vertex",
-        "checkpoint.sync": "vertex",
-        "checkpoint.async": "vertex",
-        **_HELD_BARRIERS,
-    },
+    "rocksdb.write_stall": _HOT_SUBTASK,
     # Barriers come no faster than the records before them.
     "pressure.root": {
         "checkpoint.stalled": "job",
@@ -89,6 +84,6 @@ CONSEQUENCES: Mapping[str, Mapping[str, Tie]] = {
 
 
 @cache
-def led_to(cause: str) -> frozenset[str]:
-    following = CONSEQUENCES.get(cause, {})
-    return frozenset(following).union(*map(led_to, following))
+def all_consequences(cause: str) -> frozenset[str]:
+    direct = CONSEQUENCES.get(cause, {})
+    return frozenset(direct).union(*map(all_consequences, direct))

@@ -1,27 +1,22 @@
-"""How long a job's checkpoints and savepoints took: the basis of advice on intervals and time-outs."""
+"""How long a job's checkpoints and savepoints took."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
 
 from spark_jobs.diagnosis.samples import CheckpointSample
 from spark_jobs.diagnosis.statistics import quantile
 
-_STEPS_MS = [
-    1_000 * step_s
-    for step_s in chain(
-        (1, 2, 3, 5, 10, 15, 20, 30),
-        (60, 120, 180, 300, 600, 900, 1_200, 1_800, 2_700),
-        (3_600, 7_200, 10_800, 21_600, 43_200, 86_400),
-    )
-]
-"""Durations that people would write: seconds, minutes, hours."""
+_SECONDS = (1, 2, 3, 5, 10, 15, 20, 30)
+_MINUTES = (60, 120, 180, 300, 600, 900, 1_200, 1_800, 2_700)
+_HOURS = (3_600, 7_200, 10_800, 21_600, 43_200, 86_400)
+_STEPS_MS = [1_000 * step_s for step_s in (*_SECONDS, *_MINUTES, *_HOURS)]
+"""Durations that people would write."""
 
 
 @dataclass(frozen=True)
 class Durations:
-    """In ms. ``expired``: with the time that they were given. ``span_ms``: between completed
-    checkpoints.
+    """In ms, of completed checkpoints and savepoints. ``expired``: until they expired. ``span_ms``:
+    from the first to the last trigger of completed checkpoints.
     """
 
     checkpoints: tuple[int, ...]
@@ -36,22 +31,24 @@ class Durations:
 
 
 def durations_of(history: Iterable[CheckpointSample], timeout_ms: int | None) -> Durations:
-    """``timeout_ms``: of expired checkpoints without a duration."""
-    took: dict[tuple[str, bool], list[int]] = {}
+    """``timeout_ms``: the duration of expired checkpoints that have none."""
+    durations: dict[tuple[str, bool], list[int]] = {}
     triggered = []
     for sample in history:
-        lasted_ms = sample.end_to_end_ms
-        if lasted_ms is None and sample.outcome == "expired":
-            lasted_ms = timeout_ms
-        if lasted_ms is not None:
-            took.setdefault((sample.outcome, bool(sample.is_savepoint)), []).append(lasted_ms)
+        duration_ms = sample.end_to_end_ms
+        if duration_ms is None and sample.outcome == "expired":
+            duration_ms = timeout_ms
+        if duration_ms is not None:
+            durations.setdefault((sample.outcome, bool(sample.is_savepoint)), []).append(
+                duration_ms
+            )
         if sample.outcome == "completed" and not sample.is_savepoint:
             triggered.append(sample.trigger_time_ms)
     return Durations(
-        tuple(took.get(("completed", False), ())),
-        tuple(took.get(("completed", True), ())),
-        tuple(took.get(("expired", False), ())),
-        len(took.get(("expired", True), ())),
+        tuple(durations.get(("completed", False), ())),
+        tuple(durations.get(("completed", True), ())),
+        tuple(durations.get(("expired", False), ())),
+        len(durations.get(("expired", True), ())),
         max(triggered) - min(triggered) if triggered else 0,
     )
 

@@ -17,9 +17,9 @@ UnknownBecause = Literal["no_watermark", "in_flight", "marked_idle"]
 
 
 @dataclass(frozen=True)
-class Fed:
-    """``sent_ms``: feeder → watermark, None if there is none. ``unknown_because``: of the distance
-    between the inputs.
+class FedSample:
+    """A sample of such a vertex. ``sent_ms``: feeder → watermark, None if unknown.
+    ``unknown_because``: why the distance between its inputs is unknown, if it is.
     """
 
     vertex_id: str
@@ -46,23 +46,23 @@ class Fed:
 
 def fed_samples(
     vertex_id: str, feeders: Sequence[str], samples: Mapping[str, Sequence[VertexGauges]]
-) -> list[Fed]:
-    """One for each report of the event time that the vertex received. ``samples``: by vertex."""
+) -> list[FedSample]:
+    """One for each report of a watermark that the vertex received. ``samples``: by vertex."""
     if len(feeders) < 2:
         return []
-    feds = []
+    fed: list[FedSample] = []
     for sample in samples.get(vertex_id, ()):
         if sample.received_watermark_ms is not None:
             sent = {feeder: _sent_ms(samples.get(feeder, ()), sample.at_ms) for feeder in feeders}
-            feds.append(
-                Fed(
+            fed.append(
+                FedSample(
                     vertex_id,
                     sample.at_ms,
                     sent,
                     _why_unknown(sample.received_watermark_ms, sample.sent_watermark_ms, sent),
                 )
             )
-    return feds
+    return fed
 
 
 def is_waited_for(slow_ms: int, fast_ms: int, sent_on_ms: int) -> bool:
@@ -73,32 +73,34 @@ def is_waited_for(slow_ms: int, fast_ms: int, sent_on_ms: int) -> bool:
 
 
 def _sent_ms(samples: Sequence[VertexGauges], at_ms: int) -> int | None:
-    near = [
+    candidates = [
         sample
         for sample in samples
         if sample.sent_watermark_ms is not None and abs(sample.at_ms - at_ms) <= PAIRED_MS
     ]
     return (
-        min(near, key=lambda gauges: abs(gauges.at_ms - at_ms)).sent_watermark_ms if near else None
+        min(candidates, key=lambda gauges: abs(gauges.at_ms - at_ms)).sent_watermark_ms
+        if candidates
+        else None
     )
 
 
 def _why_unknown(
     received_ms: int, sent_on_ms: int | None, sent: Mapping[str, int | None]
 ) -> UnknownBecause | None:
-    known = [edge_value for edge_value in sent.values() if edge_value is not None]
-    if len(known) < len(sent) or sent_on_ms is None:
+    watermarks_ms = [watermark_ms for watermark_ms in sent.values() if watermark_ms is not None]
+    if len(watermarks_ms) < len(sent) or sent_on_ms is None:
         return "no_watermark"
-    slow_ms, fast_ms = min(known), max(known)
+    slow_ms, fast_ms = min(watermarks_ms), max(watermarks_ms)
     if slow_ms - received_ms > max((fast_ms - slow_ms) / 2, SLACK_MS):
         return "in_flight"
-    # Beyond the slowest feeder's least watermark: a subtask or a whole input is marked idle.
+    # The vertex is past its slowest feeder's watermark if a subtask or an input is marked idle.
     return None if is_waited_for(slow_ms, fast_ms, max(received_ms, sent_on_ms)) else "marked_idle"
 
 
 def apart_ms(gauges: VertexGauges) -> int | None:
-    """How far the first input is ahead of the second; None also if the operator does not wait for
-    the slower one.
+    """How far the first input is ahead of the second. None if this is unknown, or if the operator
+    does not wait for the slower input.
     """
     first, second = gauges.input1_watermark_ms, gauges.input2_watermark_ms
     if first is None or second is None:

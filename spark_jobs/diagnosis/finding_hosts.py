@@ -13,28 +13,27 @@ DEEPEST = 5
 def hosts_of(data: Any, related: Any) -> list[str]:
     names = {
         name[:NAME_CHARS]
-        for name in (*_in_data(data, 0), *_related(related))
+        for name in (*_in_data(data, 0), *_in_related(related))
         if isinstance(name, str) and name
     }
     return sorted(names)[:MOST]
 
 
-def _in_data(value: Any, depth: int) -> Iterator[Any]:
+def _in_data(data: Any, depth: int) -> Iterator[Any]:
     if depth > DEEPEST:
         return
-    if isinstance(value, list | tuple):
-        for item in value:
+    if isinstance(data, list | tuple):
+        for item in data:
             yield from _in_data(item, depth + 1)
-    elif isinstance(value, Mapping):
-        for name, item in value.items():
+    elif isinstance(data, Mapping):
+        for name, item in data.items():
             if name in ("host", "hosts"):
                 yield from item if isinstance(item, list | tuple) else (item,)
             else:
                 yield from _in_data(item, depth + 1)
 
 
-def _related(related: Any) -> Iterator[Any]:
-    rows = related if isinstance(related, list | tuple) else ()
-    return (
-        row.get("subject") for row in rows if isinstance(row, Mapping) and row.get("kind") == "host"
-    )
+def _in_related(related: Any) -> Iterator[Any]:
+    for row in related if isinstance(related, list | tuple) else ():
+        if isinstance(row, Mapping) and row.get("kind") == "host":
+            yield row.get("subject")

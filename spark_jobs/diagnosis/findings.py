@@ -1,4 +1,4 @@
-"""The results of a rule: findings with their evidence, and what it could not judge."""
+"""The results of a rule: findings with their evidence, or the data that the rule lacked."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ CONFIDENCES: tuple[Confidence, ...] = ("low", "medium", "high")
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """One figure: ``value`` in ``unit`` ('ms', 'bytes', 'ratio', 'records/s', 'count', '' for
-    words). It was compared with ``threshold``, which the setting ``threshold_key`` holds.
+    words), compared with ``threshold`` (the setting ``threshold_key``).
     """
 
     name: str
@@ -30,8 +30,8 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Another subject of the finding: a held vertex with ``path`` (vertex names from it to the
-    origin), a checkpoint, a host.
+    """Another subject of the finding: a checkpoint, a host, or a back-pressured vertex with
+    ``path`` (names from that vertex to the origin).
     """
 
     kind: str
@@ -42,9 +42,9 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Identity over time: (cluster, job_id, rule, ``subject_id``). ``seen_at_ms``: of its newest
-    evidence; ``began_at_ms``: of its first, None for the beginning of the judged minute. Pages draw
-    the first figure of ``evidence`` over time, and ``data`` (JSON-compatible).
+    """Identity over time: (cluster, job_id, rule, ``subject_id``). ``seen_at_ms``: time of the
+    newest evidence; ``began_at_ms``: of the oldest, None for the beginning of the judged minute.
+    Pages draw the first figure of ``evidence`` over time, and show ``data`` (JSON-compatible).
     """
 
     rule: str
@@ -65,7 +65,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """``missing``: what the rule lacked, for people."""
+    """``missing`` tells people which data the rule lacked."""
 
     rule: str
     missing: str
@@ -78,7 +78,7 @@ class Diagnosis:
 
 
 class NotJudged(Exception):
-    """Raised by a rule that lacks data; the text tells people which."""
+    """Raised by a rule that lacks data; the text names them for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,30 +104,26 @@ class Threshold:
 
 
 class Limits:
-    """Raises ValueError for an override of an unknown key or out of bounds."""
+    """Raises ValueError if an override is out of bounds or has an unknown key."""
 
     def __init__(
         self, thresholds: Iterable[Threshold], overrides: Mapping[str, float] | None = None
     ) -> None:
-        known = {threshold.key: threshold for threshold in thresholds}
-        self._units = {key: threshold.unit for key, threshold in known.items()}
-        self._values = {key: threshold.default for key, threshold in known.items()}
+        self._thresholds = {threshold.key: threshold for threshold in thresholds}
+        self._values = {key: threshold.default for key, threshold in self._thresholds.items()}
         for key, value in (overrides or {}).items():
-            if key not in known:
+            threshold = self._thresholds.get(key)
+            if threshold is None:
                 raise ValueError(f"There is no threshold {key!r}.")
-            if not known[key].allows(value):
-                raise ValueError(
-                    (
-                        f"{key} must lie within {known[key].minimum:g} and {known[key].maximum:g} "
-                        f"{known[key].unit}."
-                    ).replace(" .", ".")
-                )
+            if not threshold.allows(value):
+                bounds = f"{threshold.minimum:g} and {threshold.maximum:g} {threshold.unit}"
+                raise ValueError(f"{key} must lie within {bounds.strip()}.")
             self._values[key] = value
 
     def __getitem__(self, key: str) -> float:
         return self._values[key]
 
-    def compared(
+    def evidence(
         self,
         name: str,
         value: float | int | None,
@@ -135,5 +131,6 @@ class Limits:
         note: str = "",
         comparison: str = ">=",
     ) -> Evidence:
-        """A figure in the unit of its threshold."""
-        return Evidence(name, value, self._units[key], self[key], comparison, key, note)
+        """``value`` is in the unit of the threshold."""
+        unit = self._thresholds[key].unit
+        return Evidence(name, value, unit, self[key], comparison, key, note)

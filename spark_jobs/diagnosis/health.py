@@ -1,6 +1,6 @@
 """Health of a job: 100 minus the points of its open findings (``POINTS``). The worst finding of a
-rule counts in full, each further one 2 points, at most 10. Findings on storage costs
-(``storage.*``) count nothing. Without data, health is unknown, not 100.
+rule costs all its points, further ones 2 each, together at most 10. Findings on storage
+(``storage.*``) cost nothing. Without data, health is unknown, not 100.
 """
 
 from collections.abc import Iterable
@@ -34,14 +34,14 @@ class Deduction:
 
 @dataclass(frozen=True)
 class Health:
-    """``value`` is 0..100, None if no rule had data. The deductions may exceed 100."""
+    """``value`` is 0..100, None if no rule had data. Deductions may sum to more than 100."""
 
     value: int | None
     deductions: tuple[Deduction, ...] = ()
 
 
 def health_of(findings: Iterable[Any], *, judged: bool = True) -> Health:
-    """``judged``: some rule had data of the job."""
+    """``judged``: whether any rule had data of the job."""
     deductions = deductions_of(findings)
     if not judged:
         return Health(None, deductions)
@@ -54,14 +54,14 @@ def deductions_of(findings: Iterable[Any]) -> tuple[Deduction, ...]:
         if _points(finding):
             by_rule.setdefault(finding.rule, []).append(finding)
     deductions: list[Deduction] = []
-    for of_rule in by_rule.values():
-        gravest, *further = sorted(of_rule, key=_points, reverse=True)
+    for rule_findings in by_rule.values():
+        worst, *further = sorted(rule_findings, key=_points, reverse=True)
         reason = message(
             "{severity:name}, {confidence:name} confidence",
-            severity=gravest.severity,
-            confidence=gravest.confidence,
+            severity=worst.severity,
+            confidence=worst.confidence,
         )
-        deductions.append(Deduction(gravest, _points(gravest), reason))
+        deductions.append(Deduction(worst, _points(worst), reason))
         for finding in further[: FURTHER_POINTS_AT_MOST // FURTHER_POINTS]:
             reason = message("a further finding of {rule:name}", rule=finding.rule)
             deductions.append(Deduction(finding, FURTHER_POINTS, reason))

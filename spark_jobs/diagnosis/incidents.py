@@ -1,7 +1,7 @@
 """Groups findings of one cause into incidents, in any order of arrival. Two findings near in time
 belong together if one follows from the other in one job, if they are of one rule about one subject,
-or of one rule in several jobs of a cluster that name the same broken thing. Never across clusters:
-host names repeat, and people may see only some clusters.
+or if they are of one rule and name the same broken thing. Clusters are kept apart: host names
+repeat, and people may see only some clusters.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -13,7 +13,7 @@ from ingest.messages import message
 from spark_jobs.diagnosis.consequences import CONSEQUENCES
 
 LEAST_NEAR = timedelta(minutes=5)
-"""A rule sees a consequence minutes after its cause, or before it."""
+"""A consequence may be judged minutes before or after its cause."""
 RECURS_WITHIN = timedelta(minutes=15)
 """Longer than the hold of a flapping alert."""
 MOST_COMPARED = 200
@@ -21,8 +21,8 @@ MOST_COMPARED = 200
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Where a finding is, by its data. ``vertices``: ids; ``shared``: broken things that other jobs
-    may also name; ``causes``: codes of failure causes.
+    """``vertices``: ids; ``shared``: broken things that other jobs may also name; ``causes``: codes
+    of failure causes.
     """
 
     vertices: frozenset[str] = frozenset()
@@ -32,9 +32,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class IncidentFinding:
-    """``job`` is the same for all ids that a job had; ``lasts``: for how long its rule keeps it
-    open.
-    """
+    """``job`` is the same for all ids that a job had; ``lasts``: the hold time of the rule."""
 
     key: int
     cluster: str
@@ -59,14 +57,12 @@ def trace_of(rule: str, subject_kind: str, subject_id: str, data: Mapping[str, A
     return Trace(
         frozenset(_vertices(rule, subject_kind, subject_id, data)),
         frozenset(_shared_names(rule, data)),
-        frozenset(_causes(data)),
+        frozenset(_texts([data.get("cause"), *_names(data.get("causes"))])),
     )
 
 
-def causes_of(rule: str, data: Mapping[str, Any]) -> frozenset[str]:
-    """Causes that connect a finding with others while it is open. Which TaskManager was lost is
-    none.
-    """
+def connecting_causes(rule: str, data: Mapping[str, Any]) -> frozenset[str]:
+    """Causes that connect a finding with others while it is open; a lost TaskManager is none."""
     if rule == "restart.loop" and isinstance(groups := data.get("groups"), Mapping):
         return frozenset(map(str, groups))
     if rule == "checkpoint.declined" and data.get("reason"):
@@ -84,8 +80,8 @@ def follows(consequence: IncidentFinding, cause: IncidentFinding) -> bool:
         return False
     if tie == "job":
         return cause.is_near(consequence)
-    name = "vertices" if tie == "vertex" else "causes"
-    common = getattr(cause.trace, name) & getattr(consequence.trace, name)
+    attribute = "vertices" if tie == "vertex" else "causes"
+    common = getattr(cause.trace, attribute) & getattr(consequence.trace, attribute)
     return bool(common) and cause.is_near(consequence)
 
 
@@ -102,8 +98,8 @@ def belong_together(finding: IncidentFinding, other: IncidentFinding) -> bool:
 def incidents(
     findings: Iterable[IncidentFinding], known: Mapping[int, Hashable] | None = None
 ) -> list[frozenset[int]]:
-    """The keys of each incident's findings, ordered by the smallest. Findings that ``known`` has in
-    one incident stay together.
+    """The keys of each incident's findings, ordered by the smallest key. ``known``: incidents by
+    key of finding; findings of one known incident stay together.
     """
     rows = sorted(
         {finding.key: finding for finding in findings}.values(), key=lambda finding: finding.key
@@ -114,13 +110,13 @@ def incidents(
         incident = (known or {}).get(finding.key)
         if incident is not None:
             groups.join(finding.key, first_of.setdefault(incident, finding.key))
-    for near in _comparable(rows):
-        near.sort(key=lambda finding: finding.first_seen)
-        for place, finding in enumerate(near):
-            for other in near[place + 1 :]:
+    for candidates in _comparable(rows):
+        candidates.sort(key=lambda finding: finding.first_seen)
+        for index, finding in enumerate(candidates):
+            for other in candidates[index + 1 :]:
                 if other.first_seen > finding.reaches(RECURS_WITHIN):
                     break
-                if groups.of(finding.key) != groups.of(other.key) and belong_together(
+                if groups.root(finding.key) != groups.root(other.key) and belong_together(
                     finding, other
                 ):
                     groups.join(finding.key, other.key)
@@ -128,23 +124,23 @@ def incidents(
 
 
 def cause_of(members: Collection[IncidentFinding]) -> IncidentFinding:
-    """The finding that most others follow from; among equals the open one, then the worst, then the
-    first. ``members``: at least one.
+    """The finding that most others follow from; if several are equal, an open one, then the worst,
+    then the first. ``members``: at least one.
     """
     newest = sorted(members, key=lambda member: (member.last_seen, member.key))[-MOST_COMPARED:]
-    led_to = {
+    consequences = {
         finding.key: [other for other in newest if other is not finding and follows(other, finding)]
         for finding in newest
     }
-    has_cause = {other.key for findings in led_to.values() for other in findings}
+    has_cause = {other.key for findings in consequences.values() for other in findings}
     reach = {
-        finding.key: len(_reachable(finding, led_to))
+        finding.key: len(_reachable(finding, consequences))
         for finding in newest
         if finding.key not in has_cause
     }
-    first = [finding for finding in newest if finding.key in reach]
+    without_cause = [finding for finding in newest if finding.key in reach]
     return min(
-        first,
+        without_cause,
         key=lambda finding: (
             -reach[finding.key],
             not finding.is_open,
@@ -174,39 +170,42 @@ class _Groups:
     def __init__(self, keys: Sequence[int]) -> None:
         self._parent = {key: key for key in keys}
 
-    def of(self, key: int) -> int:
+    def root(self, key: int) -> int:
         while self._parent[key] != key:
             self._parent[key] = key = self._parent[self._parent[key]]
         return key
 
-    def join(self, number: int, other: int) -> None:
-        low, high = sorted((self.of(number), self.of(other)))
+    def join(self, key: int, other: int) -> None:
+        low, high = sorted((self.root(key), self.root(other)))
         self._parent[high] = low
 
     def all(self) -> list[frozenset[int]]:
         groups: dict[int, set[int]] = {}
         for key in self._parent:
-            groups.setdefault(self.of(key), set()).add(key)
+            groups.setdefault(self.root(key), set()).add(key)
         return [frozenset(groups[least]) for least in sorted(groups)]
 
 
 def _comparable(rows: Sequence[IncidentFinding]) -> Iterable[list[IncidentFinding]]:
-    lists: dict[tuple[str, ...], list[IncidentFinding]] = {}
+    """Findings of one job, and those of one rule that name one broken thing."""
+    groups: dict[tuple[str, ...], list[IncidentFinding]] = {}
     for row in rows:
-        lists.setdefault(("job", row.cluster, row.job), []).append(row)
-        for thing in row.trace.shared:
-            lists.setdefault(("shared", row.cluster, row.rule, thing), []).append(row)
-    return (findings for findings in lists.values() if len(findings) > 1)
+        groups.setdefault(("job", row.cluster, row.job), []).append(row)
+        for name in row.trace.shared:
+            groups.setdefault(("shared", row.cluster, row.rule, name), []).append(row)
+    return (findings for findings in groups.values() if len(findings) > 1)
 
 
-def _reachable(cause: IncidentFinding, led_to: Mapping[int, list[IncidentFinding]]) -> set[int]:
+def _reachable(
+    cause: IncidentFinding, consequences: Mapping[int, list[IncidentFinding]]
+) -> set[int]:
     reached: set[int] = set()
-    left = list(led_to[cause.key])
-    while left:
-        finding = left.pop()
+    waiting = list(consequences[cause.key])
+    while waiting:
+        finding = waiting.pop()
         if finding.key not in reached:
             reached.add(finding.key)
-            left += led_to[finding.key]
+            waiting += consequences[finding.key]
     return reached
 
 
@@ -216,10 +215,10 @@ def _depths(members: Iterable[IncidentFinding]) -> dict[str, int]:
 
     def depth(rule: str) -> int:
         if rule not in depths:
-            above = [
+            causes = [
                 cause for cause, led_to in CONSEQUENCES.items() if rule in led_to and cause in rules
             ]
-            depths[rule] = 1 + max((depth(cause) for cause in above), default=-1)
+            depths[rule] = 1 + max((depth(cause) for cause in causes), default=-1)
         return depths[rule]
 
     return {rule: depth(rule) for rule in sorted(rules)}
@@ -232,11 +231,11 @@ def _vertices(
         yield subject_id
     held_by = data.get("held_by")
     if isinstance(held_by, Mapping):
-        # The holder of the barrier explains it; slow or late vertices only waited for it.
+        # Slow or late vertices only waited for the holder of the barrier.
         yield from _texts([held_by.get("vertex_id")])
     elif rule.startswith("checkpoint."):
-        named = [*_rows(data.get("slowest")), *_rows(data.get("not_acknowledged"))]
-        yield from _texts([row.get("vertex_id") for row in named])
+        rows = [*_rows(data.get("slowest")), *_rows(data.get("not_acknowledged"))]
+        yield from _texts([row.get("vertex_id") for row in rows])
 
 
 def _shared_names(rule: str, data: Mapping[str, Any]) -> Iterable[str]:
@@ -261,22 +260,17 @@ def _shared_names(rule: str, data: Mapping[str, Any]) -> Iterable[str]:
         yield "cluster"
 
 
-def _causes(data: Mapping[str, Any]) -> Iterable[str]:
-    counted = data.get("causes")
-    yield from _texts([data.get("cause"), *(counted if isinstance(counted, Mapping) else ())])
+def _names(mapping: Any) -> Iterable[Any]:
+    return mapping if isinstance(mapping, Mapping) else ()
 
 
 def _texts(values: Any) -> list[str]:
-    return (
-        [value for value in values if isinstance(value, str) and value]
-        if isinstance(values, list | tuple)
-        else []
-    )
+    return [value for value in _items(values) if isinstance(value, str) and value]
 
 
 def _rows(values: Any) -> list[Mapping[str, Any]]:
-    return (
-        [value for value in values if isinstance(value, Mapping)]
-        if isinstance(values, list | tuple)
-        else []
-    )
+    return [value for value in _items(values) if isinstance(value, Mapping)]
+
+
+def _items(values: Any) -> Iterable[Any]:
+    return values if isinstance(values, list | tuple) else ()

@@ -1,6 +1,5 @@
-"""Garbage collection and CPU of a TaskManager's JVM as a cause of busy tasks. A thread that waits
-for a collection, a lock or an answer counts as busy in Flink's metrics; CPU time tells computing
-from waiting.
+"""Garbage collection and CPU of a JVM as a cause of busy tasks. In Flink's metrics a thread that
+waits for a collection, a lock or an answer is busy. CPU time shows the difference.
 """
 
 from collections.abc import Iterable, Mapping
@@ -8,12 +7,13 @@ from dataclasses import dataclass
 
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import Evidence
+from spark_jobs.diagnosis.pressure import value
 from spark_jobs.diagnosis.samples import JobWindow, TaskManagerSample, VertexWindow
 
 GC_RATIO = 0.1
-"""A healthy JVM collects for a few percent of the time; a tenth is felt by every task."""
+"""A healthy JVM collects for a few percent of the time; a tenth slows every task."""
 LEAST_MS = 5_000
-"""Two closer samples say little."""
+"""Least time between two samples that are compared."""
 NEARLY_ALL = 0.9
 HARDLY = 0.5
 
@@ -44,12 +44,12 @@ class JvmCause:
 
 
 def jvm_loads(window: JobWindow) -> dict[str, JvmLoad]:
-    """By TaskManager, from its last two samples, the newest of this minute."""
-    of_taskmanager: dict[str, list[TaskManagerSample]] = {}
-    for taskmanager in sorted(window.taskmanagers, key=lambda taskmanager: taskmanager.at_ms):
-        of_taskmanager.setdefault(taskmanager.taskmanager_id, []).append(taskmanager)
+    """By TaskManager, from two samples, the newest in this window."""
+    samples_by_name: dict[str, list[TaskManagerSample]] = {}
+    for sample in sorted(window.taskmanagers, key=lambda sample: sample.at_ms):
+        samples_by_name.setdefault(sample.taskmanager_id, []).append(sample)
     loads = {}
-    for name, samples in of_taskmanager.items():
+    for name, samples in samples_by_name.items():
         newest = samples[-1]
         earlier = [sample for sample in samples[:-1] if sample.at_ms <= newest.at_ms - LEAST_MS]
         if newest.at_ms >= window.window_start_ms and earlier:
@@ -71,18 +71,14 @@ def taskmanager_of(
     vertices: Iterable[VertexWindow], vertex_id: str | None, subtask: int | None
 ) -> str | None:
     for vertex in vertices:
-        if (
-            vertex.vertex_id == vertex_id
-            and subtask is not None
-            and subtask < len(vertex.taskmanager_id)
-        ):
-            return vertex.taskmanager_id[subtask]
+        if vertex.vertex_id == vertex_id and subtask is not None:
+            return value(vertex.taskmanager_id, subtask)
     return None
 
 
 def jvm_cause(window: JobWindow, busy: Mapping[str, float]) -> JvmCause:
-    """``busy``: busy threads of these tasks, by TaskManager. The JVM that collects most is
-    reported, else the busiest.
+    """The JVM that collects most, else the one with most busy threads. ``busy``: the number of busy
+    threads by TaskManager.
     """
     loads = [load for name, load in jvm_loads(window).items() if name in busy]
     collecting = [load for load in loads if load.gc_ratio is not None]
@@ -105,7 +101,7 @@ def jvm_cause(window: JobWindow, busy: Mapping[str, float]) -> JvmCause:
             )
         )
     if worst.cpu_used is not None:
-        of = (
+        note = (
             message("of {cpu_cores:number} that it sees", cpu_cores=worst.cpu_cores)
             if worst.cpu_cores
             else ""
@@ -115,13 +111,13 @@ def jvm_cause(window: JobWindow, busy: Mapping[str, float]) -> JvmCause:
                 message("{where:name} processors used", where=worst.where),
                 round(worst.cpu_used, 2),
                 "count",
-                note=of,
+                note=note,
             )
         )
-    return JvmCause(tuple(evidence), *_explained(worst, collects, busy[worst.taskmanager_id]))
+    return JvmCause(tuple(evidence), *_explain(worst, collects, busy[worst.taskmanager_id]))
 
 
-def _explained(load: JvmLoad, collects: bool, busy: float) -> tuple[str, str]:
+def _explain(load: JvmLoad, collects: bool, busy: float) -> tuple[str, str]:
     if collects and load.gc_ratio is not None:
         return (
             message(

@@ -1,4 +1,4 @@
-"""Caches the last result of a function: several rules compute the same for one window."""
+"""Caches the last result: several rules compute the same for one window."""
 
 from collections.abc import Callable
 from operator import is_
@@ -15,12 +15,12 @@ def caches_last_result(
     def caching(function: Callable[[ArgumentT], ResultT]) -> Callable[[ArgumentT], ResultT]:
         last: tuple[ArgumentT, ResultT] | None = None
 
-        def cached(of: ArgumentT) -> ResultT:
+        def cached(argument: ArgumentT) -> ResultT:
             nonlocal last
-            known = last  # read once: another thread may replace it
-            if known is None or not same(known[0], of):
-                known = last = of, function(of)
-            return known[1]
+            previous = last  # read once: another thread may replace it
+            if previous is None or not same(previous[0], argument):
+                previous = last = argument, function(argument)
+            return previous[1]
 
         return cached
 

@@ -1,4 +1,4 @@
-"""Lost checkpoints of one outcome: number, share, and failures left to tolerate."""
+"""Lost checkpoints of one outcome: their number and share, and how many more the job tolerates."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from ingest.messages import message, plural
 from spark_jobs.diagnosis.checkpoint_history import (
     FAILED_OUTCOMES,
     NO_ID,
-    anything_known,
     consecutive_failures,
+    has_checkpoints,
     outcomes_of,
     recent,
 )
@@ -28,7 +28,7 @@ NEVER = 2**31 - 1
 """Flink's number of tolerable failures if lost checkpoints never fail the job."""
 
 CRITICAL_AT_LEAST = 4
-"""Of fewer checkpoints a lost share is no trend."""
+"""A lost share of fewer checkpoints is no trend."""
 
 HOLD_S = 900
 """Several checkpoints at the usual intervals of up to five minutes."""
@@ -73,8 +73,8 @@ def loss_thresholds(rule_id: str) -> tuple[Threshold, ...]:
 
 @dataclass(frozen=True)
 class Losses:
-    """``lost`` have the outcome asked for, oldest first; ``periodic`` and ``periodic_lost`` count
-    checkpoints of any outcome.
+    """``lost``: with the outcome in question, oldest first. ``periodic``: number of checkpoints
+    without savepoints; ``periodic_lost``: lost with any outcome.
     """
 
     lost: tuple[CheckpointSample, ...]
@@ -100,9 +100,9 @@ class Losses:
         )
 
 
-def losses(window: JobWindow, outcome: str, look_back_s: float) -> Losses | None:
-    """None if none was lost this way. Raises NotJudged if no checkpoint is known."""
-    if anything_known(window) and outcome not in outcomes_of(window.checkpoints):
+def find_losses(window: JobWindow, outcome: str, look_back_s: float) -> Losses | None:
+    """None if no checkpoint was lost this way. Raises NotJudged if no checkpoint is known."""
+    if has_checkpoints(window) and outcome not in outcomes_of(window.checkpoints):
         return None
     ended = recent(window, look_back_s)
     lost = tuple(sample for sample in ended if sample.outcome == outcome)
@@ -123,26 +123,19 @@ def losses(window: JobWindow, outcome: str, look_back_s: float) -> Losses | None
     )
 
 
-def severity_of(lost_checkpoints: Losses, rule_id: str, limits: Limits) -> Severity:
-    left = lost_checkpoints.tolerance_left
-    if (
-        left is not None
-        and lost_checkpoints.consecutive
-        and left <= limits[f"{rule_id}.tolerance_left"]
-    ):
+def severity_of(losses: Losses, rule_id: str, limits: Limits) -> Severity:
+    left = losses.tolerance_left
+    if left is not None and losses.consecutive and left <= limits[f"{rule_id}.tolerance_left"]:
         return "critical"
-    enough = lost_checkpoints.periodic >= CRITICAL_AT_LEAST
-    return (
-        "critical"
-        if enough and lost_checkpoints.share >= limits[f"{rule_id}.critical_share"]
-        else "warning"
-    )
+    if losses.periodic < CRITICAL_AT_LEAST:
+        return "warning"
+    return "critical" if losses.share >= limits[f"{rule_id}.critical_share"] else "warning"
 
 
 def loss_finding(
     window: JobWindow,
     rule_id: str,
-    lost_checkpoints: Losses,
+    losses: Losses,
     limits: Limits,
     *,
     confidence: Confidence,
@@ -150,59 +143,54 @@ def loss_finding(
     is_harmless: bool = False,
     **words: Unpack[Words],
 ) -> Finding:
-    """``counted_as``: the name of their number in the evidence."""
-    numbers = [
-        sample.checkpoint_id for sample in lost_checkpoints.lost if sample.checkpoint_id != NO_ID
-    ]
+    numbers = [sample.checkpoint_id for sample in losses.lost if sample.checkpoint_id != NO_ID]
     words["next_step"] = message(
         "{next_step:text} {consequence:text}",
         next_step=words["next_step"],
-        consequence=_consequence(lost_checkpoints),
+        consequence=_consequence(losses),
     )
-    words["seen_at_ms"] = lost_checkpoints.newest.ended_ms
-    words["began_at_ms"] = min(sample.ended_ms for sample in lost_checkpoints.lost)
+    words["seen_at_ms"] = losses.newest.ended_ms
+    words["began_at_ms"] = min(sample.ended_ms for sample in losses.lost)
     words["evidence"] = (
-        *_evidence(lost_checkpoints, rule_id, limits, counted_as),
+        *_evidence(losses, rule_id, limits, counted_as),
         *words["evidence"],
     )
     words["data"] = {"checkpoints": numbers, **words.get("data", {})}
-    severity = severity_of(lost_checkpoints, rule_id, limits)
+    severity = severity_of(losses, rule_id, limits)
     return job_finding(window, rule_id, "info" if is_harmless else severity, confidence, **words)
 
 
-def _evidence(
-    lost_checkpoints: Losses, rule_id: str, limits: Limits, counted_as: str
-) -> Iterator[Evidence]:
+def _evidence(losses: Losses, rule_id: str, limits: Limits, counted_as: str) -> Iterator[Evidence]:
     span = message("within {limits:duration}", limits=limits[f"{rule_id}.look_back_s"] * 1000)
-    yield Evidence(counted_as, len(lost_checkpoints.lost), "count", 1, ">=", note=span)
-    if lost_checkpoints.periodic:
-        yield limits.compared(
+    yield Evidence(counted_as, len(losses.lost), "count", 1, ">=", note=span)
+    if losses.periodic:
+        yield limits.evidence(
             message("share of checkpoints lost for any reason"),
-            lost_checkpoints.share,
+            losses.share,
             f"{rule_id}.critical_share",
             message(
                 "{periodic_lost:number} of {periodic:number}, savepoints left out",
-                periodic_lost=lost_checkpoints.periodic_lost,
-                periodic=lost_checkpoints.periodic,
+                periodic_lost=losses.periodic_lost,
+                periodic=losses.periodic,
             ),
         )
-    if lost_checkpoints.tolerance_left is not None:
-        yield limits.compared(
+    if losses.tolerance_left is not None:
+        yield limits.evidence(
             message("tolerable failures left"),
-            lost_checkpoints.tolerance_left,
+            losses.tolerance_left,
             f"{rule_id}.tolerance_left",
             message(
                 "{consecutive:number} in a row of {tolerable:name} tolerable ones",
-                consecutive=lost_checkpoints.consecutive,
-                tolerable=str(lost_checkpoints.tolerable),
+                consecutive=losses.consecutive,
+                tolerable=str(losses.tolerable),
             ),
             comparison="<=",
         )
 
 
-def _consequence(lost_checkpoints: Losses) -> str:
-    left = lost_checkpoints.tolerance_left
-    if left is None and lost_checkpoints.tolerable is not None:
+def _consequence(losses: Losses) -> str:
+    left = losses.tolerance_left
+    if left is None and losses.tolerable is not None:
         return message(
             "The settings let the job continue no matter how many checkpoints it loses, but a "
             "recovery must replay more and more records."
@@ -212,7 +200,7 @@ def _consequence(lost_checkpoints: Losses) -> str:
             "How many failures in a row the job tolerates is not known "
             "(tolerable-failed-checkpoints)."
         )
-    if lost_checkpoints.tolerable == 0:
+    if losses.tolerable == 0:
         return message(
             "tolerable-failed-checkpoints is 0: each counted failure fails the job, which restarts "
             "from its last completed checkpoint."
@@ -224,7 +212,7 @@ def _consequence(lost_checkpoints: Losses) -> str:
     )
 
 
-def counted(lost: Sequence[CheckpointSample]) -> str:
+def count_text(lost: Sequence[CheckpointSample]) -> str:
     savepoints = sum(bool(sample.is_savepoint) for sample in lost)
     if 0 < savepoints < len(lost):
         return message("{lost:number} checkpoints and savepoints", lost=len(lost))

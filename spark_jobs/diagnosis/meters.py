@@ -14,8 +14,8 @@ STARTS = ("deploy", "restart", "restore", "rescale")
 
 
 def meters_agree(vertex: VertexWindow, is_source: bool, counted: Spread, ratio: float) -> bool:
-    """Whether the known meters show one of the same subtasks as hot: counters of two TaskManagers
-    may be collected at different times.
+    """Whether meters confirm one of the subtasks that are hot by counters, which two TaskManagers
+    may report at different times. True if too few meters are known.
     """
     meters = (
         [rate or None for rate in vertex.records_out_per_s]
@@ -29,37 +29,32 @@ def meters_agree(vertex: VertexWindow, is_source: bool, counted: Spread, ratio: 
 
 
 def meters_are_of_now(window: JobWindow, vertex: VertexWindow, metered: Spread) -> bool:
-    """No task began within their minute, and their hot subtasks work more than the others."""
-    return not _remembers_start(window) and _works_more(vertex, metered)
-
-
-def holds_start(window: JobWindow) -> bool:
-    """Whether tasks began to run within this window: buffers still fill, and late subtasks have no
-    records.
+    """Whether no task began in the minute that meters cover, and hot subtasks work more than
+    others.
     """
+    since_ms = window.window_start_ms - METER_MS
+    if any(since_ms < at_ms <= window.at_ms for at_ms in _start_times(window)):
+        return False
+    work_shares = [None if idle is None else 1 - idle for idle in vertex.idle_ratio]
+    hot = [share for index in metered.top if (share := value(work_shares, index)) is not None]
+    others = [
+        share
+        for index, share in enumerate(work_shares)
+        if share is not None and index not in metered.top
+    ]
+    return bool(hot and others) and max(hot) >= WORKS_MORE * median(others)
+
+
+def has_start(window: JobWindow) -> bool:
+    """Tasks began to run in this window: buffers fill, and late subtasks have no records yet."""
     return any(window.window_start_ms < at_ms <= window.at_ms for at_ms in _start_times(window))
 
 
-def _remembers_start(window: JobWindow) -> bool:
-    return any(
-        window.window_start_ms - METER_MS < at_ms <= window.at_ms for at_ms in _start_times(window)
-    )
-
-
 def _start_times(window: JobWindow) -> list[float]:
-    started: list[float] = [
+    times: list[float] = [
         annotation.at_ms + (annotation.detail.get("downtime_ms") or 0)
         for annotation in window.annotations
         if annotation.kind in STARTS
     ]
-    started += [window.start_time_ms] if window.start_time_ms is not None else []
-    return started + [start.running_at_ms for start in window.starts]
-
-
-def _works_more(vertex: VertexWindow, metered: Spread) -> bool:
-    works = [None if idle is None else 1 - idle for idle in vertex.idle_ratio]
-    hot = [share for index in metered.top if (share := value(works, index)) is not None]
-    others = [
-        share for index, share in enumerate(works) if share is not None and index not in metered.top
-    ]
-    return bool(hot and others) and max(hot) >= WORKS_MORE * median(others)
+    times += [window.start_time_ms] if window.start_time_ms is not None else []
+    return times + [start.running_at_ms for start in window.starts]

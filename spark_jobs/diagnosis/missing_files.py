@@ -1,5 +1,5 @@
-"""The file that a restore did not find, read from a stack trace. Each file system words that
-differently; the path is as its client prints it, on HDFS often without the NameNode.
+"""The file that a restore did not find, read from a stack trace. Each file system has its own
+message. The path is as its client prints it, on HDFS often without the NameNode.
 """
 
 import re
@@ -37,15 +37,15 @@ _NOT_THERE = (
     "Nie można odnaleźć określonego pliku",
     "系統找不到指定的(?:檔案|路徑)",
 )
-"""Of Linux and Windows in several languages."""
-_SPELLINGS = (
-    # Flink's own, for a checkpoint or savepoint as a whole (AbstractFsCheckpointStorageAccess).
+"""Messages of Linux and Windows in several languages."""
+_EXPRESSIONS = (
+    # Flink, for a whole snapshot (AbstractFsCheckpointStorageAccess).
     rf"Cannot find checkpoint or savepoint file/directory '({_PATH})'",
     rf"Cannot find meta data file '_metadata' in directory '({_PATH})'",
-    # java.io.FileInputStream in the words of the operating system, and java.nio.
+    # java.io.FileInputStream with the operating system's message, and java.nio.
     rf"FileNotFoundException: ({_LOCAL}) \((?:{'|'.join(_NOT_THERE)})[.。]?\)",
     rf"NoSuchFileException: ({_LOCAL})(?:\n|\Z)",
-    # LocalFileSystem of Flink and of Hadoop, HDFS where it lists.
+    # LocalFileSystem of Flink and of Hadoop, listings of HDFS.
     rf"FileNotFoundException: File ({_PATH}) does not exist(?: or the user running|[.]?(?:\n|\Z))",
     # Paimon, of its own files.
     r"FileNotFoundException: File '([^'\n]{1,2000})' not found",
@@ -54,34 +54,32 @@ _SPELLINGS = (
     # S3AFileSystem and others of Hadoop; Aliyun's puts the path first.
     rf"No such file or directory: ({_PATH})(?:\n|\Z)",
     rf"FileNotFoundException: ([a-z0-9]+://{_PATH}): (?:No such file or directory|does not exist)",
-    # S3AInputStream, which reopens a file to read on.
+    # S3AInputStream, which reopens files.
     rf"(?:[Rr]e-?open|open|getFileStatus)(?: at position [0-9]+)?(?: on)? (s3a://{_PATH})"
     rf"(?: at [0-9]+ on s3a://{_PATH})?: ",
-    # Azure's data lake (AbfsRestOperationException), with the query of the request behind it.
+    # Azure's data lake (AbfsRestOperationException).
     r"(?:specified (?:path|blob|resource) does not exist|PathNotFound|BlobNotFound)[^\n]{0,40}?, "
     r"404,"
     r" [A-Z]{3,6}, (https://[^\s?,'\"]{1,2000})",
-    # Tencent's CosN and the first S3 client of Hadoop, Aliyun's own client, Google's own client.
+    # Tencent's CosN and Hadoop's first S3 client; the own clients of Aliyun and of Google.
     rf"No such file or directory '([a-z0-9]+://{_PATH})'",
     r"(?:OSSException|ErrorCode\]: NoSuchKey)[\s\S]{0,600}?<Key>([^<\n]{1,2000})</Key>",
     rf"No such object: ({_PATH})(?:\\?\"|\n|\Z)",
-    # Google's connector, Flink's own S3 file system; that one where it reads, around NoSuchKey.
+    # Google's connector, Flink's own S3 file system, which when it reads wraps NoSuchKey.
     rf"(?:File|Directory) not found: '?([a-z0-9]+://{_PATH})'?(?:\n|\Z)",
     rf"Failed to open S3 stream for ({_PATH})(?:\n|\Z)",
     # PrestoS3FileSystem, around S3's answer; Google's connector.
     rf"\(Path: (s3[anp]?://{_PATH})\)",
     rf"Item not found: '?(gs://{_PATH})'?(?:\.|\n|\Z)",
 )
-_TOLD = tuple(map(re.compile, _SPELLINGS))
+_PATTERNS = tuple(map(re.compile, _EXPRESSIONS))
 _RESTORING = (
     "StreamTaskStateInitializerImpl",
     "BackendRestorerProcedure",
     "Cannot find checkpoint or savepoint file/directory",
     "Cannot find meta data file",
 )
-"""Classes that read state: a task that writes a checkpoint, or a user's function, may miss a file
-too.
-"""
+"""What only reads of state have: writes of checkpoints and user functions may miss a file too."""
 _LOCAL_READERS = ("flink.core.fs.local.Local", "java.io.FileInputStream")
 _MISSING = (
     "FileNotFound",
@@ -99,13 +97,15 @@ _MISSING = (
 
 
 def missing_file(text: str | None) -> str | None:
-    """None if the message or trace of the exception names none."""
+    """The path; None if the message or trace of an exception names no missing file."""
     text = text or ""
     if not any(piece in text for piece in _MISSING) and "Cannot find" not in text:
         return None
     # The innermost cause has the storage's own message.
     mentions = [
-        (match.start(), match[1].strip()) for pattern in _TOLD for match in pattern.finditer(text)
+        (match.start(), match[1].strip())
+        for pattern in _PATTERNS
+        for match in pattern.finditer(text)
     ]
     return max(mentions)[1] if mentions else None
 
@@ -115,5 +115,5 @@ def missing_at_restore(trace: str | None) -> str | None:
 
 
 def is_on_local_disk(trace: str | None) -> bool:
-    """Other hosts may have other files."""
+    """Whether the file was looked for on a local disk, which other hosts may not share."""
     return any(piece in (trace or "") for piece in _LOCAL_READERS)

@@ -8,9 +8,9 @@ from ingest.messages import message
 
 @dataclass(frozen=True, slots=True)
 class NameNodeReadings:
-    """Readings oldest first, up to ``at_ms``. ``queue_ms``: mean time of a call in the queue, by
-    interval of metrics. ``processing_ms`` and ``call_queue_length``: newest reading.
-    ``calls_per_s`` (all clients) and ``kinds``: from the first reading to the last.
+    """Readings up to ``at_ms``, oldest first. ``queue_ms``: mean time of a call in the queue, of
+    each reading. ``processing_ms`` and ``call_queue_length``: of the newest reading. Means between
+    the first and the last reading: ``calls_per_s`` (all clients), and ``kinds`` (by kind of call).
     """
 
     cluster: str

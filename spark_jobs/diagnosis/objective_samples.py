@@ -1,6 +1,5 @@
-"""How fast an objective of a job uses its error budget. Windows and factors are those of Google's
-"Site Reliability Workbook", chapter 5: a burn rate of 1 uses the budget of 30 days up in exactly 30
-days.
+"""How fast a job uses the error budget of an objective. Windows and factors are those of Google's
+"Site Reliability Workbook", chapter 5. A burn rate of 1 uses the budget of 30 days in 30 days.
 """
 
 from collections.abc import Mapping
@@ -14,8 +13,8 @@ HOUR = 60
 
 @dataclass(frozen=True, slots=True)
 class BurnWindow:
-    """Both windows (in minutes) must burn at least ``factor`` times as fast as allowed: the long
-    one shows that it matters, the short one that it continues.
+    """Both windows (in minutes) must burn at least ``factor`` times as fast as allowed. The long
+    window shows that the loss matters, the short one that it continues.
     """
 
     name: str
@@ -33,13 +32,13 @@ BURN_WINDOWS = (
 
 
 LEAST_OBSERVED = 1 / 6
-"""Of the long window: a new objective is not judged by its first bad minute."""
+"""Share of the long window, so that a first bad minute does not judge a new objective."""
 
 
 @dataclass(frozen=True)
 class ObjectiveKind:
-    """``has_limit``: whether it needs a duration that is good at most. ``good``: what is counted as
-    good. ``least_judged``: minutes, checkpoints or seconds of the long window, as it counts: fewer
+    """``has_limit``: whether there is a longest good duration. ``good``: what counts as good.
+    ``least_judged``: fewer of what is counted (minutes, checkpoints or seconds) in the long window
     say nothing.
     """
 
@@ -132,9 +131,9 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveBurn:
-    """``kind``: a key of ``OBJECTIVE_KINDS``. ``target``: the required share of good ones.
-    ``limit_ms``: the longest good duration. ``counts``: by length of the window in minutes.
-    ``budget``: over 30 days.
+    """``kind``: a key of ``OBJECTIVE_KINDS``. ``target``: the required good share. ``limit_ms``:
+    the longest good duration; ``value_ms``: the present one. ``counts``: by length of the window in
+    minutes. ``budget``: counts of 30 days.
     """
 
     cluster: str
@@ -155,12 +154,11 @@ class ObjectiveBurn:
         return message("objective {objective:name}", objective=self.objective)
 
     def burn_rates(self, window: BurnWindow) -> tuple[float, float] | None:
-        long, short = self.counts[window.long_min], self.counts[window.short_min]
-        rates = long.burn(self.target), short.burn(self.target)
+        """Of the long and the short window; None if too little was observed."""
+        counts = self.counts[window.long_min]
+        long, short = counts.burn(self.target), self.counts[window.short_min].burn(self.target)
         is_judged = (
             self.observed_min >= window.long_min * LEAST_OBSERVED
-            and long.total >= OBJECTIVE_KINDS[self.kind].least_judged
+            and counts.total >= OBJECTIVE_KINDS[self.kind].least_judged
         )
-        if not is_judged or rates[0] is None or rates[1] is None:
-            return None
-        return rates[0], rates[1]
+        return (long, short) if is_judged and long is not None and short is not None else None

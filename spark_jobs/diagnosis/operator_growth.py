@@ -1,6 +1,6 @@
-"""How operator state of one operator grew, from its sizes in checkpoints. A union list that a
-restore hands to each subtask, which keeps all of it, has subtasks^k times as many elements after k
-restores.
+"""How operator state of one operator grew, from its sizes in checkpoints. A restore gives a union
+list to each subtask. If each keeps all of the list, it has subtasks^k times as many elements after
+k restores.
 """
 
 import math
@@ -13,10 +13,9 @@ _NEAR = 0.05
 
 @dataclass(frozen=True)
 class Growth:
-    """``since``: the oldest checkpoint with as many subtasks as the newest. ``ratio`` of elements
-    or of bytes, whichever grew more.
-
-    ``restores``: at least so many multiplied its union elements by the number of subtasks.
+    """``since``: the oldest checkpoint with as many subtasks as the newest. ``ratio``: of elements
+    or of bytes, whichever grew more. ``restores``: at least so many multiplied union elements by
+    the number of subtasks.
     """
 
     since: OperatorStatePoint
@@ -30,8 +29,8 @@ def growth(trend: OperatorStateTrend) -> Growth | None:
     comparable.
     """
     newest = trend.newest
-    alike = [point for point in trend.points if point.subtasks == newest.subtasks]
-    since = alike[0]
+    comparable = [point for point in trend.points if point.subtasks == newest.subtasks]
+    since = comparable[0]
     if since is newest:
         return None
     elements = newest.elements / since.elements if since.elements else 0.0

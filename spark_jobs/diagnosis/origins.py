@@ -1,5 +1,5 @@
-"""Origins of back-pressure of one job in one window: every held vertex is followed downstream until
-something explains it.
+"""Origins of back-pressure of one job in one window. The walk goes downstream from every held
+(back-pressured) vertex until an origin explains why it waits.
 """
 
 from collections import deque
@@ -23,13 +23,14 @@ from spark_jobs.diagnosis.samples import JobWindow
 from spark_jobs.diagnosis.topology import POINTWISE, Topology
 
 NO_METRICS = message("metrics of any vertex in this window")
+OUTPUT_LEVEL = "pressure.outbound.output_level"
 REPORTING_SHARE = 0.5
-"""With fewer subtasks that report, a consumer could also be back-pressuring the others."""
+"""If fewer subtasks report, a consumer might hold the others."""
 
 
 @dataclass(frozen=True)
 class Held:
-    """Subtasks back-pressured for the larger part; ``ratio``: the median over them."""
+    """Subtasks that wait for most of the window; ``ratio``: the median of their shares."""
 
     vertex_id: str
     subtasks: tuple[int, ...]
@@ -42,10 +43,8 @@ Way = tuple[Held, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Outbound:
-    """A held vertex whose every consumer has time to spare.
-
-    ``usage`` is its fullest held output, on a scale from the idle ``floor`` to the ``ceiling`` of
-    one hot channel.
+    """A held vertex whose consumers all have time to spare. ``usage``: of its fullest output, which
+    is ``floor`` if idle and ``ceiling`` with one hot channel.
     """
 
     held: Held
@@ -53,10 +52,14 @@ class Outbound:
     floor: float
     ceiling: float
 
+    def usage_at(self, level: float) -> float:
+        """``level``: 0 is the floor, 1 the ceiling."""
+        return self.floor + level * (self.ceiling - self.floor)
+
 
 @dataclass(slots=True)
 class Pressure:
-    """``roots`` and ``outbound`` by vertex id; ``unexplained``: held vertex → consumers with too
+    """All by vertex id. ``roots``: origins. ``unexplained``: held vertex → consumers with too
     little data. ``unjudged``: vertices that did not report back-pressure although a consumer could
     hold them.
     """
@@ -72,8 +75,8 @@ class Pressure:
     _paths: dict[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
 
     def origins_of(self, vertex_id: str) -> tuple[tuple[str, ...], ...]:
-        """Paths of vertex ids from this held vertex to each of its origins, the shortest first; of
-        one vertex if it is its own origin.
+        """Paths of ids from this held vertex to each of its origins, the shortest first. A vertex
+        that is its own origin has a path of one.
         """
         if vertex_id not in self._paths:
             self._paths[vertex_id] = tuple(self._walk(vertex_id))
@@ -85,20 +88,20 @@ class Pressure:
             return
         if vertex_id in self._next.get(vertex_id, ()):
             yield (vertex_id,)
-        seen: set[str] = {vertex_id}
+        reached: set[str] = {vertex_id}
         waiting: deque[tuple[str, ...]] = deque(((vertex_id,),))
         while waiting:
             path = waiting.popleft()
-            for following in self._next.get(path[-1], ()):
-                if following in seen:
+            for target in self._next.get(path[-1], ()):
+                if target in reached:
                     continue
-                seen.add(following)
-                longer = (*path, following)
-                if following in self.roots or following in self.outbound:
-                    yield longer
-                if following not in self.outbound:
-                    # A root with other held subtasks leads to the next origin.
-                    waiting.append(longer)
+                reached.add(target)
+                next_path = (*path, target)
+                if target in self.roots or target in self.outbound:
+                    yield next_path
+                if target not in self.outbound:
+                    # Other subtasks of an origin may be held by the next origin.
+                    waiting.append(next_path)
 
     def ways_to(self, origin_id: str) -> list[Way]:
         ways = [
@@ -108,19 +111,6 @@ class Pressure:
             if len(path) > 1 and path[-1] == origin_id
         ]
         return sorted(ways, key=lambda way: -len(way[1]))
-
-    def held_by(self, origin_id: str) -> list[Held]:
-        return [held for held, _path in self.ways_to(origin_id)]
-
-    def paths_to(self, origin_id: str) -> list[tuple[str, ...]]:
-        """Without those that are part of a longer one, the longest first."""
-        passed: set[str] = set()
-        kept = []
-        for _held, path in self.ways_to(origin_id):
-            if path[0] not in passed:
-                kept.append(path)
-            passed.update(path)
-        return kept
 
 
 WindowAndLimits = tuple[JobWindow, Limits]
@@ -134,23 +124,23 @@ def pressure_of(window: JobWindow, limits: Limits) -> Pressure:
     return pressure
 
 
-def _has_the_same_pressure(given: WindowAndLimits, last: WindowAndLimits) -> bool:
+def _has_the_same_pressure(key: WindowAndLimits, last: WindowAndLimits) -> bool:
     names = ("vertex_windows", "vertices", "edges", "checkpoints", "terminal", "flink_version")
-    return given[1] is last[1] and all(
-        getattr(given[0], name) is getattr(last[0], name) for name in names
+    return key[1] is last[1] and all(
+        getattr(key[0], name) is getattr(last[0], name) for name in names
     )
 
 
 @caches_last_result(_has_the_same_pressure)
-def _pressure(given: WindowAndLimits) -> Pressure | str:
-    window, limits = given
+def _pressure(key: WindowAndLimits) -> Pressure | str:
+    window, limits = key
     if not window.vertex_windows:
         return Pressure(Topology(()), {}) if window.terminal else NO_METRICS
-    larger_part = limits[BACKPRESSURED]
+    least_ratio = limits[BACKPRESSURED]
     silent = {} if window.terminal else _silent(window)
     held = {}
     for vertex in window.vertex_windows:
-        if subtasks := held_subtasks(vertex, larger_part):
+        if subtasks := held_subtasks(vertex, least_ratio):
             ratio = typical(vertex.backpressured_ratio[index] for index in subtasks) or 0.0
             held[vertex.vertex_id] = Held(vertex.vertex_id, tuple(subtasks), ratio)
     if not held and not silent:
@@ -164,15 +154,14 @@ def _pressure(given: WindowAndLimits) -> Pressure | str:
             held_vertex,
             walk.holders_of_held(held_vertex.vertex_id, held_vertex.subtasks, held_vertex.ratio),
             limits,
-            _aligns(window, larger_part),
+            _aligns(window, least_ratio),
         )
     for (vertex_id, _), holders in walk.partly_held.items():
-        _take(pressure, vertex_id, holders)
+        _add_holders(pressure, vertex_id, holders)
     pressure.unjudged = tuple(
         vertex_id
         for vertex_id, subtasks in silent.items()
-        if vertex_id not in held
-        and _may_be_held(pressure, vertex_id, subtasks, walk, REPORTING_SHARE)
+        if vertex_id not in held and _may_be_held(pressure, vertex_id, subtasks, walk)
     )
     return pressure
 
@@ -199,32 +188,28 @@ def _silent(window: JobWindow) -> dict[str, list[int] | None]:
 
 
 def _subtasks(window: JobWindow, topology: Topology) -> dict[str, Subtasks]:
-    before_1_13 = _is_before_1_13(window)
+    is_before_1_13 = (
+        all(busy is None for vertex in window.vertex_windows for busy in vertex.busy_ratio)
+        if window.version is None
+        else window.version < (1, 13)
+    )
     return {
         vertex.vertex_id: Subtasks(
             vertex,
             gates=len(topology.in_edges.get(vertex.vertex_id, ())),
-            idle_has_backpressure=before_1_13,
+            idle_has_backpressure=is_before_1_13,
         )
         for vertex in window.vertex_windows
     }
 
 
-def _is_before_1_13(window: JobWindow) -> bool:
-    if window.version is not None:
-        return window.version < (1, 13)
-    return not any(
-        busy is not None for vertex in window.vertex_windows for busy in vertex.busy_ratio
-    )
-
-
-def _take(pressure: Pressure, vertex_id: str, holders: Holders) -> None:
+def _add_holders(pressure: Pressure, vertex_id: str, holders: Holders) -> None:
     for origin in holders.origins:
-        known = pressure.roots.get(origin.vertex_id)
-        pressure.roots[origin.vertex_id] = origin if known is None else _merge(known, origin)
-    following = (*(origin.vertex_id for origin in holders.origins), *holders.passing)
+        previous = pressure.roots.get(origin.vertex_id)
+        pressure.roots[origin.vertex_id] = origin if previous is None else _merge(previous, origin)
+    next_ids = (*(origin.vertex_id for origin in holders.origins), *holders.passing)
     pressure._next[vertex_id] = tuple(
-        dict.fromkeys((*pressure._next.get(vertex_id, ()), *following))
+        dict.fromkeys((*pressure._next.get(vertex_id, ()), *next_ids))
     )
 
 
@@ -241,32 +226,31 @@ def _merge(origin: Origin, other: Origin) -> Origin:
 
 
 def _explain(
-    pressure: Pressure, held: Held, holders: Holders, limits: Limits, aligns: bool
+    pressure: Pressure, held: Held, holders: Holders, limits: Limits, is_aligning: bool
 ) -> None:
-    _take(pressure, held.vertex_id, holders)
+    _add_holders(pressure, held.vertex_id, holders)
     if holders.origins or holders.passing:
         return
-    lacking = tuple(dict.fromkeys((*holders.unknown, *holders.rivals)))
-    if lacking or held.vertex_id not in pressure.topology.out_edges:
-        pressure.unexplained[held.vertex_id] = lacking
+    consumers = tuple(dict.fromkeys((*holders.unknown, *holders.rivals)))
+    if consumers or held.vertex_id not in pressure.topology.out_edges:
+        pressure.unexplained[held.vertex_id] = consumers
         return
-    outbound = _outbound(pressure, held) if _all_rest(pressure, held.vertex_id, limits) else None
-    if outbound is not None and outbound.usage > _above(
-        outbound, limits["pressure.outbound.output_level"]
-    ):
-        if aligns and (late := _late_siblings(pressure, held, limits)):
-            _take(pressure, held.vertex_id, Holders(origins=[late]))
+    has_free_consumers = _has_free_consumers(pressure, held.vertex_id, limits)
+    outbound = _outbound(pressure, held) if has_free_consumers else None
+    if outbound is not None and outbound.usage > outbound.usage_at(limits[OUTPUT_LEVEL]):
+        if is_aligning and (late := _late_siblings(pressure, held, limits)):
+            _add_holders(pressure, held.vertex_id, Holders(origins=[late]))
         else:
             pressure.outbound[held.vertex_id] = outbound
     else:
         pressure.unexplained[held.vertex_id] = ()
 
 
-def _aligns(window: JobWindow, larger_part: float) -> bool:
-    """Whether barriers were waited for during the larger part of this window: an aligned task takes
-    nothing from the channels whose barrier has come.
+def _aligns(window: JobWindow, least_ratio: float) -> bool:
+    """Whether tasks aligned barriers during most of this window: they then take nothing from
+    channels whose barrier has come.
     """
-    took_ms = 0
+    alignment_ms = 0
     for checkpoint in window.checkpoints:
         if checkpoint.unaligned:
             continue
@@ -274,13 +258,13 @@ def _aligns(window: JobWindow, larger_part: float) -> bool:
         began_ms = checkpoint.trigger_time_ms
         if checkpoint.alignment_ms is not None and checkpoint.end_time_ms:
             began_ms = ended_ms - checkpoint.alignment_ms
-        took_ms += max(min(ended_ms, window.at_ms) - max(began_ms, window.window_start_ms), 0)
-    return took_ms >= larger_part * (window.at_ms - window.window_start_ms) > 0
+        alignment_ms += max(min(ended_ms, window.at_ms) - max(began_ms, window.window_start_ms), 0)
+    return alignment_ms >= least_ratio * (window.at_ms - window.window_start_ms) > 0
 
 
 def _late_siblings(pressure: Pressure, held: Held, limits: Limits) -> Origin | None:
-    """Subtasks of the held vertex that are busy and never wait: theirs is the barrier that the
-    tasks below wait for, while they take nothing from those that are held.
+    """Subtasks of the held vertex that are busy and never wait. Tasks downstream wait for their
+    barrier, and meanwhile take nothing from the subtasks that are held.
     """
     subtasks = pressure.vertices[held.vertex_id]
     working = {
@@ -296,27 +280,19 @@ def _late_siblings(pressure: Pressure, held: Held, limits: Limits) -> Origin | N
     return Origin(held.vertex_id, tuple(working), False, True, most, most)
 
 
-def _all_rest(pressure: Pressure, vertex_id: str, limits: Limits) -> bool:
-    busy, waits = limits[BUSY], limits[BACKPRESSURED]
+def _has_free_consumers(pressure: Pressure, vertex_id: str, limits: Limits) -> bool:
     targets = (pressure.vertices[target] for target in pressure.topology.downstream(vertex_id))
     return all(
-        _rests(target, index, busy, waits)
-        for target in targets
-        for index in range(target.parallelism)
+        _is_free(target, index, limits) for target in targets for index in range(target.parallelism)
     )
 
 
-def _rests(subtasks: Subtasks, index: int, most_busy: float, most_waiting: float) -> bool:
-    working = subtasks.working(index)
-    busy = subtasks.busy(index)
-    waits = subtasks.backpressured(index)
+def _is_free(subtasks: Subtasks, index: int, limits: Limits) -> bool:
+    busy, waits = subtasks.busy(index), subtasks.backpressured(index)
     if busy is None or waits is None:
-        return working is not None and working < most_busy
-    return busy < most_busy and waits < most_waiting
-
-
-def _above(outbound: Outbound, level: float) -> float:
-    return outbound.floor + level * (outbound.ceiling - outbound.floor)
+        working = subtasks.working(index)
+        return working is not None and working < limits[BUSY]
+    return busy < limits[BUSY] and waits < limits[BACKPRESSURED]
 
 
 def _outbound(pressure: Pressure, held: Held) -> Outbound | None:
@@ -327,9 +303,9 @@ def _outbound(pressure: Pressure, held: Held) -> Outbound | None:
     )
     usage = max(
         (
-            known
+            index_usage
             for index in held.subtasks
-            if (known := value(producer.window.out_pool_usage, index)) is not None
+            if (index_usage := value(producer.window.out_pool_usage, index)) is not None
         ),
         default=None,
     )
@@ -337,15 +313,10 @@ def _outbound(pressure: Pressure, held: Held) -> Outbound | None:
 
 
 def _may_be_held(
-    pressure: Pressure,
-    vertex_id: str,
-    subtasks: list[int] | None,
-    walk: Walk,
-    reporting_share: float,
+    pressure: Pressure, vertex_id: str, subtasks: list[int] | None, walk: Walk
 ) -> bool:
     """Whether subtasks that did not report could be waiting. Over an all-to-all edge a consumer
-    that holds one subtask holds all: if most siblings reported no waiting, a consumer with too
-    little data is not counted.
+    holds all subtasks or none: it holds none if most siblings reported that they do not wait.
     """
     limits = walk.limits
     if subtasks is None:
@@ -358,7 +329,7 @@ def _may_be_held(
     )
     if holders.origins or holders.passing or holders.rivals:
         return True
-    mostly_silent = len(subtasks) > (1 - reporting_share) * pressure.vertices[vertex_id].parallelism
+    mostly_silent = len(subtasks) > (1 - REPORTING_SHARE) * pressure.vertices[vertex_id].parallelism
     edges = pressure.topology.out_edges.get(vertex_id, ())
     return any(
         edge.target in holders.unknown and (mostly_silent or edge.ship_strategy in POINTWISE)

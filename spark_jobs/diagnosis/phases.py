@@ -1,5 +1,5 @@
-"""The cost of a checkpoint phase, by the slowest subtask, for the rules on phases. The asynchronous
-part of an unaligned checkpoint includes the alignment, which is subtracted.
+"""The duration of a checkpoint phase at the slowest subtask, for the rules on phases. Flink counts
+the alignment of an unaligned checkpoint in its asynchronous part; it is subtracted.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -8,11 +8,11 @@ from math import inf
 from typing import Any
 
 from ingest.messages import brief, message, plural, share_text, subtask_text
-from spark_jobs.diagnosis.barrier_holders import Holder, holder_between
+from spark_jobs.diagnosis.barrier_holders import Holder, newest_holder
 from spark_jobs.diagnosis.checkpoint_history import (
     FLINK_TIMEOUT_MS,
-    anything_known,
     completed,
+    has_checkpoints,
     recent,
 )
 from spark_jobs.diagnosis.findings import (
@@ -30,15 +30,15 @@ from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
 from spark_jobs.diagnosis.statistics import quantile
 
-PHASES = ("start_delay", "alignment", "sync", "async")
 SYNC_TIMEOUT_SINCE = (2, 4)
-"""FLINK-40200, https://github.com/apache/flink/pull/28786: merged after 2.3 was released."""
+"""FLINK-40200, https://github.com/apache/flink/pull/28786."""
 WORDS = {
     "start_delay": message("start delay"),
     "alignment": message("alignment"),
     "sync": message("synchronous part"),
     "async": message("asynchronous part"),
 }
+PHASES = tuple(WORDS)
 BARRIER_PHASES = frozenset({"start_delay", "alignment"})
 
 HOLD_S = 900
@@ -46,14 +46,14 @@ NEWEST = 20
 LOOK_BACK_S = 1_800
 """At least three checkpoints at the usual intervals of up to ten minutes."""
 SLOW_AT_LEAST = 2
-"""One slow checkpoint may be chance: a compaction, a garbage collection, a busy disk. If the operator
-that delayed its barrier is known, one is enough.
-"""
+"""One slow checkpoint may be chance, unless the vertex that delayed its barrier is known."""
 
 
 @dataclass(frozen=True)
 class PhaseCost:
-    """Figures over the newest completed checkpoints; ``slow``: those that the phase dominates."""
+    """Figures of the newest completed checkpoints. ``slow``: those that the phase dominates;
+    ``largest_over_all``: their figures are maxima over all subtasks.
+    """
 
     window: JobWindow
     rule_id: str
@@ -66,22 +66,21 @@ class PhaseCost:
     largest_over_all: bool
 
     @property
+    def holder(self) -> Holder | None:
+        return newest_holder(self.window, self.limits, self.slow)
+
+    @property
     def slowest_task(self) -> str:
         return brief(self.slow[-1].slowest_vertex_name or message("the slowest task"))
 
 
 def phase_ms(checkpoint: CheckpointSample, phase: str) -> float | None:
-    """Of the slowest subtask, else of the whole checkpoint."""
-    of_slowest = "" if checkpoint.slowest_end_to_end_ms is None else "slowest_"
-    parts: dict[str, int | None] = {
-        name: getattr(checkpoint, f"{of_slowest}{name}_ms") for name in PHASES
-    }
-    own, alignment = parts[phase], parts["alignment"] or 0
-    if own is None:
-        return None
-    if phase == "async" and checkpoint.unaligned:
-        return max(0, own - alignment)
-    return own
+    """The duration at the slowest subtask, else the largest of all subtasks; None if unknown."""
+    prefix = "" if checkpoint.slowest_end_to_end_ms is None else "slowest_"
+    duration_ms: int | None = getattr(checkpoint, f"{prefix}{phase}_ms")
+    if duration_ms is not None and phase == "async" and checkpoint.unaligned:
+        return max(0, duration_ms - (getattr(checkpoint, f"{prefix}alignment_ms") or 0))
+    return duration_ms
 
 
 def end_to_end_ms(checkpoint: CheckpointSample) -> int | None:
@@ -93,32 +92,42 @@ def end_to_end_ms(checkpoint: CheckpointSample) -> int | None:
 
 
 def dominating_phase(checkpoint: CheckpointSample) -> tuple[str, float] | None:
-    known = [(phase, took) for phase in PHASES if (took := phase_ms(checkpoint, phase)) is not None]
-    return max(known, key=lambda pair: pair[1]) if known else None
+    durations = [(phase, ms) for phase in PHASES if (ms := phase_ms(checkpoint, phase)) is not None]
+    return max(durations, key=lambda pair: pair[1]) if durations else None
 
 
 def _cost_of(window: JobWindow, rule_id: str, phase: str, limits: Limits) -> PhaseCost | None:
-    """None without a finding. Raises NotJudged if no phases of completed checkpoints are known."""
+    """None without a finding. Raises NotJudged if no phase of completed checkpoints is known."""
     threshold_ms, share = limits[f"{rule_id}.{phase}_ms"], limits[f"{rule_id}.dominates"]
-    if anything_known(window) and _slowest_ms(window.checkpoints) < threshold_ms:
+    if has_checkpoints(window) and _slowest_ms(window.checkpoints) < threshold_ms:
         return None
-    done = completed(recent(window, LOOK_BACK_S))[-NEWEST:]
-    if not done:
+    checkpoints = completed(recent(window, LOOK_BACK_S))[-NEWEST:]
+    if not checkpoints:
         return None
-    durations = [took for sample in done if (took := end_to_end_ms(sample)) is not None]
+    durations = [ms for sample in checkpoints if (ms := end_to_end_ms(sample)) is not None]
     if durations and max(durations) < threshold_ms:
         return None
-    phases = [part for sample in done if (part := phase_ms(sample, phase)) is not None]
+    phases = [part_ms for sample in checkpoints if (part_ms := phase_ms(sample, phase)) is not None]
     if not phases or not durations:
         raise NotJudged(message("no durations of the phases of a completed checkpoint are known"))
     p95_ms, whole_ms = quantile(phases, 0.95), quantile(durations, 0.95)
-    slow = tuple(sample for sample in done if _is_slow(sample, phase, threshold_ms, share))
+    slow = tuple(sample for sample in checkpoints if _is_slow(sample, phase, threshold_ms, share))
     if p95_ms < threshold_ms or p95_ms < share * whole_ms or not slow:
         return None
     over_all = all(sample.slowest_end_to_end_ms is None for sample in slow)
-    cost = PhaseCost(window, rule_id, phase, limits, p95_ms, whole_ms, slow, len(done), over_all)
-    explained = phase in BARRIER_PHASES and holder_of(cost) is not None
-    return cost if explained or len(slow) >= SLOW_AT_LEAST else None
+    cost = PhaseCost(
+        window,
+        rule_id,
+        phase,
+        limits,
+        p95_ms,
+        whole_ms,
+        slow,
+        len(checkpoints),
+        over_all,
+    )
+    is_explained = phase in BARRIER_PHASES and cost.holder is not None
+    return cost if is_explained or len(slow) >= SLOW_AT_LEAST else None
 
 
 def phase_rule(
@@ -126,26 +135,8 @@ def phase_rule(
 ) -> Callable[[Callable[[PhaseCost], Finding]], None]:
     """Register ``checkpoint.<phase>``: the decorated function makes the finding."""
     rule_id = f"checkpoint.{phase}"
-
-    def register(finding: Callable[[PhaseCost], Finding]) -> None:
-        @rule(
-            rule_id,
-            title,
-            summary,
-            fed_by=fed_by,
-            hold_s=HOLD_S,
-            thresholds=_thresholds(rule_id, phase, slow_ms, because),
-        )
-        def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-            if cost := _cost_of(window, rule_id, phase, limits):
-                yield finding(cost)
-
-    return register
-
-
-def _thresholds(rule_id: str, phase: str, default_ms: float, reason: str) -> tuple[Threshold, ...]:
-    return (
-        Threshold(f"{rule_id}.{phase}_ms", default_ms, "ms", 1, 86_400_000, reason),
+    thresholds = (
+        Threshold(f"{rule_id}.{phase}_ms", slow_ms, "ms", 1, 86_400_000, because),
         Threshold(
             f"{rule_id}.dominates",
             0.5,
@@ -167,19 +158,32 @@ def _thresholds(rule_id: str, phase: str, default_ms: float, reason: str) -> tup
         ),
     )
 
+    def register(finding: Callable[[PhaseCost], Finding]) -> None:
+        @rule(
+            rule_id,
+            title,
+            summary,
+            fed_by=fed_by,
+            hold_s=HOLD_S,
+            thresholds=thresholds,
+        )
+        def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
+            if cost := _cost_of(window, rule_id, phase, limits):
+                yield finding(cost)
+
+    return register
+
 
 @caches_last_result()
 def _slowest_ms(checkpoints: Sequence[CheckpointSample]) -> float:
-    took = (
+    durations = (
         checkpoint.end_to_end_ms for checkpoint in checkpoints if checkpoint.outcome == "completed"
     )
-    return max((inf if ms is None else ms for ms in took), default=0)
+    return max((inf if ms is None else ms for ms in durations), default=0)
 
 
 def with_sync_timeout(window: JobWindow, advice: str) -> str:
-    """Add that setting to the advice: without it, an endless synchronous part only loses
-    checkpoints.
-    """
+    """Advise the time-out too, without which an endless synchronous part only loses checkpoints."""
     if window.version is None or window.version[:2] < SYNC_TIMEOUT_SINCE:
         return advice
     return message(
@@ -197,13 +201,16 @@ def phase_finding(
     **more_data: Any,
 ) -> Finding:
     newest, window, phase = cost.slow[-1], cost.window, cost.phase
-    # Both figures are of one checkpoint: percentiles may be of two.
+    # The title names figures of one checkpoint; percentiles may be of two.
     worst = max(cost.slow, key=lambda sample: phase_ms(sample, phase) or 0)
     timeout_ms = window.config.timeout_ms or FLINK_TIMEOUT_MS
-    close = (
+    is_close = (
         cost.end_to_end_p95_ms >= cost.limits[f"{cost.rule_id}.critical_timeout_share"] * timeout_ms
     )
-    holder = holder_of(cost)
+    holder = cost.holder
+    confidence: Confidence = "medium" if len(cost.slow) >= 2 or holder else "low"
+    if len(cost.slow) >= 3 and (holder or not cost.largest_over_all):
+        confidence = "high"
     jvm = _jvm(cost)
     held_by = (
         message(", held by back-pressure from {brief:name}", brief=holder.brief)
@@ -213,8 +220,8 @@ def phase_finding(
     return job_finding(
         window,
         cost.rule_id,
-        "critical" if close else "warning",
-        _confidence(cost, holder is not None),
+        "critical" if is_close else "warning",
+        confidence,
         title=message(
             "Checkpoints spend up to {phase_ms:duration} of {end_to_end_ms:duration} in the "
             "{words:message}{held_by:message}",
@@ -244,19 +251,13 @@ def phase_finding(
 
 def _jvm(cost: PhaseCost) -> JvmCause:
     newest, window = cost.slow[-1], cost.window
-    where = taskmanager_of(window.vertex_windows, newest.slowest_vertex_id, newest.slowest_subtask)
-    if where is None or newest.ended_ms < window.window_start_ms:
+    taskmanager = taskmanager_of(
+        window.vertex_windows, newest.slowest_vertex_id, newest.slowest_subtask
+    )
+    if taskmanager is None or newest.ended_ms < window.window_start_ms:
         return JvmCause()
-    # A snapshot may wait for other threads than its own, so only collections are reported.
-    return jvm_cause(window, {where: 0.0})
-
-
-def holder_of(cost: PhaseCost) -> Holder | None:
-    for slow in reversed(cost.slow):
-        holder = holder_between(cost.window, cost.limits, slow.trigger_time_ms, slow.ended_ms)
-        if holder:
-            return holder
-    return None
+    # A snapshot may wait for other threads, so only garbage collections are reported.
+    return jvm_cause(window, {taskmanager: 0.0})
 
 
 def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
@@ -270,7 +271,7 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
             "{count:count} completed checkpoints",
         ),
     )
-    yield limits.compared(WORDS[phase], cost.p95_ms, key, over)
+    yield limits.evidence(WORDS[phase], cost.p95_ms, key, over)
     yield Evidence(
         message("end to end"),
         cost.end_to_end_p95_ms,
@@ -281,7 +282,7 @@ def _evidence(cost: PhaseCost, holder: Holder | None) -> Iterator[Evidence]:
     )
     share = min(1.0, cost.p95_ms / max(cost.end_to_end_p95_ms, 1))
     share_key = f"{rule_id}.dominates"
-    yield limits.compared(
+    yield limits.evidence(
         message("share of the {words:message}", words=WORDS[phase]),
         share,
         share_key,
@@ -323,14 +324,8 @@ def _slowest_as_data(checkpoint: CheckpointSample, phase: str) -> dict[str, obje
 
 
 def _is_slow(checkpoint: CheckpointSample, phase: str, threshold_ms: float, share: float) -> bool:
-    took, whole = phase_ms(checkpoint, phase), end_to_end_ms(checkpoint)
-    if took is None or whole is None or took < threshold_ms or took < share * whole:
+    part_ms, whole_ms = phase_ms(checkpoint, phase), end_to_end_ms(checkpoint)
+    if part_ms is None or whole_ms is None or part_ms < threshold_ms or part_ms < share * whole_ms:
         return False
-    dominating = dominating_phase(checkpoint)
-    return dominating is not None and dominating[0] == phase
-
-
-def _confidence(cost: PhaseCost, holder_known: bool) -> Confidence:
-    if len(cost.slow) >= 3 and (holder_known or not cost.largest_over_all):
-        return "high"
-    return "medium" if len(cost.slow) >= 2 or holder_known else "low"
+    longest = dominating_phase(checkpoint)
+    return longest is not None and longest[0] == phase

@@ -10,7 +10,7 @@ from ingest.messages import message
 from spark_jobs.diagnosis.samples import EVENLY_SPREAD, LOAD_BALANCE_MODE
 
 TASKS_SINCE = (2, 2)
-"""Before it, Flink spreads slots regardless of their tasks."""
+"""Older releases spread slots regardless of their tasks."""
 
 
 def spreading_setting(version: tuple[int, ...]) -> str:

@@ -5,8 +5,8 @@ from typing import Any
 from spark_jobs.diagnosis.findings import Evidence, Finding, Related
 from spark_jobs.diagnosis.samples import RecoveryPoint
 
-_MEMBERS = {
-    part: tuple(field.name for field in fields(part)) for part in (Finding, Evidence, Related)
+_NAMES = {
+    kind: tuple(field.name for field in fields(kind)) for kind in (Finding, Evidence, Related)
 }
 
 
@@ -18,12 +18,12 @@ def recovery_point_from_plain(plain: Mapping[str, Any]) -> RecoveryPoint:
 
 
 def finding_to_plain(finding: Finding) -> dict[str, Any]:
-    parts = {
-        "evidence": tuple(map(_members, finding.evidence)),
-        "related": tuple(map(_members, finding.related)),
+    nested = {
+        "evidence": tuple(map(_fields, finding.evidence)),
+        "related": tuple(map(_fields, finding.related)),
     }
-    return _members(finding) | parts
+    return _fields(finding) | nested
 
 
-def _members(part: Finding | Evidence | Related) -> dict[str, Any]:
-    return {name: getattr(part, name) for name in _MEMBERS[type(part)]}
+def _fields(record: Finding | Evidence | Related) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in _NAMES[type(record)]}

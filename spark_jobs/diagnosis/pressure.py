@@ -1,7 +1,7 @@
-"""The time and the buffers of one vertex's subtasks. Time metrics decide, pool usage corroborates.
-Traps: an idle all-to-all output keeps one buffer per subpartition; input usage is over both kinds
-of buffers, so one hot channel among many shows only in the floating ones; a blocked local channel
-reports 0; before 1.13 there is no busy time, and idle time includes the back-pressured part.
+"""The time and the buffers of one vertex's subtasks. Time metrics decide, pool usage confirms them.
+Traps: an idle all-to-all output keeps one buffer per subpartition. One hot input channel among many
+shows only in the usage of floating buffers. A blocked local channel reports 0. Before 1.13 there is
+no busy time, and idle time includes back-pressure.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,8 +14,7 @@ from spark_jobs.diagnosis.topology import is_pointwise
 
 T = TypeVar("T")
 
-# Flink's defaults: 8 floating buffers a pool, at most 10 buffers a channel, of which an idle one
-# keeps 1.
+# Flink's defaults: 8 floating buffers a pool, 10 buffers a channel. An idle channel keeps 1.
 FLOATING_BUFFERS = 8
 HOT_CHANNEL_EXTRA_BUFFERS = 9
 
@@ -28,10 +27,7 @@ class Subtasks:
     def __init__(
         self, window: VertexWindow, *, gates: int = 1, idle_has_backpressure: bool = False
     ) -> None:
-        """``gates``: in-edges, whose buffers one usage figure covers.
-
-        ``idle_has_backpressure``: true before 1.13.
-        """
+        """``gates``: the number of in-edges. ``idle_has_backpressure``: true before 1.13."""
         self.window = window
         self.gates = max(1, gates)
         self.idle_has_backpressure = idle_has_backpressure
@@ -46,7 +42,7 @@ class Subtasks:
         return value(self.window.busy_ratio, subtask)
 
     def working(self, subtask: int) -> float | None:
-        """The share of the window in which it was not idle."""
+        """The share of the window in which the subtask was not idle."""
         busy = self.busy(subtask)
         backpressured = self.backpressured(subtask)
         idle = value(self.window.idle_ratio, subtask)
@@ -61,7 +57,7 @@ class Subtasks:
         )
 
     def input_level(self, subtask: int) -> float | None:
-        """The larger usage of all buffers and of floating ones. 0 means nothing for local channels."""
+        """The larger usage of all buffers and of floating ones; 0 also for local channels."""
         usages = (
             value(self.window.in_pool_usage, subtask),
             value(self.window.floating_usage, subtask),
@@ -69,9 +65,7 @@ class Subtasks:
         return max((usage for usage in usages if usage is not None), default=None)
 
     def has_empty_input(self, subtask: int, level: float) -> bool:
-        """Whether nothing is queued. If only the usage of all buffers is known, anything above 0
-        may hide one hot channel.
-        """
+        """If only the usage of all buffers is known, any usage above 0 may hide one hot channel."""
         total = value(self.window.in_pool_usage, subtask)
         floating = value(self.window.floating_usage, subtask)
         return total == 0 if floating is None else max(total or 0.0, floating) < level
@@ -95,24 +89,24 @@ def value(values: Sequence[T | None], subtask: int) -> T | None:
     return values[subtask] if subtask < len(values) else None
 
 
-def held_subtasks(window: VertexWindow, larger_part: float) -> list[int]:
+def held_subtasks(window: VertexWindow, least_ratio: float) -> list[int]:
     return [
         index
         for index, ratio in enumerate(window.backpressured_ratio)
-        if ratio is not None and ratio >= larger_part
+        if ratio is not None and ratio >= least_ratio
     ]
 
 
 def typical(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
+    present = [value for value in values if value is not None]
+    return median(present) if present else None
 
 
 def output_bounds(
     edges: Sequence[Edge], producers: int, consumer_counts: Sequence[int]
 ) -> tuple[float, float] | None:
-    """(idle floor, ceiling that one hot channel can lift it to) of a subtask's output usage. Each
-    of N subpartitions of a pool of 2N+8 buffers keeps one when idle; a hot one may take nine more.
+    """A subtask's output usage when idle, and with one hot channel. A pool of N subpartitions has
+    2N+8 buffers. Each subpartition keeps one when idle; a hot one may take nine more.
     """
     channels = [
         _channels(edge, producers, consumer_count)
@@ -121,8 +115,8 @@ def output_bounds(
     ]
     if not channels:
         return None
-    kept, pool = sum(channels), sum(2 * count + FLOATING_BUFFERS for count in channels)
-    return kept / pool, min(1.0, (kept + HOT_CHANNEL_EXTRA_BUFFERS) / pool)
+    idle, pool = sum(channels), sum(2 * count + FLOATING_BUFFERS for count in channels)
+    return idle / pool, min(1.0, (idle + HOT_CHANNEL_EXTRA_BUFFERS) / pool)
 
 
 def _channels(edge: Edge, producers: int, consumer_count: int) -> int:

@@ -1,6 +1,6 @@
-"""Finds the holders of a back-pressured vertex among its consumers, subtask by subtask. The
-consumer at the end of a full channel is either held itself, or works without pause: then it is the
-holder.
+"""Finds the consumers that hold a back-pressured vertex back, subtask by subtask. The consumer at
+the end of a full channel is either held back itself, or it works without pause: then it is the
+origin.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,33 +11,31 @@ from spark_jobs.diagnosis.findings import Limits
 from spark_jobs.diagnosis.pressure import Subtasks, typical
 from spark_jobs.diagnosis.topology import Topology, consumers, is_pointwise
 
-# The most partly held vertices in a row that are followed: no real job is that deep, and a walk
-# must end.
 DEEPEST = 100
+"""The walk ends after so many partly held vertices in a row; no real job has as many."""
 
 Places = tuple[frozenset[str | None], ...]
 """TaskManagers of the producers of one consumer subtask, a set for each edge; None if unknown."""
 
 Role = Literal["origin", "held", "mixed", "free", "unknown"]
-
+"""``mixed``: waits for part of the time only; ``free``: holds nobody back."""
 
 BACKPRESSURED = "pressure.root.backpressured_ratio"
 BUSY = "pressure.root.busy_ratio"
 OWN_BACKPRESSURE = 0.05
-"""A vertex that waits more than occasionally may itself be held: its consumers are checked first."""
+"""A vertex that waits more than this may be held itself: its consumers are checked first."""
 SLACK = 0.1
-"""Figures of two vertices are averages over a minute, read some seconds apart."""
+"""Figures of two vertices are averages over minutes that differ by seconds."""
 FULL_INPUT = 0.5
-"""Half of the buffers in use over a window means that records queue, not that they pass."""
+"""If half of the buffers are in use over a window, records queue."""
 EMPTY_INPUT = 0.2
 """A vertex that back-pressures others always has records in its input."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeastWork:
-    """The least share of the window in which a consumer was not idle, to pass back-pressure on and
-    to be its origin. ``empty_clears``: an empty input over remote channels proves that it holds
-    nobody.
+    """The least share of the window that a consumer must work to pass back-pressure on, and to be
+    its origin. ``empty_clears``: an empty input over remote channels proves that it does neither.
     """
 
     passing: float
@@ -48,8 +46,8 @@ class LeastWork:
 @dataclass(frozen=True, slots=True)
 class Origin:
     """``full_input``: over remote channels. ``measured``: busy time was reported.
-    ``working_at_most``: with subtasks of too little data. ``agrees``: it worked for as long as the
-    producer waited.
+    ``working_at_most``: with subtasks of unknown work. ``agrees``: the origin worked for as long as
+    the producer waited.
     """
 
     vertex_id: str
@@ -63,8 +61,8 @@ class Origin:
 
 @dataclass(slots=True)
 class Holders:
-    """What a producer waits for. ``rivals``: busy consumers between which the figures do not
-    decide. All empty: every consumer has time to spare.
+    """The consumers that a producer waits for. ``rivals``: busy consumers of which figures do not
+    show the holder. All are empty if every consumer has time to spare.
     """
 
     origins: list[Origin] = field(default_factory=list)
@@ -96,8 +94,8 @@ class Walk:
         return holding
 
     def holders_of_held(self, vertex_id: str, subtasks: Sequence[int], ratio: float) -> Holders:
-        """If figures disagree, a consumer that is mostly busy or waiting itself is a better
-        explanation than none.
+        """If no consumer works for as long as the producer waits, one that is mostly busy or
+        waiting explains the wait.
         """
         least = ratio - SLACK
         strict = self.holders(vertex_id, subtasks, LeastWork(least, least))
@@ -128,19 +126,19 @@ class Walk:
             roles.setdefault(self._role(consumer, index, producers, least), []).append(index)
         hot = roles.get("origin", [])
         mixed = roles.get("mixed", [])
-        silent = roles.get("unknown", [])
-        passes, lacking, held_by_unknown = "held" in roles, bool(silent), False
+        unknown = roles.get("unknown", [])
+        passes, lacks_data, held_by_unknown = "held" in roles, bool(unknown), False
         if mixed:
-            beyond = self._beyond(target, mixed)
-            if beyond.origins or beyond.passing:
-                # A consumer that holds some subtasks part of the time affects all of them.
+            further = self._holders_of_mixed(target, mixed)
+            if further.origins or further.passing:
+                # Consumers that hold these subtasks for part of the time hold them all.
                 passes, hot = True, []
-            elif beyond.unknown or beyond.rivals:
-                lacking = held_by_unknown = True
+            elif further.unknown or further.rivals:
+                lacks_data = held_by_unknown = True
             else:
                 busy = [index for index in mixed if self._is_busy(consumer, index, least)]
                 hot = hot + busy
-                lacking = lacking or any(
+                lacks_data = lacks_data or any(
                     _works(consumer, index, least.origin) is not False
                     for index in mixed
                     if index not in busy
@@ -148,21 +146,20 @@ class Walk:
         if passes:
             holders.passing.append(target)
         if hot:
-            possible.append(self._origin(target, consumer, sorted(hot), silent))
-            # The producer may wait for its other subtasks, and these for something further
-            # downstream.
-            lacking = held_by_unknown or self._could_be_held(target, silent, least)
-        if lacking and not passes:
+            possible.append(self._origin(target, consumer, sorted(hot), unknown))
+            # The producer may wait for the unknown subtasks, and these for a vertex downstream.
+            lacks_data = held_by_unknown or self._could_be_held(target, unknown, least)
+        if lacks_data and not passes:
             holders.unknown.append(target)
 
-    def _could_be_held(self, vertex_id: str, silent: Sequence[int], least: LeastWork) -> bool:
-        if not silent:
+    def _could_be_held(self, vertex_id: str, unknown: Sequence[int], least: LeastWork) -> bool:
+        if not unknown:
             return False
         for target in self._topology.downstream(vertex_id):
             consumer = self._vertices.get(target)
             if consumer is None:
                 return True
-            reached = self._reachable(vertex_id, silent, target)
+            reached = self._reachable(vertex_id, unknown, target)
             if any(
                 self._role(consumer, index, producers, least) != "free"
                 for index, producers in reached.items()
@@ -171,7 +168,7 @@ class Walk:
         return False
 
     def _decide(self, holders: Holders, possible: list[Origin]) -> None:
-        """A full input proves a holder. Without it, a busy vertex is one only if no other can be."""
+        """A full input proves an origin. Else, a busy vertex is one only if no other can be."""
         holders.origins = [origin for origin in possible if origin.full_input]
         unproven = [origin for origin in possible if not origin.full_input]
         if not unproven or holders.origins:
@@ -185,7 +182,7 @@ class Walk:
         elif not holders.passing:
             holders.rivals = [origin.vertex_id for origin in unproven]
 
-    def _beyond(self, vertex_id: str, mixed: Sequence[int]) -> Holders:
+    def _holders_of_mixed(self, vertex_id: str, mixed: Sequence[int]) -> Holders:
         if vertex_id in self._asking or len(self._asking) >= DEEPEST:
             return Holders(unknown=[vertex_id])
         key = (vertex_id, tuple(mixed))
@@ -234,21 +231,20 @@ class Walk:
         )
 
     def _origin(
-        self, vertex_id: str, consumer: Subtasks, hot: list[int], silent: Sequence[int]
+        self, vertex_id: str, consumer: Subtasks, hot: list[int], unknown: Sequence[int]
     ) -> Origin:
-        full = self._full(consumer)
-        proven = any((consumer.input_level(index) or 0.0) >= full for index in hot)
+        full_level = self._full(consumer)
+        proven = any((consumer.input_level(index) or 0.0) >= full_level for index in hot)
         working = max(consumer.working(index) or consumer.busy(index) or 0.0 for index in hot)
         at_most = max(
-            (1.0 if (known := consumer.working(index)) is None else known for index in silent),
+            (1.0 if (work := consumer.working(index)) is None else work for index in unknown),
             default=0.0,
         )
         measured = all(consumer.busy(index) is not None for index in hot)
         return Origin(vertex_id, tuple(hot), proven, measured, working, max(working, at_most))
 
     def _full(self, consumer: Subtasks) -> float:
-        # One gate of several is full when its part of the whole is; below a quarter, ordinary
-        # traffic looks the same.
+        # One full gate fills its share of the whole input. Below a quarter, usual traffic does too.
         return max(0.25, FULL_INPUT / consumer.gates)
 
     def _reachable(self, vertex_id: str, subtasks: Sequence[int], target: str) -> dict[int, Places]:
@@ -260,15 +256,15 @@ class Walk:
             by_consumer: dict[int, frozenset[str | None]] = {}
             if is_pointwise(edge, producer.parallelism, consumer.parallelism):
                 for subtask in subtasks:
-                    here = frozenset((producer.taskmanager(subtask),))
+                    place = frozenset((producer.taskmanager(subtask),))
                     for index in consumers(
                         edge, subtask, producer.parallelism, consumer.parallelism
                     ):
-                        by_consumer[index] = by_consumer.get(index, frozenset()) | here
+                        by_consumer[index] = by_consumer.get(index, frozenset()) | place
             else:
-                everywhere = frozenset(producer.taskmanager(subtask) for subtask in subtasks)
+                all_places = frozenset(producer.taskmanager(subtask) for subtask in subtasks)
                 by_consumer = dict.fromkeys(
-                    consumers(edge, 0, producer.parallelism, consumer.parallelism), everywhere
+                    consumers(edge, 0, producer.parallelism, consumer.parallelism), all_places
                 )
             for index, places in by_consumer.items():
                 reached[index] = (*reached.get(index, ()), places)
@@ -282,7 +278,8 @@ def _works(consumer: Subtasks, index: int, least: float) -> bool | None:
 
 def _has_remote_channels(consumer: Subtasks, index: int, places: Places) -> bool:
     """Whether a backlog would show in the input: each edge has a producer in another TaskManager."""
-    here = consumer.taskmanager(index)
-    return here is not None and all(
-        any(there is not None and there != here for there in edge) for edge in places
+    taskmanager = consumer.taskmanager(index)
+    return taskmanager is not None and all(
+        any(producer is not None and producer != taskmanager for producer in edge)
+        for edge in places
     )

@@ -11,13 +11,13 @@ from spark_jobs.diagnosis.samples import JobWindow
 MOST_SUBTASKS = 50
 MOST_NAMED = 4
 NEARLY_ALWAYS = 0.9
-"""More work than this counts as without pause."""
+"""The share of time from which on work counts as without pause."""
 MOST_HELD = 50
 
 
 def names(window: JobWindow, vertex_ids: Iterable[str]) -> tuple[str, ...]:
-    known = {vertex.vertex_id: vertex.name for vertex in window.vertices}
-    return tuple(known.get(vertex_id, vertex_id) for vertex_id in vertex_ids)
+    name_by_id = {vertex.vertex_id: vertex.name for vertex in window.vertices}
+    return tuple(name_by_id.get(vertex_id, vertex_id) for vertex_id in vertex_ids)
 
 
 def brief_name(window: JobWindow, vertex_id: str) -> str:
@@ -46,27 +46,28 @@ def subtasks_text(subtasks: Sequence[int], parallelism: int) -> str:
     )
 
 
-def held_back(window: JobWindow, ways: Iterable[Way]) -> tuple[Related, ...]:
+def related_vertices(window: JobWindow, ways: Iterable[Way]) -> tuple[Related, ...]:
+    paths = ((held, names(window, path)) for held, path in islice(ways, MOST_HELD))
     return tuple(
         Related(
             "vertex",
-            named[0],
+            path[0],
             message("back-pressured {ratio:share} of the time", ratio=held.ratio),
-            named,
+            path,
         )
-        for held, path in islice(ways, MOST_HELD)
-        if (named := names(window, path))
+        for held, path in paths
+        if path
     )
 
 
 def waiting_evidence(window: JobWindow, limits: Limits, pressure: Pressure, held: Held) -> Evidence:
     name = brief_name(window, held.vertex_id)
-    on = subtasks_text(held.subtasks, pressure.vertices[held.vertex_id].parallelism)
-    return limits.compared(
+    subtasks = subtasks_text(held.subtasks, pressure.vertices[held.vertex_id].parallelism)
+    return limits.evidence(
         message("{name:name} back-pressured", name=name),
         held.ratio,
         BACKPRESSURED,
-        message("{on:text}, median", on=on),
+        message("{on:text}, median", on=subtasks),
     )
 
 

@@ -33,7 +33,7 @@ def records_out(vertex: VertexWindow) -> Rates:
 
 
 def _rates(vertex: VertexWindow, counted: Sequence[float | None], metered: Reals) -> Rates:
-    known = sum(rate is not None for rate in counted)
-    if known and known >= REPORTING_SHARE * max(vertex.parallelism or 0, len(metered)):
+    reporting = sum(rate is not None for rate in counted)
+    if reporting and reporting >= REPORTING_SHARE * max(vertex.parallelism or 0, len(metered)):
         return Rates(tuple(counted), vertex.counted_ms)
     return Rates(metered)

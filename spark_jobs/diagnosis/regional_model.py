@@ -1,5 +1,6 @@
-"""How often a regional checkpoint would complete if parts fail independently at one rate. It fails
-if more than ``allowed`` parts fail, or one that was already reused ``reuse`` times in a row.
+"""How many regional checkpoints complete if parts fail independently at one rate. A checkpoint
+fails if more than ``allowed`` parts fail, or one whose older state was reused ``reuse`` times in a
+row.
 """
 
 from math import exp, log, log1p, sqrt
@@ -14,34 +15,34 @@ _SPREAD = 12
 """Standard deviations beyond which a binomial distribution is numerically zero."""
 
 
-class Tried(NamedTuple):
-    """Checkpoints of one job that completed and that failed, each of ``tasks`` tasks."""
+class Outcomes(NamedTuple):
+    """How many checkpoints of one job completed and failed, each of ``tasks`` tasks."""
 
     completed: int
     failed: int
     tasks: int
 
 
-def task_success(tried: Tried) -> float:
-    return float((tried.completed / (tried.completed + tried.failed)) ** (1 / tried.tasks))
+def task_success(outcomes: Outcomes) -> float:
+    total = outcomes.completed + outcomes.failed
+    return float((outcomes.completed / total) ** (1 / outcomes.tasks))
 
 
-def at_least(tried: Tried) -> float:
-    """The lower bound with 95 % confidence: at a lower rate, so few failures would occur in one of
-    twenty histories.
-    """
-    checkpoints = tried.completed + tried.failed
-    low, high = tried.failed / checkpoints, 1.0
+def least_task_success(outcomes: Outcomes) -> float:
+    """The lower bound with 95 % confidence: below it, few histories have so few failures."""
+    checkpoints = outcomes.completed + outcomes.failed
+    low, high = outcomes.failed / checkpoints, 1.0
     for _ in range(60):
         failure = (low + high) / 2
-        if at_most(checkpoints, tried.failed, failure) > 1 - CONFIDENCE:
+        if at_most(checkpoints, outcomes.failed, failure) > 1 - CONFIDENCE:
             low = failure
         else:
             high = failure
-    return float((1 - high) ** (1 / tried.tasks))
+    return float((1 - high) ** (1 / outcomes.tasks))
 
 
 def regional_share(part_failure: float, parts: int, allowed: int, reuse: int) -> float:
+    """``part_failure``: the probability that one part fails."""
     if part_failure <= 0:
         return 1.0
     if part_failure >= 1:

@@ -1,4 +1,4 @@
-"""The rules of ``rules/``, by id; ``diagnose`` runs those for a given sample."""
+"""The rules of ``rules/``, by id; ``diagnose`` applies them to a sample."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -34,12 +34,12 @@ def _import_rules() -> None:
 
 @lru_cache(maxsize=1)
 def _rules(count: int) -> Mapping[type[Sample] | None, Mapping[str, Rule]]:
-    """By sample; all under None. ``count``: of declared rules, to which tests add some."""
-    by_sample: dict[type[Sample] | None, dict[str, Rule]] = {None: {}}
+    """By class of sample; all under None. ``count`` of declared rules: tests declare more."""
+    by_class: dict[type[Sample] | None, dict[str, Rule]] = {None: {}}
     for id, rule in sorted(RULES.items()):
-        for sample in (None, rule.judges):
-            by_sample.setdefault(sample, {})[id] = rule
-    return by_sample
+        for sample_class in (None, rule.judges):
+            by_class.setdefault(sample_class, {})[id] = rule
+    return by_class
 
 
 def all_thresholds() -> tuple[Threshold, ...]:
@@ -55,26 +55,26 @@ def limits(overrides: Mapping[str, float] | None = None) -> Limits:
 
 
 def diagnose(
-    sample: Sample, in_force: Limits | None = None, only: Iterable[str] | None = None
+    sample: Sample, rule_limits: Limits | None = None, only: Iterable[str] | None = None
 ) -> Diagnosis:
-    """Run every rule for this kind of sample, or those of ``only``. A rule that lacks data or fails
-    becomes an ``Unknown``.
+    """Run the rules of ids ``only``, by default all for this class of sample. A rule that lacks
+    data or fails becomes an ``Unknown``.
     """
-    in_force = in_force or limits()
+    rule_limits = rule_limits or limits()
     findings: list[Finding] = []
     unknowns: list[Unknown] = []
-    known = rules_for(type(sample))
-    parts: dict[frozenset[str], Sample] = {}
-    for rule in known.values() if only is None else [known[id] for id in only]:
-        if _has_needs(sample, rule) and rule.reads not in parts:
-            parts[rule.reads] = as_read(sample, rule.reads)
-        part = parts.get(rule.reads, sample)
-        if not _has_needs(part, rule):
+    rules_by_id = rules_for(type(sample))
+    sample_by_reads: dict[frozenset[str], Sample] = {}
+    for rule in map(rules_by_id.__getitem__, rules_by_id if only is None else only):
+        if _has_needs(sample, rule) and rule.reads not in sample_by_reads:
+            sample_by_reads[rule.reads] = with_events_read(sample, rule.reads)
+        rule_sample = sample_by_reads.get(rule.reads, sample)
+        if not _has_needs(rule_sample, rule):
             if rule.lacking and not (isinstance(sample, JobWindow) and sample.terminal):
                 unknowns.append(Unknown(rule.id, rule.lacking))
             continue
         try:
-            for finding in rule.judge(part, in_force):
+            for finding in rule.judge(rule_sample, rule_limits):
                 findings.append(finding if rule.is_proven else replace(finding, severity="info"))
         except NotJudged as lacking:
             unknowns.append(Unknown(rule.id, str(lacking)))
@@ -90,7 +90,7 @@ def _has_needs(sample: Sample, rule: Rule) -> bool:
     return not rule.needs or any(getattr(sample, name) for name in rule.needs)
 
 
-def as_read(sample: Sample, reads: frozenset[str]) -> Sample:
+def with_events_read(sample: Sample, reads: frozenset[str]) -> Sample:
     if not isinstance(sample, JobWindow) or not sample.events:
         return sample
     events = tuple(event for event in sample.events if event.rule_kind in reads)

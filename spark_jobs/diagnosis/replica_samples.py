@@ -8,14 +8,14 @@ from ingest.messages import message
 @dataclass(frozen=True, slots=True)
 class ReplicaSample:
     """``behind_ms``: from the trigger of the copied checkpoint to ``at_ms``, None if unknown;
-    ``asked_ms``: since the copy was requested. ``trouble``: why the last round failed.
+    ``since_request_ms``: time since the copy was requested. ``trouble``: why the last round failed.
     """
 
     cluster: str
     job_id: str
     at_ms: int
     destination: str
-    asked_ms: int
+    since_request_ms: int
     checkpoint_id: int | None = None
     behind_ms: int | None = None
     trouble: str = ""

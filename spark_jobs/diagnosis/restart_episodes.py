@@ -1,6 +1,6 @@
-"""Restarts folded into episodes: from a restart until all tasks run again, as proved by a triggered
-checkpoint or by the log of every deployed task. Without either, a while without a restart ends the
-episode, unless the job's state or log contradicts.
+"""Episodes from a restart until all tasks run again. A triggered checkpoint, or the log of every
+deployed task, proves that. Without a proof, some time without a restart ends the episode, unless
+the job's state or log contradicts.
 """
 
 import re
@@ -12,33 +12,31 @@ from typing import TypeVar
 
 from spark_jobs.diagnosis.failure_causes.table import cause_of_failure
 from spark_jobs.diagnosis.samples import Annotation, JobFailure, JobWindow, LogEvent
-from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST, whole_since
+from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST, complete_from
 
 Happening = TypeVar("Happening", JobFailure, Annotation)
 Task = tuple[str | None, int | None]
 
 SETTLED_MS = 10_000
-"""Twice this time without another restart counts as 'all tasks run', if nothing better is known."""
+"""Twice this time without a restart counts as 'all tasks run' if there is no proof."""
 SAME_MS = 1_000
-"""Annotations are dated to the full second: a state change and an annotation closer than this are
-one restart.
-"""
+"""Annotations have full seconds: a state change and an annotation this close are one restart."""
 CHAIN_APART_MS = 600_000
 """A restart this long after the previous one begins another chain."""
 BEFORE_MS = 2_000
-"""A failure is dated a little before the restart that it causes."""
+"""A failure may be dated this long before the restart that it causes."""
 DEPLOYED, RUNNING, FAILED = "task_deployed", "task_state RUNNING", "task_state FAILED"
 RESTARTING = "RESTARTING"
 NOT_RUNNING = frozenset({RESTARTING, "FAILING", "CREATED", "INITIALIZING", "FAILED"})
 NOT_YET_RUN = frozenset({"CREATED", "SCHEDULED", "DEPLOYING", "INITIALIZING"})
 GLOBAL = "global_restart"
-"""Of a failure of the JobManager's own part of a job: a source's enumerator, a coordinator."""
+"""A failure of the JobManager's part of a job: a source's enumerator, a coordinator."""
 READS = ("job_state", DEPLOYED, RUNNING, FAILED, GLOBAL)
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """``ended_ms``: None until all tasks run again. ``lost``: TaskManagers of its tasks."""
+    """``ended_ms``: None until all tasks run again. ``lost``: names of lost TaskManagers."""
 
     restarts: tuple[int, ...]
     ended_ms: int | None
@@ -55,28 +53,30 @@ def episodes(window: JobWindow, since_ms: int) -> list[Episode]:
     starts = restart_instants(window)
     if not starts:
         return []
-    again = _RunningAgain(window)
+    proofs = _RunningAgain(window)
     groups: list[tuple[list[int], int | None]] = []
-    # From the newest backwards: of a long history only the current episode is examined.
+    # Backwards, so that of a long history only the current episode is examined.
     until_ms = window.at_ms + 1
     for at_ms in reversed(starts):
-        again_ms = again.after(at_ms, until_ms)
-        if again_ms is not None and at_ms < since_ms:
+        running_ms = proofs.running_after(at_ms, until_ms)
+        if running_ms is not None and at_ms < since_ms:
             break
-        if groups and again_ms is None:
+        if groups and running_ms is None:
             groups[-1][0].insert(0, at_ms)
         else:
-            groups.append(([at_ms], again_ms))
+            groups.append(([at_ms], running_ms))
         until_ms = at_ms
     groups.reverse()
     ends = _ends(window)
-    next_begins = [*(restarts[0] for restarts, _ended_ms in groups[1:]), None]
-    found = [
+    next_restarts = [*(restarts[0] for restarts, _ended_ms in groups[1:]), None]
+    all_episodes = [
         _episode(window, restarts, ends.get(restarts[0], ended_ms), next_ms)
-        for (restarts, ended_ms), next_ms in zip(groups, next_begins, strict=True)
+        for (restarts, ended_ms), next_ms in zip(groups, next_restarts, strict=True)
     ]
     return [
-        episode for episode in found if episode.restarts[-1] >= since_ms or episode.ended_ms is None
+        episode
+        for episode in all_episodes
+        if episode.restarts[-1] >= since_ms or episode.ended_ms is None
     ]
 
 
@@ -100,26 +100,27 @@ def chain_begin(starts: Sequence[int]) -> int:
 
 def last_attempt(episode: Episode) -> Episode:
     for at_ms in reversed(episode.restarts):
-        failed = tuple(
+        failures = tuple(
             failure for failure in episode.failures if failure.at_ms >= at_ms - BEFORE_MS
         )
-        if failed:
-            return replace(episode, restarts=(at_ms,), failures=failed, lost=())
+        if failures:
+            return replace(episode, restarts=(at_ms,), failures=failures, lost=())
     return episode
 
 
 def _episode(
     window: JobWindow, restarts: Sequence[int], ended_ms: int | None, next_ms: int | None
 ) -> Episode:
-    lost = [annotation for annotation in window.annotations if annotation.kind == TASKMANAGER_LOST]
-    return Episode(
-        tuple(restarts),
-        ended_ms,
-        _failures((*window.failures, *_only_logged(window)), restarts[0], next_ms),
-        tuple(
-            dict.fromkeys(annotation.subject for annotation in _within(lost, restarts[0], next_ms))
-        ),
+    failures = _within((*window.failures, *_only_logged(window)), restarts[0], next_ms)
+    failures.sort(
+        key=lambda failure: (failure.at_ms, not failure.is_root, failure.name, failure.task or "")
     )
+    lost = dict.fromkeys(
+        annotation.subject
+        for annotation in _within(window.annotations, restarts[0], next_ms)
+        if annotation.kind == TASKMANAGER_LOST
+    )
+    return Episode(tuple(restarts), ended_ms, tuple(failures), tuple(lost))
 
 
 def _ends(window: JobWindow) -> dict[int, int]:
@@ -138,8 +139,8 @@ def _ends(window: JobWindow) -> dict[int, int]:
 
 
 def restart_instants(window: JobWindow) -> list[int]:
-    """From the log, from annotations, and from what is counted of the time before these."""
-    reported = [
+    """By the log, by annotations, and by the job's counted restarts."""
+    logged = [
         event.at_ms
         for event in window.events
         if event.kind == "job_state" and event.fields.get("to_state") == RESTARTING
@@ -147,19 +148,19 @@ def restart_instants(window: JobWindow) -> list[int]:
     annotated = [
         annotation.at_ms for annotation in window.annotations if annotation.kind == "restart"
     ]
-    instants = with_others(with_others(reported, annotated), window.restarts)
+    instants = with_others(with_others(logged, annotated), window.restarts)
     return [at_ms for at_ms in instants if at_ms <= window.at_ms]
 
 
 def with_others(exact: Iterable[int], others: Iterable[int]) -> list[int]:
-    known = sorted(set(exact))
-    # In order of time: of three that are a second apart, the middle one would otherwise replace
-    # both others.
+    """In order. Instants of ``others`` that are ``SAME_MS`` from another one are left out."""
+    instants = sorted(set(exact))
+    # In order of time: else the middle one of three instants, a second apart, would replace both.
     for at_ms in sorted(set(others)):
-        place = bisect_left(known, at_ms - SAME_MS)
-        if place == len(known) or known[place] > at_ms + SAME_MS:
-            known.insert(place, at_ms)
-    return known
+        place = bisect_left(instants, at_ms - SAME_MS)
+        if place == len(instants) or instants[place] > at_ms + SAME_MS:
+            instants.insert(place, at_ms)
+    return instants
 
 
 class _RunningAgain:
@@ -170,27 +171,26 @@ class _RunningAgain:
             for checkpoint in window.checkpoints
             if checkpoint.outcome != "preflight"
         )
-        # If a job has more tasks than a window holds lines, the lines prove nothing.
-        self._tasks_ms = max(whole_since(window.events, kind) for kind in (DEPLOYED, RUNNING))
+        # Before this instant, lines of tasks were cut and prove nothing.
+        self._tasks_ms = max(complete_from(window.events, kind) for kind in (DEPLOYED, RUNNING))
         self._tasks = [event for event in window.events if event.rule_kind in (DEPLOYED, RUNNING)]
-        self._tells_tasks = any(event.rule_kind == DEPLOYED for event in self._tasks)
-        self._states_ms = whole_since(window.events, "job_state")
+        self._has_deployments = any(event.rule_kind == DEPLOYED for event in self._tasks)
+        self._states_ms = complete_from(window.events, "job_state")
         self._states = [event for event in window.events if event.kind == "job_state"]
-        self._not_run = sorted(_before_they_ran(window))
+        self._early_failures = sorted(_early_failures(window))
 
-    def after(self, at_ms: int, until_ms: int) -> int | None:
-        """None if not all tasks ran again before ``until_ms``, as far as is known."""
+    def running_after(self, at_ms: int, until_ms: int) -> int | None:
+        """When all tasks ran again after the restart at ``at_ms``; None if not by ``until_ms``."""
         proofs = [at for at in self._checkpoints if at_ms + SAME_MS < at < until_ms][:1]
-        reported = [
+        task_events = [
             (event, (event.vertex_id or event.vertex_name, event.subtask))
             for event in (self._tasks if at_ms >= self._tasks_ms else ())
             if at_ms <= event.at_ms < until_ms
         ]
-        # Regions are deployed one after the other: the first may run before the last one is
-        # reported.
-        deployed = {task for event, task in reported if event.rule_kind == DEPLOYED}
+        # The first region may run before the last one is deployed.
+        deployed = {task for event, task in task_events if event.rule_kind == DEPLOYED}
         running: dict[Task, int] = {}
-        for event, task in reported:
+        for event, task in task_events:
             if event.rule_kind == RUNNING and task in deployed:
                 running[task] = min(event.at_ms, running.get(task, event.at_ms))
         if deployed and len(running) == len(deployed):
@@ -208,36 +208,38 @@ class _RunningAgain:
             return None
         if at_ms < self._states_ms:
             return at_ms
-        logged = [
+        states = [
             (event.at_ms, event.fields.get("to_state"))
             for event in self._states
             if at_ms <= event.at_ms < until_ms
         ]
-        if (at_ms, RESTARTING) not in logged or (is_last and self._window.state == "RUNNING"):
-            return next((at for at, state in logged if state == "RUNNING"), at_ms)
-        return next((at for at, state in logged if state == "RUNNING"), None)
+        if (at_ms, RESTARTING) not in states or (is_last and self._window.state == "RUNNING"):
+            return next((at for at, state in states if state == "RUNNING"), at_ms)
+        return next((at for at, state in states if state == "RUNNING"), None)
 
     def _is_contradicted(self, at_ms: int, until_ms: int) -> bool:
         config = self._window.config
-        # After a restart the next checkpoint may be a whole interval away: until then a missing
-        # trigger proves nothing.
+        # The first checkpoint after a restart may be triggered a whole interval later.
         expected_ms = max(config.interval_ms or 0, config.min_pause_ms or 0)
         if (self._checkpoints or config.interval_ms) and (
             until_ms - at_ms > max(expected_ms, 2 * SETTLED_MS) + SETTLED_MS
         ):
             return True
         if (
-            self._tells_tasks
+            self._has_deployments
             and at_ms >= max(self._tasks_ms, self._states_ms)
             and any(event.at_ms == at_ms for event in self._states)
         ):
-            # The log has deployments, but none here.
+            # The log has deployments, but none after this restart.
             return True
-        place = bisect_right(self._not_run, at_ms + SAME_MS)
-        return place < len(self._not_run) and self._not_run[place] <= until_ms + SAME_MS
+        place = bisect_right(self._early_failures, at_ms + SAME_MS)
+        return (
+            place < len(self._early_failures) and self._early_failures[place] <= until_ms + SAME_MS
+        )
 
 
-def _before_they_ran(window: JobWindow) -> Iterator[int]:
+def _early_failures(window: JobWindow) -> Iterator[int]:
+    """Failures before the task, or all tasks, ran."""
     for failure in window.failures:
         cause = cause_of_failure(failure.name, failure.stacktrace)
         if cause and (cause.waits_for_slots or cause.unreadable):
@@ -255,22 +257,6 @@ def _within(happenings: Iterable[Happening], begun_ms: int, next_ms: int | None)
         if happening.at_ms >= begun_ms - BEFORE_MS
         and (until_ms is None or happening.at_ms < until_ms)
     ]
-
-
-def _failures(
-    failures: Iterable[JobFailure], begun_ms: int, next_ms: int | None
-) -> tuple[JobFailure, ...]:
-    return tuple(
-        sorted(
-            _within(failures, begun_ms, next_ms),
-            key=lambda failure: (
-                failure.at_ms,
-                not failure.is_root,
-                failure.name,
-                failure.task or "",
-            ),
-        )
-    )
 
 
 def _only_logged(window: JobWindow) -> Iterable[JobFailure]:
@@ -291,7 +277,7 @@ def _only_logged(window: JobWindow) -> Iterable[JobFailure]:
 
 
 def _task_of(task: str | None) -> str:
-    """``enrich (2/4) - execution #4`` and ``enrich`` are compared by the name of the vertex."""
+    """The name of the vertex: ``enrich`` for ``enrich (2/4) - execution #4``."""
     return re.sub(r" \(\d+/\d+\)(?: - execution #\d+)?$", "", task or "")
 
 

@@ -1,11 +1,13 @@
-"""The root of an exception: its class, and where in the job's code it arose."""
-
 import re
 from dataclasses import dataclass
 
 from ingest.messages import message
 from spark_jobs.diagnosis.stack_traces import CAUSED, FRAME, is_own
 
+UNREPORTED = message("no exception reported")
+UNKNOWN_CAUSE = message(
+    "What made it fail is not known: neither REST nor the log has an exception."
+)
 WRAPPER = "org.apache.flink.util.SerializedThrowable: "
 
 _QUOTED = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|\[[^\]\n]*\]")
@@ -39,9 +41,7 @@ _OF_CONNECTOR = "org.apache.flink.connector"
 
 @dataclass(frozen=True)
 class RootException:
-    """Of the innermost cause: its class, first line, and first own frame
-    ('a.Enrich.map(Enrich.java:7)').
-    """
+    """Class, message and first own frame ('a.Enrich.map(Enrich.java:7)') of the innermost cause."""
 
     name: str
     message: str
@@ -49,7 +49,7 @@ class RootException:
 
     @property
     def group(self) -> str:
-        """Class and own frame; without one, class and message with quotes and numbers taken out."""
+        """Class and own frame; without a frame, class and message without quotes and numbers."""
         return (
             message("{name:name} at {frame:name}", name=self.name, frame=self.frame)
             if self.frame
@@ -58,27 +58,27 @@ class RootException:
 
     @property
     def is_wrapper(self) -> bool:
-        """Flink's wrapper without the cause."""
+        """Whether only Flink's wrapper is known, without its cause."""
         return self.frame is None and self.name.startswith("org.apache.flink.")
 
 
 def root_of(name: str, stacktrace: str | None) -> RootException:
-    """Frames that a cause shares with the exception around it are not printed again ('... 17
-    more'): the own frame is then the first one of the exception around it.
+    """A trace does not repeat the frames that a cause shares with the exception around it ('... 17
+    more'). If the cause has no own frame left, the last own one before it counts.
     """
     lines = (stacktrace or "").splitlines()
     if not lines:
         return RootException(name, "", None)
-    head, frame, own = lines[0], None, None
+    head, frame, last_own = lines[0], None, None
     for line in lines[1:]:
         caused = line.strip()
         if caused.startswith(CAUSED):
             head, frame = caused.removeprefix(CAUSED), None
         elif frame is None and (match := FRAME.match(line)) and is_own(match[1]):
-            frame = own = f"{match[1]}({match[2]})"
+            frame = last_own = f"{match[1]}({match[2]})"
     head = head.removeprefix(WRAPPER)
     exception, _, message = head.partition(": ")
-    return RootException(exception.strip() or name, message.strip(), frame or own)
+    return RootException(exception.strip() or name, message.strip(), frame or last_own)
 
 
 def fails_by_host(name: str, stacktrace: str | None) -> bool:
@@ -99,7 +99,7 @@ def unnumbered(message: str) -> str:
 
 
 def lost_taskmanager(stacktrace: str | None) -> str | None:
-    """Resource id or address."""
+    """Resource id or address of the TaskManager; None if the trace reports no loss."""
     if _ALIVE in (stacktrace or ""):
         return None
     for pattern in _LOST:

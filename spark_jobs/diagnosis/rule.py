@@ -1,5 +1,5 @@
-"""Declares rules. A rule registers itself where it is defined, and makes findings about a subject.
-It gets only the log events that it declares (``reads``).
+"""Declares rules and makes their findings. ``@rule`` registers a rule. A rule gets only the log
+events that it declares (``reads``).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -43,12 +43,12 @@ DEFAULT_HOLD_S = 180
 class Rule:
     """``hold_s``: occurrences no further apart than this belong to one episode. ``judges``: the
     class of sample that ``judge`` takes. ``reads``: kinds of log events. ``needs``: fields of the
-    sample; if all are empty, the rule is not run, and lacks ``lacking`` unless the job has ended.
-    ``outlives_job``: its findings stay open until a later attempt runs. ``fed_by``: a case in which
-    it fires; without one, findings are information only. It is a path below ``tests/fixtures``: a
-    recording of a real Flink (``incidents/…``, ``windows/…``, ``audits/…``, ``recordings/…``) or a
-    case made after public reports (``field/…``); or a test below ``tests`` (``diagnosis/…``,
-    ``integration/…``).
+    sample; if all are empty, the rule is not run, and is unknown for lack of ``lacking`` unless the
+    job has ended. ``outlives_job``: its findings stay open until a later attempt runs.
+
+    ``fed_by``: a case in which the rule fires; without it, findings are information only. The path
+    of a recording of a real Flink below ``tests/fixtures``, of a case made after public reports
+    there (``field/…``), or of a test below ``tests`` (``diagnosis/…``, ``integration/…``).
     """
 
     id: str
@@ -70,11 +70,9 @@ class Rule:
 
     @property
     def is_proven(self) -> bool:
-        """Rules on Weir and its collection need no recording of Flink, nor do objectives, which
-        count served rows.
-        """
-        counts = self.family in ("collect", "weir") or self.judges is ObjectiveBurn
-        return bool(self.fed_by) or counts
+        """Rules on Weir, its collection, and objectives (which count served rows) need no case."""
+        needs_no_case = self.family in ("collect", "weir") or self.judges is ObjectiveBurn
+        return bool(self.fed_by) or needs_no_case
 
     @property
     def family(self) -> str:
@@ -98,7 +96,7 @@ def rule(
     fed_by: str = "",
     judges: type[Sample] = JobWindow,
 ) -> Callable[[JudgeT], JudgeT]:
-    """``title`` is a few words, ``summary`` one sentence that says when it fires."""
+    """``title`` is a few words, ``summary`` one sentence that says when the rule fires."""
 
     def register(judge: JudgeT) -> JudgeT:
         if id in RULES:
@@ -123,7 +121,7 @@ def rule(
 
 
 class Words(TypedDict, total=False):
-    """``seen_at_ms`` is limited to the instant of judging, its default, since clocks differ."""
+    """``seen_at_ms``: by default and at most the instant of judging, since clocks differ."""
 
     title: Required[str]
     cause: Required[str]
@@ -138,7 +136,7 @@ class Words(TypedDict, total=False):
 def job_finding(
     window: JobWindow, rule: str, severity: Severity, confidence: Confidence, **words: Unpack[Words]
 ) -> Finding:
-    """Of the cluster, where the window is of no job."""
+    """A finding of the cluster if the window has no job."""
     subject: _Subject = ("job", "job", window.job_name or window.job_id)
     if not window.job_id:
         name = message("{cluster:name}: JobManager", cluster=window.cluster)
@@ -154,8 +152,8 @@ def vertex_finding(
     confidence: Confidence,
     **words: Unpack[Words],
 ) -> Finding:
-    subject: _Subject = ("vertex", vertex_id, window.vertex_name(vertex_id))
-    return _finding(rule, severity, confidence, subject, window.at_ms, words)
+    name = window.vertex_name(vertex_id)
+    return _finding(rule, severity, confidence, ("vertex", vertex_id, name), window.at_ms, words)
 
 
 def checkpoint_finding(
@@ -181,8 +179,7 @@ def store_finding(
     confidence: Confidence,
     **words: Unpack[Words],
 ) -> Finding:
-    subject: _Subject = ("store", subject_id, store)
-    return _finding(rule, severity, confidence, subject, window.at_ms, words)
+    return _finding(rule, severity, confidence, ("store", subject_id, store), window.at_ms, words)
 
 
 def root_finding(
@@ -211,8 +208,8 @@ def stored_job_finding(
 def replica_finding(
     sample: ReplicaSample, rule: str, severity: Severity, **words: Unpack[Words]
 ) -> Finding:
-    subject: _Subject = ("job", "copy", sample.job_name or sample.job_id)
-    return _finding(rule, severity, "high", subject, sample.at_ms, words)
+    name = sample.job_name or sample.job_id
+    return _finding(rule, severity, "high", ("job", "copy", name), sample.at_ms, words)
 
 
 def namenode_finding(
@@ -223,9 +220,7 @@ def namenode_finding(
 
 
 def last_error(error: str | None) -> tuple[tuple[Evidence, ...], str]:
-    """Why the last attempt failed: as evidence, and as a sentence to append; empty without an
-    error.
-    """
+    """The error as evidence, and as a sentence to append. Both are empty without an error."""
     if not error:
         return (), ""
     return (

@@ -1,7 +1,7 @@
 """The input of a rule: one job at one instant. Times are epoch milliseconds UTC (``*_ms``), ratios
-0..1, rates per second. None is unknown, never zero. A tuple "per subtask" has one element at each
-subtask's index, None if it did not report, and is empty if nobody did. Columns of serving tables
-follow from fields that have their meaning beside their type.
+0..1, rates per second. None is unknown, never zero. A tuple "per subtask" has the value of subtask
+i at index i, None if that subtask did not report; it is empty if none reported. ``Annotated``
+fields are also columns of serving tables.
 """
 
 from collections.abc import Mapping
@@ -20,10 +20,10 @@ EVENLY_SPREAD = "cluster.evenly-spread-out-slots"
 DEBLOATS = "taskmanager.network.memory.buffer-debloat.enabled"
 CHECKPOINT_DIRECTORIES = ("execution.checkpointing.dir", "state.checkpoints.dir")
 READ_SETTINGS = (LOAD_BALANCE_MODE, EVENLY_SPREAD, DEBLOATS, *CHECKPOINT_DIRECTORIES)
-"""Settings that rules read: those that they advise, and where checkpoints go."""
+"""Settings of Flink that rules read."""
 
 EPOCH_MS = "epoch ms"
-"""The column of such a field has the name without ``_ms``."""
+"""Marks fields whose column is an instant; its name lacks the ``_ms``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Edge:
 class VertexWindow:
     """One vertex in the judged window: each subtask's mean over its samples. ``busy_ratio`` is
     unknown before 1.13; ``idle_ratio`` of 1.12 includes back-pressured time. ``records_…_per_s``
-    are Flink's meters, which remember a minute. ``counted_…_per_s`` are differences of Flink's
+    are Flink's meters, means of the last minute. ``counted_…_per_s`` are differences of Flink's
     counters over ``counted_ms``; unknown for a subtask whose attempt changed meanwhile.
     """
 
@@ -102,7 +102,7 @@ class VertexGauges:
 
 @dataclass(frozen=True, slots=True)
 class VertexPast:
-    """Over all subtasks. ``watermark_ms``: the lowest at the window's end."""
+    """A vertex in an earlier window, over all subtasks. ``watermark_ms``: the lowest at its end."""
 
     vertex_id: str
     window_start_ms: int
@@ -209,7 +209,7 @@ class CheckpointSample:
 
 @dataclass(frozen=True, slots=True)
 class VertexState:
-    """Per subtask, in the newest completed checkpoint; empty before 1.15."""
+    """State in the newest completed checkpoint, per subtask; empty before 1.15."""
 
     vertex_id: str
     checkpoint_id: int
@@ -219,7 +219,9 @@ class VertexState:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """savepoint, restart, restore, deploy, failure, terminal, rescale or taskmanager_lost."""
+    """``kind``: savepoint, restart, restore, deploy, failure, terminal, rescale or
+    taskmanager_lost.
+    """
 
     at_ms: int
     kind: str
@@ -230,7 +232,7 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class JobStart:
-    """After which all tasks ran; ``at_ms``: when scheduling began. See the serving table
+    """A start after which all tasks ran; ``at_ms``: when scheduling began. See the serving table
     ``job_start``.
     """
 
@@ -268,7 +270,7 @@ def rule_kind(kind: str, to_state: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LogEvent:
-    """As in the serving table ``log_event``; ``detail`` may be cut."""
+    """A row of the serving table ``log_event``; ``detail`` may be cut."""
 
     at_ms: int
     kind: str
@@ -327,7 +329,7 @@ class SourceGap:
 
 @dataclass(frozen=True, slots=True)
 class UploadedFiles:
-    """The ``_metadata`` of a checkpoint compared with that of the snapshot before, by local names
+    """The ``_metadata`` of a checkpoint compared with that of an earlier snapshot, by local names
     of RocksDB files (serving table ``checkpoint_upload``).
     """
 
@@ -358,9 +360,9 @@ class RecoveryPoint:
 
 @dataclass(frozen=True, slots=True)
 class TaskManagerSample:
-    """``restarts``: of the job, before the sample; ``gc_ms`` and ``cpu_ms`` count since the JVM
-    began. ``metaspace_max_bytes`` is the JVM's own limit; figures that end in ``memory_bytes``,
-    ``off_heap_bytes`` and ``metaspace_bytes`` are configured.
+    """``restarts``: how often the job had restarted before; ``gc_ms`` and ``cpu_ms`` count since
+    the JVM began. ``metaspace_max_bytes`` is the JVM's own limit; ``…memory_bytes``,
+    ``…off_heap_bytes`` and ``metaspace_bytes`` are configured.
     """
 
     taskmanager_id: str
@@ -393,8 +395,8 @@ class TaskManagerSample:
 
 @dataclass(frozen=True, slots=True)
 class EarlierAttempt:
-    """The previous attempt, under another job id, with its newest completed snapshot that is still
-    there, else the newest ``discarded`` one.
+    """The previous attempt, under another job id. Its snapshot is the newest completed one that
+    still exists, else the newest ``discarded`` one. ``over_ms``: when the attempt ended.
     """
 
     job_id: str
@@ -411,10 +413,11 @@ class EarlierAttempt:
 class JobWindow:
     """One job, judged at ``at_ms``: the end of the window, or its newest data. ``checkpoints``,
     ``annotations``, ``failures``, ``events``: the job's last ones, oldest first, not only of the
-    window. ``past``: its vertices in the windows before. ``uploads`` are known around restores and
+    window. ``past``: vertices in earlier windows. ``uploads`` are known around restores and
     savepoints with a readable ``_metadata``. ``version``: (major, minor[, patch]).
-    ``taskmanagers``: recently one sample a minute, before that the last one before each restart.
-    ``earlier``: set if this attempt is judged for the first time after another one.
+    ``taskmanagers``: lately one sample a minute, earlier only the last one before each restart.
+    ``restarts``: epoch ms. ``earlier``: only in the first window judged of an attempt that followed
+    another one.
     """
 
     cluster: str
@@ -455,8 +458,8 @@ class JobWindow:
         )
 
     @property
-    def debloats(self) -> bool:
-        """Whether buffer debloating is on: it is set, or Flink reports its figures."""
+    def has_debloating(self) -> bool:
+        """Buffer debloating is set, or Flink reports its figures."""
         return self.settings.get(DEBLOATS, "").lower() == "true" or any(
             sample.debloated_buffer_bytes is not None for sample in self.gauges
         )

@@ -1,27 +1,28 @@
-"""Whether a few subtasks work more than their siblings because of their host."""
-
 from collections.abc import Sequence
 
 from spark_jobs.diagnosis.pressure import Subtasks, value
 
 UNEVEN = 1.5
-"""In multiples of the even share of records: less may be chance of key groups."""
+"""Multiple of the even share of records; less may be chance of key groups."""
 
 
-def is_ordinary(share: float | None, hot: int, parallelism: int) -> bool:
-    return share is not None and share < UNEVEN * hot / parallelism
+def is_nearly_even(share: float | None, subtasks: int, parallelism: int) -> bool:
+    """Whether so many subtasks get about their even share of records; False if unknown."""
+    return share is not None and share < UNEVEN * subtasks / parallelism
 
 
 def slow_host(vertex: Subtasks, hot: Sequence[int]) -> str | None:
-    """The host that runs all hot subtasks and no others, while the vertex has subtasks elsewhere."""
+    """The host that runs all hot subtasks and no others, while the vertex has subtasks elsewhere.
+    None if they are hot since they get more records.
+    """
     hosts = vertex.window.host
-    places = {value(hosts, index) for index in hot}
-    if len(places) != 1 or (host := places.pop()) is None:
+    hot_hosts = {value(hosts, index) for index in hot}
+    if len(hot_hosts) != 1 or (host := hot_hosts.pop()) is None:
         return None
-    here = [index for index in range(vertex.parallelism) if value(hosts, index) == host]
-    elsewhere = any(other not in (None, host) for other in hosts)
-    if set(here) != set(hot) or not elsewhere:
+    on_host = {index for index in range(vertex.parallelism) if value(hosts, index) == host}
+    has_other_hosts = any(name not in (None, host) for name in hosts)
+    if on_host != set(hot) or not has_other_hosts:
         return None
     share = vertex.records_in_share(hot)
-    is_host = len(hot) > 1 if share is None else is_ordinary(share, len(hot), vertex.parallelism)
-    return host if is_host else None
+    is_slow = len(hot) > 1 if share is None else is_nearly_even(share, len(hot), vertex.parallelism)
+    return host if is_slow else None

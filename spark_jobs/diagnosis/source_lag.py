@@ -25,14 +25,16 @@ class LagTrend:
 
 @dataclass(frozen=True)
 class CatchUp:
-    """``latest_s`` None means no upper bound."""
+    """``s``: seconds until the source has caught up. ``latest_s``: upper bound, None if there is
+    none.
+    """
 
     s: float
     latest_s: float | None
 
 
 def aligned_vertices(window: JobWindow) -> set[str]:
-    """Ids of the sources that watermark alignment makes wait on purpose, as they are ahead."""
+    """Ids of the sources that are ahead, so that watermark alignment makes them wait."""
     return {
         gauges.vertex_id
         for gauges in window.gauges
@@ -41,18 +43,18 @@ def aligned_vertices(window: JobWindow) -> set[str]:
 
 
 def lag_trend(points: Iterable[Point]) -> LagTrend | None:
-    once = sorted(dict(points).items())
-    if len(once) < LEAST_POINTS or once[-1][0] - once[0][0] < LEAST_SPAN_MS:
+    ordered = sorted(dict(points).items())
+    if len(ordered) < LEAST_POINTS or ordered[-1][0] - ordered[0][0] < LEAST_SPAN_MS:
         return None
     slopes = [
         (later - lag) * 1000 / (later_ms - at_ms)
-        for (at_ms, lag), (later_ms, later) in combinations(once, 2)
+        for (at_ms, lag), (later_ms, later) in combinations(ordered, 2)
     ]
     return LagTrend(median(slopes), quantile(slopes, 0.1), quantile(slopes, 0.9))
 
 
 def catch_up(lag: float, trend: LagTrend | None) -> CatchUp | None:
-    """None if the lag does not fall. It falls by the surplus of reads over arrivals."""
+    """None if the lag does not fall."""
     if trend is None or trend.per_s >= 0:
         return None
     latest = lag / -trend.high_per_s if trend.high_per_s < 0 else None

@@ -1,5 +1,5 @@
-"""Shortens stack traces but keeps their innermost cause: cut at its end, a trace would keep Flink's
-wrappers ("Could not complete snapshot …") and lose it.
+"""Shortens stack traces but keeps their innermost cause. A trace that is cut at its end keeps only
+Flink's wrappers ("Could not complete snapshot …").
 """
 
 import re
@@ -26,33 +26,31 @@ _MIDDLE = " … "
 
 
 def condensed(trace: str | None, most_chars: int) -> str | None:
-    """The first line, first frames and first own frame of each cause; if these do not fit either,
-    without the causes in the middle.
+    """The first line, the first frames and the first own frame of each cause. Causes in the middle
+    are left out if this is still too long.
     """
     if trace is None or len(trace) <= most_chars:
         return trace
-    parts: list[list[str]] = [[]]
+    causes: list[list[str]] = [[]]
     for line in trace.splitlines():
         if line.startswith(CAUSED):
-            parts.append([])
-        parts[-1].append(line)
-    kept = [_kept_frames(part) for part in parts if part]
-    while len(kept) > 2 and sum(len(line) + 1 for part in kept for line in part) > most_chars:
-        del kept[1]
-    if len(kept) > 1:
-        # The innermost cause is the one that matters.
-        innermost = "\n".join(kept[-1])[:most_chars]
-        before = "\n".join(line for part in kept[:-1] for line in part)[
+            causes.append([])
+        causes[-1].append(line)
+    causes = [_shorten(cause) for cause in causes if cause]
+    while len(causes) > 2 and sum(len(line) + 1 for cause in causes for line in cause) > most_chars:
+        del causes[1]
+    if len(causes) > 1:
+        innermost = "\n".join(causes[-1])[:most_chars]
+        outer = "\n".join(line for cause in causes[:-1] for line in cause)[
             : max(most_chars - len(innermost) - 1, 0)
         ]
-        return f"{before}\n{innermost}" if before else innermost
-    return (
-        "\n".join(kept[0])[:most_chars] if len(kept[0]) > 1 else without_middle(trace, most_chars)
-    )
+        return f"{outer}\n{innermost}" if outer else innermost
+    lines = causes[0]
+    return "\n".join(lines)[:most_chars] if len(lines) > 1 else without_middle(trace, most_chars)
 
 
 def without_middle(message: str, most_chars: int) -> str:
-    """A path of any length comes first in a message, the error last."""
+    """A message often begins with a long path and ends with the error."""
     if len(message) <= most_chars:
         return message
     end = most_chars // 3
@@ -62,19 +60,20 @@ def without_middle(message: str, most_chars: int) -> str:
 
 
 def is_own(frame: str) -> bool:
+    """Whether a frame is of the job's code or its libraries."""
     return not frame.startswith(FRAMEWORK)
 
 
-def _kept_frames(part: list[str]) -> list[str]:
-    kept, frames, own = [without_middle(part[0], _HEAD_CHARS)], 0, False
-    for line in part[1:]:
+def _shorten(cause: list[str]) -> list[str]:
+    lines, frames, has_own = [without_middle(cause[0], _HEAD_CHARS)], 0, False
+    for line in cause[1:]:
         match = FRAME.match(line)
         if match is None:
             continue
-        first_own = not own and is_own(match[1])
-        if frames < _FRAMES_KEPT or first_own:
-            kept.append(line[:_HEAD_CHARS])
-        elif kept[-1] != _LEFT_OUT:
-            kept.append(_LEFT_OUT)
-        frames, own = frames + 1, own or first_own
-    return kept
+        is_first_own = not has_own and is_own(match[1])
+        if frames < _FRAMES_KEPT or is_first_own:
+            lines.append(line[:_HEAD_CHARS])
+        elif lines[-1] != _LEFT_OUT:
+            lines.append(_LEFT_OUT)
+        frames, has_own = frames + 1, has_own or is_first_own
+    return lines

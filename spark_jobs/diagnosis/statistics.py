@@ -18,7 +18,7 @@ def quantile(values: Iterable[float], q: float) -> float:
 
 
 def log_probability(tries: int, hits: int, chance: float) -> float:
-    """Logarithm of a binomial probability: that of thousands of tries fits no float."""
+    """Logarithm of a binomial probability, which for thousands of tries fits no float."""
     if chance <= 0 or chance >= 1:
         return 0.0 if hits == (tries if chance >= 1 else 0) else -inf
     ways = lgamma(tries + 1) - lgamma(hits + 1) - lgamma(tries - hits + 1)
@@ -43,5 +43,5 @@ def counts_of(values: Iterable[str]) -> dict[str, int]:
 
 
 def largest_group(values: Sequence[str]) -> tuple[str, int]:
-    """Of several, the first in the alphabet."""
+    """The most frequent value and its count. If counts are equal, the alphabet decides."""
     return next(iter(counts_of(values).items()))

@@ -32,9 +32,9 @@ class IdleSnapshots:
 
 @dataclass(frozen=True, slots=True)
 class StorageRootSample:
-    """``orphan_kinds``: by why they are orphans, in codes of :mod:`spark_jobs.storage_words`.
-    ``clean_up_barred_by``: codes, empty if a plan may be made. ``jobs_with_most_…``: names, most
-    first.
+    """``orphan_kinds``: orphans by reason, a code of :mod:`spark_jobs.storage_words`.
+    ``clean_up_barred_by``: sentences for people, empty if a plan may be made. ``jobs_with_most_…``:
+    names, most bytes first.
     """
 
     root: str
@@ -56,8 +56,8 @@ class StorageRootSample:
 
 @dataclass(frozen=True, slots=True)
 class IncompleteSnapshot:
-    """``superseded``: a later checkpoint of its chain is complete. ``is_newest``: of its job's
-    checkpoints in all roots.
+    """``superseded``: a later checkpoint of the same chain is complete. ``is_newest``: no root has
+    a newer checkpoint of the job.
     """
 
     path: str
@@ -71,8 +71,8 @@ class IncompleteSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """Files of another job that checkpoints of this one refer to. ``ended``: None if nobody has
-    reported the other job.
+    """Files of another job (``job_id``) that checkpoints of the sampled job refer to. ``ended``:
+    None if nobody has reported the other job.
     """
 
     job_id: str
@@ -97,9 +97,9 @@ class OperatorStatePoint:
 
 @dataclass(frozen=True, slots=True)
 class OperatorStateTrend:
-    """Over the checkpoints of a job and of those that it was restored from, oldest first; never
-    empty. ``states``: named lists in the newest one, as (name, mode, elements), most elements
-    first. ``files``: how many hold them.
+    """``points``: of the checkpoints of a job and of the jobs that it was restored from, oldest
+    first, never empty. ``states``: named lists in the newest checkpoint, as (name, mode, elements),
+    most elements first. ``files``: how many files hold these.
     """
 
     operator_id: str

@@ -1,5 +1,3 @@
-"""Wasted space of a root: when it is worth a finding, and the evidence."""
-
 from collections.abc import Iterator
 
 from ingest.messages import join_messages, message
@@ -10,7 +8,6 @@ from spark_jobs.diagnosis.storage_samples import Share, StorageRootSample
 def space_thresholds(
     rule: str, *, share: float, share_reason: str, high_share: float, high_share_reason: str
 ) -> tuple[Threshold, ...]:
-    """Shares are 0…1 of the root's bytes."""
     least = message("Less than a mebibyte is not worth anybody's time.")
     large = message("From a hundred gibibytes on the space matters whatever its share of the root.")
     return (
@@ -24,7 +21,7 @@ def space_thresholds(
 def severity_of_space(
     sample: StorageRootSample, part: Share, limits: Limits, rule: str
 ) -> Severity | None:
-    """None if it is too little."""
+    """None if the part is too small for a finding."""
     share = _share_of_root(sample, part)
     large = part.bytes >= limits[f"{rule}.large_bytes"]
     if (
@@ -39,10 +36,10 @@ def severity_of_space(
 def space_evidence(
     sample: StorageRootSample, part: Share, limits: Limits, rule: str, word: str
 ) -> Iterator[Evidence]:
-    yield limits.compared(
+    yield limits.evidence(
         message("{word:text} bytes", word=word), part.bytes, f"{rule}.minimum_bytes"
     )
-    yield limits.compared(
+    yield limits.evidence(
         message("share of the root"),
         _share_of_root(sample, part),
         f"{rule}.share",

@@ -1,5 +1,3 @@
-"""Faults of object stores that a job met: when, which, and in which bucket."""
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +19,7 @@ RETRIES = "store_retried"
 LINES = (RETRIES, "store_throttled", "store_pool_exhausted", "store_refused", "store_timeout")
 FAILURES = ("task_state FAILED", "trigger_failed", "checkpoint_failed")
 SAME_MS = 1_000
-"""Tasks that fail together, and the same failure by log and by REST, are one."""
+"""Tasks that fail together, and one failure in the log and in REST, count once."""
 
 _OF_CHECKPOINTS = frozenset(
     {
@@ -39,16 +37,18 @@ _WRITES_RESULTS = re.compile(
     r"Recoverable(?:Fs|Writer|MultiPart)|connector\.file\.|functions\.sink\.filesystem"
     r"|org\.apache\.(?:iceberg|hudi|paimon)\.|io\.delta\."
 )
-"""Sinks that write files, while a checkpoint is taken too."""
+"""Sinks write files during checkpoints too."""
 
 
 @dataclass(frozen=True)
 class StoreFault:
-    """``is_assumed``: no text names the bucket, so it is taken from the job's checkpoint directory."""
+    """``code``: one of ``FAULTS``. ``effect``: CHECKPOINT or TASK (lost by it), LOGGED, RETRIED.
+    ``is_assumed``: no text names the bucket, so it is that of the job's checkpoint directory.
+    """
 
     at_ms: int
     code: str
-    came_of: str
+    effect: str
     place: StorePlace
     is_assumed: bool = False
 
@@ -56,30 +56,30 @@ class StoreFault:
 @dataclass(frozen=True)
 class _Report:
     at_ms: int
-    came_of: str
+    effect: str
     text: str
-    of_checkpoint: bool = False
+    is_of_checkpoint: bool = False
     code: str | None = None
     path: str = ""
 
 
-def store_faults(window: JobWindow, since_ms: int) -> list[StoreFault]:
-    """Faults since then whose bucket is known, oldest first, each once."""
+def find_faults(window: JobWindow, since_ms: int) -> list[StoreFault]:
+    """Faults since ``since_ms`` whose bucket is known, oldest first, each once."""
     faults: dict[tuple[str, str, str, int], StoreFault] = {}
     for report in _reports(window, since_ms):
         if (code := _code_of(report)) is None:
             continue
         place = place_in(report.path) or _place_of(report.text)
-        is_assumed = place is None and (report.of_checkpoint or _is_of_checkpoint(report.text))
+        is_assumed = place is None and (report.is_of_checkpoint or _writes_checkpoint(report.text))
         place = _checkpoint_directory(window) if is_assumed else place
         if place is None:
             continue
         second = report.at_ms // SAME_MS
-        near = [(code, report.came_of, place.uri, second + step) for step in (0, -1, 1)]
-        if report.came_of in (LOGGED, RETRIED):
-            near = [(code, report.came_of, place.path, report.at_ms)]
-        if not any(key in faults for key in near):
-            faults[near[0]] = StoreFault(report.at_ms, code, report.came_of, place, is_assumed)
+        keys = [(code, report.effect, place.uri, second + step) for step in (0, -1, 1)]
+        if report.effect in (LOGGED, RETRIED):
+            keys = [(code, report.effect, place.path, report.at_ms)]
+        if not any(key in faults for key in keys):
+            faults[keys[0]] = StoreFault(report.at_ms, code, report.effect, place, is_assumed)
     return sorted(faults.values(), key=lambda fault: (fault.at_ms, fault.code))
 
 
@@ -91,10 +91,10 @@ def _code_of(report: _Report) -> str | None:
 
 
 def _place_of(text: str) -> StorePlace | None:
-    read = text[:READ_CHARS]
-    cause = cause_of(read)
-    words = re.search(cause.regex, read) if cause else None
-    return place_in(read, words.end() - 1 if words else 0)
+    start = text[:READ_CHARS]
+    cause = cause_of(start)
+    match = re.search(cause.regex, start) if cause else None
+    return place_in(start, match.end() - 1 if match else 0)
 
 
 def _reports(window: JobWindow, since_ms: int) -> Iterator[_Report]:
@@ -110,14 +110,14 @@ def _reports(window: JobWindow, since_ms: int) -> Iterator[_Report]:
         reason = str(event.fields.get("reason_text") or "")
         text = "\n".join(filter(None, (event.message, event.detail or reason)))
         if event.kind in LINES:
-            came_of = RETRIED if event.kind == RETRIES else LOGGED
+            effect = RETRIED if event.kind == RETRIES else LOGGED
             path = str(event.fields.get("path") or "")
-            yield _Report(event.at_ms, came_of, text, code=event.reason, path=path)
+            yield _Report(event.at_ms, effect, text, code=event.reason, path=path)
         elif event.rule_kind == FAILURES[0]:
             yield _Report(event.at_ms, TASK, text)
         elif not event.checkpoint_id:
             # The JobManager could not begin the checkpoint.
-            yield _Report(event.at_ms, CHECKPOINT, text, of_checkpoint=True)
+            yield _Report(event.at_ms, CHECKPOINT, text, is_of_checkpoint=True)
 
 
 def _checkpoint_reports(sample: CheckpointSample) -> Iterator[_Report]:
@@ -128,7 +128,7 @@ def _checkpoint_reports(sample: CheckpointSample) -> Iterator[_Report]:
         yield _Report(sample.ended_ms, CHECKPOINT, text, is_written)
 
 
-def _is_of_checkpoint(text: str) -> bool:
+def _writes_checkpoint(text: str) -> bool:
     return bool(_WRITES_STATE.search(text)) and not _WRITES_RESULTS.search(text)
 
 

@@ -1,6 +1,4 @@
-"""Reads a thread dump of a TaskManager: which task each thread belongs to, what holds it, and
-deadlocks.
-"""
+"""Reads a thread dump of a TaskManager: tasks of threads, what threads wait for, deadlocks."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,14 +13,12 @@ _TASK = re.compile(
     r"Thread - )?"
     r"(?P<task>.*) \((?P<subtask>\d{1,9})/(?P<parallelism>\d{1,9})\)(?:#(?P<attempt>\d{1,9}))?$"
 )
-"""Flink's name of a task's thread; threads that serve a task have its name after their own. Before
-1.13 without the attempt.
+"""Flink's name of a task's thread, before 1.13 without the attempt. Threads that serve a task have
+its name after their own.
 """
 WAITS_FOR_WORK = "org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailboxImpl.take"
 _NATIVE_BACKEND = "org.rocksdb."
-_BUFFER = (
-    "org.apache.flink.runtime.io.network.buffer.LocalBufferPool.requestMemorySegmentBlocking",
-)
+_BUFFER = "org.apache.flink.runtime.io.network.buffer.LocalBufferPool.requestMemorySegmentBlocking"
 _MAILBOX = (
     WAITS_FOR_WORK,
     "org.apache.flink.streaming.runtime.tasks.mailbox.MailboxProcessor.runMailboxStep",
@@ -35,7 +31,7 @@ _CHECKPOINT = (
     "checkpointState",
     "notifyCheckpointComplete",
 )
-_STANDS = (
+_WAITING_METHODS = (
     "java.lang.Thread.sleep",
     "java.lang.Thread.sleep0",
     "java.lang.Object.wait",
@@ -55,9 +51,7 @@ Doing = Literal[
 
 @dataclass(frozen=True)
 class DumpedThread:
-    """``frames``: 'a.B.method:line', innermost first; ``owner_number``: of the thread that holds
-    ``lock``.
-    """
+    """``frames``: 'a.B.method:line', innermost first. ``owner``: the thread that holds ``lock``."""
 
     name: str
     number: int
@@ -131,26 +125,26 @@ def doing(thread: DumpedThread) -> Doing:
         return "waits for work"
     return (
         "runs"
-        if thread.state == "RUNNABLE" and not (methods and methods[0] in _STANDS)
+        if thread.state == "RUNNABLE" and not (methods and methods[0] in _WAITING_METHODS)
         else "waits"
     )
 
 
 def sentence(thread: DumpedThread) -> str:
-    what = doing(thread)
-    if what == "waits for work":
-        return _WORDS[what]
-    own, innermost = own_method(thread), method_of(thread.frames[0]) if thread.frames else ""
-    method, lock = own or innermost, ""
-    if what == "is blocked by a lock":
+    activity = doing(thread)
+    if activity == "waits for work":
+        return _WORDS[activity]
+    own_name, innermost = own_method(thread), method_of(thread.frames[0]) if thread.frames else ""
+    method, lock = own_name or innermost, ""
+    if activity == "is blocked by a lock":
         lock = message(" by {lock:name}", lock=thread.lock or message("a lock"))
     return message(
         "{what:message}{where:message}{calling:message}{lock:message}{held:message}"
         "{checkpoint:message}",
-        what=_WORDS[what],
+        what=_WORDS[activity],
         where=message(" in {method:name}", method=method) if method else "",
         calling=message(", calling {innermost:name}", innermost=innermost)
-        if own and innermost != own
+        if own_name and innermost != own_name
         else "",
         lock=lock,
         held=message(", held by {owner:name}", owner=thread.owner) if thread.owner else "",
@@ -159,26 +153,25 @@ def sentence(thread: DumpedThread) -> str:
 
 
 def deadlocks(threads: Sequence[DumpedThread]) -> list[tuple[DumpedThread, ...]]:
-    """Circles: each thread waits for a lock that the next one holds."""
+    """Cycles, in which each thread waits for a lock that the next one holds."""
     by_number = {thread.number: thread for thread in threads}
-    cycles, done = [], set[int]()
+    cycles, visited = [], set[int]()
     for thread in threads:
-        way: dict[int, None] = {}
-        at: int | None = thread.number
-        while at is not None and at in by_number and at not in way and at not in done:
-            way[at] = None
-            at = by_number[at].owner_number
-        if at in way:
-            numbers = list(way)
-            circle = numbers[numbers.index(at) :] if at is not None else []
-            if len(circle) > 1:
-                cycles.append(tuple(by_number[number] for number in circle))
-        done |= way.keys()
+        path: list[int] = []
+        number: int | None = thread.number
+        while number in by_number and number not in path and number not in visited:
+            path.append(number)
+            number = by_number[number].owner_number
+        if number in path:
+            cycle = path[path.index(number) :]
+            if len(cycle) > 1:
+                cycles.append(tuple(by_number[member] for member in cycle))
+        visited.update(path)
     return cycles
 
 
-def deadlock_sentence(circle: Sequence[DumpedThread]) -> str:
-    names = list_text([thread.name for thread in circle])
+def deadlock_sentence(cycle: Sequence[DumpedThread]) -> str:
+    names = list_text([thread.name for thread in cycle])
     return message(
         "Deadlock: {names:name} wait for locks of each other and none can continue; restart the "
         "TaskManager.",
@@ -187,13 +180,16 @@ def deadlock_sentence(circle: Sequence[DumpedThread]) -> str:
 
 
 def place_of(thread: DumpedThread) -> str:
-    """Its own method, else its innermost two; line numbers change while a loop runs."""
-    own = own_method(thread)
-    return own or " < ".join(method_of(frame) for frame in thread.frames[:2])
+    """The thread's own method, else its innermost two. Line numbers change while a loop runs."""
+    method = own_method(thread)
+    return method or " < ".join(method_of(frame) for frame in thread.frames[:2])
 
 
-def in_a_row(thread: DumpedThread, before: Mapping[str, tuple[str, int]]) -> int:
-    place, count = before.get(thread.name, ("", 0))
+def in_a_row(thread: DumpedThread, previous: Mapping[str, tuple[str, int]]) -> int:
+    """In how many dumps the thread is at this place. ``previous``: place and number at the last
+    dump, by thread.
+    """
+    place, count = previous.get(thread.name, ("", 0))
     return count + 1 if place == place_of(thread) else 1
 
 

@@ -27,35 +27,36 @@ class Topology:
         return vertex_id not in self.in_edges
 
     def all_downstream(self, vertex_id: str) -> frozenset[str]:
-        seen: set[str] = set()
+        reached: set[str] = set()
         waiting = list(self.downstream(vertex_id))
         while waiting:
-            here = waiting.pop()
-            if here not in seen:
-                seen.add(here)
-                waiting.extend(self.downstream(here))
-        return frozenset(seen)
+            vertex = waiting.pop()
+            if vertex not in reached:
+                reached.add(vertex)
+                waiting.extend(self.downstream(vertex))
+        return frozenset(reached)
 
 
-def is_pointwise(edge: Edge, producers: int, consumer_count: int) -> bool:
-    """False for FORWARD between two parallelisms, as in an outdated plan."""
-    if edge.ship_strategy not in POINTWISE or not producers or not consumer_count:
+def is_pointwise(edge: Edge, producer_count: int, consumer_count: int) -> bool:
+    """False for FORWARD if the parallelisms differ, as in an outdated plan."""
+    if edge.ship_strategy not in POINTWISE or not producer_count or not consumer_count:
         return False
-    return edge.ship_strategy == "RESCALE" or producers == consumer_count
+    return edge.ship_strategy == "RESCALE" or producer_count == consumer_count
 
 
-def consumers(edge: Edge, producer: int, producers: int, consumer_count: int) -> range:
+def consumers(edge: Edge, producer: int, producer_count: int, consumer_count: int) -> range:
     """Subtasks of the target that subtask ``producer`` writes to. Pointwise edges deal the larger
     side out evenly in index order, as Flink's scheduler does.
     """
     if edge.ship_strategy == "GLOBAL":
         return range(min(1, consumer_count))
-    if not is_pointwise(edge, producers, consumer_count):
+    if not is_pointwise(edge, producer_count, consumer_count):
         return range(consumer_count)
-    if producers >= consumer_count:
+    if producer_count >= consumer_count:
         # Consumer c reads producers c*P//C up to (c+1)*P//C.
-        consumer = ((producer + 1) * consumer_count - 1) // producers
+        consumer = ((producer + 1) * consumer_count - 1) // producer_count
         return range(consumer, consumer + 1)
     return range(
-        -(-producer * consumer_count // producers), -(-(producer + 1) * consumer_count // producers)
+        -(-producer * consumer_count // producer_count),
+        -(-(producer + 1) * consumer_count // producer_count),
     )

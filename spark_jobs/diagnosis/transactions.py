@@ -6,15 +6,16 @@ and Kafka's sink, Flink 1.12 to 2.3).
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from spark_jobs.diagnosis.checkpoint_history import completed
 from spark_jobs.diagnosis.duration_history import rounded_up_ms
 from spark_jobs.diagnosis.samples import CheckpointSample, JobStart, LogEvent
 
 OPEN, LOST, TIMEOUT_SET = "transaction_open", "transaction_lost", "transaction_timeout_set"
-TOLD = (OPEN, LOST, TIMEOUT_SET)
+EVENTS_READ = (OPEN, LOST, TIMEOUT_SET)
 BROKER_MAX_MS = 900_000
 """Kafka's default of ``transaction.max.timeout.ms``."""
 TIMES_NEEDED = 2
-"""Of what was seen so far: the next checkpoint or restart may be the slowest."""
+"""The next checkpoint or restart may be slower than all before."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,9 @@ class Commit:
 
 @dataclass(frozen=True)
 class Transactions:
-    """``timeout_ms``: the shortest of the job's sinks. ``pending_ms``: how long the oldest
-    uncommitted one has been open. ``restart_ms``: the longest restart.
+    """``timeout_ms``: the shortest of the job's sinks; ``timeout_is_set``: by an operator of Weir.
+    ``pending_ms``: how long the oldest uncommitted transaction is open. ``restart_ms``: the longest
+    restart.
     """
 
     timeout_ms: int | None
@@ -63,34 +65,29 @@ def transactions_of(
     since_ms: int = 0,
     set_ms: int = 0,
 ) -> Transactions:
-    """In order of time. ``since_ms``: earlier commits and losses do not count. ``set_ms``: the
-    time-out set by an operator, 0 for the one in the log.
+    """All sequences are in order of time. ``since_ms``: earlier commits and losses do not count.
+    ``set_ms``: the time-out set by an operator of Weir, 0 for the one in the log.
     """
-    began = [
+    start_times = [
         start.at_ms if start.restore_ms is None else start.running_at_ms - start.restore_ms
         for start in starts
     ]
-    done = sorted(
-        (
-            checkpoint
-            for checkpoint in checkpoints
-            if checkpoint.outcome == "completed" and not checkpoint.is_savepoint
-        ),
-        key=lambda checkpoint: checkpoint.trigger_time_ms,
-    )
-    commits, triggered = [], 0
-    for sample in done:
-        begin = _begin(triggered, began, sample.trigger_time_ms)
-        if begin and sample.ended_ms >= since_ms:
-            commits.append(Commit(sample.checkpoint_id, sample.ended_ms, sample.ended_ms - begin))
-        triggered = sample.trigger_time_ms
-    pending_from = _begin(triggered, began, at_ms)
+    commits, triggered_ms = [], 0
+    for sample in sorted(completed(checkpoints), key=lambda sample: sample.trigger_time_ms):
+        opened_ms = _opened_ms(triggered_ms, start_times, sample.trigger_time_ms)
+        if opened_ms and sample.ended_ms >= since_ms:
+            open_ms = sample.ended_ms - opened_ms
+            commits.append(Commit(sample.checkpoint_id, sample.ended_ms, open_ms))
+        triggered_ms = sample.trigger_time_ms
+    pending_from = _opened_ms(triggered_ms, start_times, at_ms)
     newest_start = starts[-1].at_ms if starts else 0
     reported = [
-        (event.at_ms, event.fields.get("timeout_ms")) for event in events if event.kind in TOLD
+        (event.at_ms, timeout)
+        for event in events
+        if event.kind in EVENTS_READ and (timeout := event.fields.get("timeout_ms"))
     ]
-    timeouts = [timeout for at, timeout in reported if timeout and at >= newest_start] or [
-        timeout for _, timeout in reported if timeout
+    timeouts = [timeout for at, timeout in reported if at >= newest_start] or [
+        timeout for _, timeout in reported
     ]
     restarts = [
         start.total_ms for start in starts if start.kind == "restart" and start.total_ms is not None
@@ -105,6 +102,8 @@ def transactions_of(
     )
 
 
-def _begin(triggered: int, began: Sequence[int], until: int) -> int:
-    """A start of the job aborts earlier transactions. 0 is unknown."""
-    return max([triggered, *(at for at in (0, *began) if at <= until)])
+def _opened_ms(triggered_ms: int, start_times: Sequence[int], until_ms: int) -> int:
+    """Transactions open at the trigger of the last completed checkpoint, or at a later start of the
+    job, which aborts earlier ones. 0 if unknown.
+    """
+    return max([triggered_ms, *(start_ms for start_ms in start_times if start_ms <= until_ms)])

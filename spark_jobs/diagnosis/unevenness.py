@@ -8,7 +8,9 @@ REPORTING_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Spread:
-    """``ratio``: to the median of all but the largest; None if that is 0."""
+    """``ratio``: the largest value over the median of the others; None if that median is 0.
+    ``top``: indexes of the outliers, largest first. ``top_share``: their part of the sum.
+    """
 
     largest: float
     ratio: float | None
@@ -19,7 +21,7 @@ class Spread:
 def spread(
     values: Sequence[float | None], ratio: float, least: float, reporting_share: float
 ) -> Spread | None:
-    """None unless the largest is at least ``least`` and ``ratio`` times the typical value."""
+    """None unless the largest is at least ``least``, and ``ratio`` times the median of the rest."""
     if len(values) < 2:
         return None
     ordered = sorted([value for value in values if value is not None], reverse=True)

@@ -1,5 +1,3 @@
-"""The input of the rule on Weir itself: one of its stages."""
-
 from dataclasses import dataclass
 
 from ingest.messages import message
@@ -7,7 +5,7 @@ from ingest.messages import message
 
 @dataclass(frozen=True, slots=True)
 class StageProgress:
-    """``stage``: its key of Weir's due work, or ``disk``. ``since_ms``: its last progress."""
+    """``stage``: its key in Weir's due work, or ``disk``. ``since_ms``: when it last progressed."""
 
     stage: str
     at_ms: int

@@ -1,5 +1,3 @@
-"""Which part of a job's history a judged window gets: bounds, kinds and cuts."""
-
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -10,14 +8,17 @@ from spark_jobs.diagnosis.samples import Annotation, CheckpointConfig, Checkpoin
 
 WINDOW_MS = 60_000
 CHECKPOINTS, ANNOTATIONS, FAILURES, EVENTS, PAST_WINDOWS = 60, 100, 50, 200, 10
-"""The newest; annotations and events of each kind, past windows of each vertex."""
+"""A window has so many, the newest: annotations and events of each kind, past windows of each
+vertex.
+"""
 FIRSTS = 20
+"""A window also has so many of the oldest failures of the current chain of restarts."""
 FAILED = "task_state FAILED"
 TASKMANAGER_LOST = "taskmanager_lost"
 BRIEFLY_MS = 3_600_000
-"""Of kinds that a job may log for each subtask, thousands at once."""
+"""How long windows have events ``OF_SUBTASKS``, of which a job may log thousands at once."""
 TREND_AHEAD_MS = 3_600_000
-"""A trend describes the time around its newest point."""
+"""A trend belongs to windows that end at most this long before its newest point."""
 STARTS = 12
 GAUGES_MS = 600_000
 UPLOADS = 20
@@ -44,10 +45,12 @@ EVENT_KINDS = (
 )
 """Events of a job's life. Rules declare their own: ``registry.events_read``."""
 OVER_STATES = (*TERMINAL_STATES, NOT_LISTED)
-"""Judged as ended. NOT_LISTED is not terminal: for the proof of deletable files such a job runs."""
+"""Judged as ended. NOT_LISTED is not terminal: in the proof of deletable files the job still runs.
+"""
 
 Span = tuple[int, int]
 Timed = tuple[list[int], list[Any]]
+"""Instants in ascending order, and the rows of these instants."""
 
 
 def newest(timed: Timed, end_ms: int, most: int) -> Sequence[Any]:
@@ -60,41 +63,43 @@ def since(timed: Timed, from_ms: int, end_ms: int) -> Sequence[Any]:
 
 
 def newest_and_within(timed: Timed, end_ms: int, most: int, span: Span | None) -> Sequence[Any]:
-    kept = newest(timed, end_ms, most)
-    if span is None or len(kept) < most:
-        return kept
-    oldest = bisect_left(timed[0], end_ms) - len(kept)
-    first, last = (min(bisect_left(timed[0], at_ms), oldest) for at_ms in span)
-    return [*timed[1][first:last][:FIRSTS], *kept]
+    newest_rows = newest(timed, end_ms, most)
+    if span is None or len(newest_rows) < most:
+        return newest_rows
+    before = bisect_left(timed[0], end_ms) - len(newest_rows)
+    first, last = (min(bisect_left(timed[0], at_ms), before) for at_ms in span)
+    return [*timed[1][first:last][:FIRSTS], *newest_rows]
 
 
 def newest_of_kinds(timed: Timed, end_ms: int, most: int) -> tuple[Annotation, ...]:
-    left: dict[str, int] = {}
-    kept: list[Annotation] = []
+    remaining: dict[str, int] = {}
+    annotations: list[Annotation] = []
     for annotation in reversed(timed[1][: bisect_left(timed[0], end_ms)]):
-        left[annotation.kind] = left.get(annotation.kind, most) - 1
-        if left[annotation.kind] >= 0:
-            kept.append(annotation)
-    return tuple(reversed(kept))
+        remaining[annotation.kind] = remaining.get(annotation.kind, most) - 1
+        if remaining[annotation.kind] >= 0:
+            annotations.append(annotation)
+    return tuple(reversed(annotations))
 
 
 def newest_events(timed: Timed, end_ms: int, span: Span | None = None) -> tuple[LogEvent, ...]:
-    """The last ``EVENTS`` of each kind, those of subtasks only ``BRIEFLY_MS`` back; and failures of
+    """The last ``EVENTS`` of each kind (``OF_SUBTASKS``: within ``BRIEFLY_MS``), and failures of
     tasks within ``span``.
     """
-    left: dict[str, int] = {}
-    kept: list[LogEvent] = []
+    remaining: dict[str, int] = {}
+    events: list[LogEvent] = []
     for event in reversed(timed[1][: bisect_left(timed[0], end_ms)]):
         kind = event.rule_kind
-        left[kind] = left.get(kind, EVENTS) - 1
-        is_new = left[kind] >= 0 and (kind not in OF_SUBTASKS or event.at_ms >= end_ms - BRIEFLY_MS)
+        remaining[kind] = remaining.get(kind, EVENTS) - 1
+        is_new = remaining[kind] >= 0 and (
+            kind not in OF_SUBTASKS or event.at_ms >= end_ms - BRIEFLY_MS
+        )
         if is_new or (kind == FAILED and span and span[0] <= event.at_ms <= span[1]):
-            kept.append(event)
-    return tuple(reversed(kept))
+            events.append(event)
+    return tuple(reversed(events))
 
 
-def whole_since(events: Iterable[LogEvent], kind: str) -> int:
-    """If a window has the most events allowed of a kind, older ones were cut."""
+def complete_from(events: Iterable[LogEvent], kind: str) -> int:
+    """The instant from which on a window has all events of a kind; 0 if none was cut."""
     instants = [event.at_ms for event in events if event.rule_kind == kind]
     return min(instants) + 1 if len(instants) >= EVENTS else 0
 
@@ -103,12 +108,12 @@ PENDING = ("is_savepoint", "checkpoint_type", "savepoint_format", "subtasks")
 
 
 def as_known_at(checkpoint: CheckpointSample, end_ms: int) -> CheckpointSample:
-    """One that ended later is in progress, without an outcome."""
+    """A checkpoint that ended at ``end_ms`` or later was still in progress then."""
     if checkpoint.end_time_ms is None or checkpoint.end_time_ms < end_ms:
         return checkpoint
-    known: dict[str, Any] = {name: getattr(checkpoint, name) for name in PENDING}
+    values: dict[str, Any] = {name: getattr(checkpoint, name) for name in PENDING}
     key = checkpoint.checkpoint_id, checkpoint.trigger_time_ms
-    return CheckpointSample(*key, "in_progress", **known)
+    return CheckpointSample(*key, "in_progress", **values)
 
 
 def is_over(state: str | None) -> bool | None:

@@ -1,5 +1,3 @@
-"""Calls of many jobs by second."""
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -10,17 +8,19 @@ Calls = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Written:
-    """Calls are spread evenly over the seconds, which count from the start of the range."""
+class Burst:
+    """Calls for a checkpoint, spread evenly over its duration. ``start_s``: since the start of the
+    range.
+    """
 
     start_s: float
     duration_s: float
     calls: float
 
 
-def by_second(checkpoints: Iterable[Written], seconds: int) -> Calls:
-    second = np.zeros(seconds)
+def calls_by_second(checkpoints: Iterable[Burst], seconds: int) -> Calls:
+    calls = np.zeros(seconds)
     for checkpoint in checkpoints:
         first, length = int(checkpoint.start_s // 1), max(1, int(-(-checkpoint.duration_s // 1)))
-        second[max(first, 0) : max(first + length, 0)] += checkpoint.calls / length
-    return second
+        calls[max(first, 0) : max(first + length, 0)] += checkpoint.calls / length
+    return calls

@@ -1,11 +1,11 @@
-"""Calls to a NameNode for one checkpoint, as Flink's HDFS file system makes them since 1.20: when
-it is written, and when it is deleted after being subsumed. Keys: HDFS's client protocol.
+"""Calls to a NameNode for one checkpoint, as Flink's HDFS file system makes them since 1.20: to
+write it, and to delete it after it is subsumed. Keys: methods of HDFS's client protocol.
 """
 
 from collections.abc import Mapping
 
 BLOCK_BYTES = 128 << 20
-"""``dfs.blocksize`` if nobody set it."""
+"""The default of ``dfs.blocksize``."""
 CALLS_OF_FILE: Mapping[str, int] = {
     "create": 1, "addBlock": 1, "fsync": 1, "complete": 1, "delete": 1,
 }  # fmt: skip
@@ -14,5 +14,5 @@ CALLS_BESIDE_FILES: Mapping[str, int] = {"mkdirs": 1, "getFileInfo": 3, "rename"
 
 
 def calls_of_files(files: float) -> float:
-    """Calls for a checkpoint of so many files, each of one block, beside its ``_metadata``."""
+    """Calls for a checkpoint of ``files`` files of one block each, and its ``_metadata``."""
     return sum(CALLS_BESIDE_FILES.values()) + (files + 1) * sum(CALLS_OF_FILE.values())

@@ -1,5 +1,5 @@
 """A NameNode's heap for files and blocks, by Cloudera's rule of thumb ("Disk space versus
-namespace"): objects of about 150 bytes.
+namespace"): about 150 bytes for each object.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ OBJECT_BYTES = 150
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """``blocks``: an upper bound, since the single sizes are unknown."""
+    """``blocks`` is an upper bound, since the size of each file is unknown."""
 
     files: int
     size_bytes: int
@@ -30,4 +30,5 @@ class Namespace:
 
 
 def small_heap_bytes(files: int) -> int:
+    """For files of one block each."""
     return 2 * files * OBJECT_BYTES

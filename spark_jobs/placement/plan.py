@@ -1,5 +1,6 @@
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ Indices = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class PlannedVertex:
-    """``slot_group``: None if unknown."""
+    """``slot_group``: slot sharing group, None if unknown."""
 
     vertex_id: str
     name: str
@@ -22,6 +23,8 @@ class PlannedVertex:
 
 @dataclass(frozen=True)
 class PlannedEdge:
+    """``source`` and ``target``: positions in ``Plan.vertices``."""
+
     source: int
     target: int
     is_pointwise: bool
@@ -29,8 +32,6 @@ class PlannedEdge:
 
 @dataclass(frozen=True)
 class Plan:
-    """In plan order. A cycle of edges is cut where it closes."""
-
     vertices: tuple[PlannedVertex, ...]
     edges: tuple[PlannedEdge, ...]
 
@@ -38,17 +39,18 @@ class Plan:
     def tasks(self) -> int:
         return sum(vertex.parallelism for vertex in self.vertices)
 
-    def groups(self) -> dict[str | None, list[int]]:
-        vertices_by_group: dict[str | None, list[int]] = {}
-        for position, vertex in enumerate(self.vertices):
-            vertices_by_group.setdefault(vertex.slot_group, []).append(position)
-        return vertices_by_group
+    def group_slots(self) -> dict[str | None, range]:
+        """The slots of each slot sharing group."""
+        sizes: dict[str | None, int] = {}
+        for vertex in self.vertices:
+            sizes[vertex.slot_group] = max(vertex.parallelism, sizes.get(vertex.slot_group, 0))
+        ends = accumulate(sizes.values())
+        return {
+            group: range(end - sizes[group], end) for group, end in zip(sizes, ends, strict=True)
+        }
 
     def slots_needed(self) -> int:
-        return sum(
-            max(self.vertices[position].parallelism for position in of_group)
-            for of_group in self.groups().values()
-        )
+        return sum(map(len, self.group_slots().values()))
 
     def inputs(self) -> list[list[PlannedEdge]]:
         edges_by_vertex: list[list[PlannedEdge]] = [[] for _ in self.vertices]
@@ -56,7 +58,8 @@ class Plan:
             edges_by_vertex[edge.target].append(edge)
         return edges_by_vertex
 
-    def in_order(self) -> list[int]:
+    def producers_first(self) -> list[int]:
+        """Positions of vertices; those in and below a cycle come last."""
         inputs = self.inputs()
         consumers: list[list[int]] = [[] for _ in self.vertices]
         open_inputs = [len(edges) for edges in inputs]
@@ -76,30 +79,33 @@ class Plan:
         ]
 
 
-def planned(vertices: Iterable[PlannedVertex], edges: Iterable[Edge]) -> Plan:
-    known = tuple(vertices)
-    position = {vertex.vertex_id: at for at, vertex in enumerate(known)}
+def make_plan(planned_vertices: Iterable[PlannedVertex], edges: Iterable[Edge]) -> Plan:
+    vertices = tuple(planned_vertices)
+    positions = {vertex.vertex_id: position for position, vertex in enumerate(vertices)}
     planned_edges = []
     for edge in edges:
-        if edge.source in position and edge.target in position:
-            source, target = position[edge.source], position[edge.target]
-            pointwise = is_pointwise(edge, known[source].parallelism, known[target].parallelism)
+        if edge.source in positions and edge.target in positions:
+            source, target = positions[edge.source], positions[edge.target]
+            pointwise = is_pointwise(
+                edge, vertices[source].parallelism, vertices[target].parallelism
+            )
             planned_edges.append(PlannedEdge(source, target, pointwise))
-    return Plan(known, tuple(planned_edges))
+    return Plan(vertices, tuple(planned_edges))
 
 
-def producers(source: int, target: int) -> Sequence[Indices]:
-    """Pointwise: the first and, exclusive, the last producer of each consumer, for both
-    parallelisms (Flink's EdgeManagerBuildUtil).
+def producer_ranges(producers: int, consumers: int) -> tuple[Indices, Indices]:
+    """Pointwise: the first producer of each consumer, and the last one plus 1 (Flink's
+    EdgeManagerBuildUtil).
     """
-    consumer = np.arange(target, dtype=np.int64)
-    first = consumer * source // target
-    if source <= target:
+    consumer = np.arange(consumers, dtype=np.int64)
+    first = consumer * producers // consumers
+    if producers <= consumers:
         return first, first + 1
-    return first, (consumer + 1) * source // target
+    return first, (consumer + 1) * producers // consumers
 
 
-def consumers_of_each(source: int, target: int) -> Indices:
-    if source <= target:
-        return np.bincount(producers(source, target)[0], minlength=source)
-    return np.ones(source, dtype=np.int64)
+def consumers_of_each(producers: int, consumers: int) -> Indices:
+    """Pointwise: the number of consumers of each producer."""
+    if producers <= consumers:
+        return np.bincount(producer_ranges(producers, consumers)[0], minlength=producers)
+    return np.ones(producers, dtype=np.int64)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spark_jobs.placement.plan import Indices, Plan, PlannedEdge, producers
+from spark_jobs.placement.plan import Indices, Plan, PlannedEdge, producer_ranges
 
 
 @dataclass(frozen=True)
@@ -20,13 +20,13 @@ class Placement:
 
 
 @dataclass(frozen=True)
-class Simulated:
+class Simulation:
     by_default: Placement
     balanced: Placement
 
 
-def simulated(plan: Plan, slots_each: Sequence[int]) -> Simulated:
-    """``slots_each``: by TaskManager. Raises ``ValueError`` if they do not suffice."""
+def simulate(plan: Plan, slots_each: Sequence[int]) -> Simulation:
+    """``slots_each``: the slots of each TaskManager. Raises ValueError if the job needs more."""
     needed = plan.slots_needed()
     if sum(slots_each) < needed:
         raise ValueError(
@@ -34,70 +34,54 @@ def simulated(plan: Plan, slots_each: Sequence[int]) -> Simulated:
             "their number or their slots."
         )
     filled = np.repeat(np.arange(len(slots_each)), slots_each)[:needed]
-    dealt = _deal(slots_each)[:needed]
-    fewest = _fewest_tasks(plan)
-    balanced = Placement(fewest, _spread_out(plan, fewest, dealt))
-    return Simulated(Placement(_by_index(plan), filled), balanced)
+    dealt_out = _deal(slots_each)[:needed]
+    slot_of = _slots_with_fewest_tasks(plan)
+    taskmanager_of = np.empty(needed, dtype=np.int64)
+    taskmanager_of[_sort_by_content(plan, slot_of, needed)] = dealt_out
+    return Simulation(
+        by_default=Placement(_slots_by_index(plan), filled),
+        balanced=Placement(slot_of, taskmanager_of),
+    )
 
 
-def _spread_out(plan: Plan, slot_of: Sequence[Indices], dealt: Indices) -> Indices:
-    taskmanager_of = np.empty(len(dealt), dtype=np.int64)
-    taskmanager_of[_by_content(plan, slot_of, len(dealt))] = dealt
-    return taskmanager_of
+def _slots_by_index(plan: Plan) -> list[Indices]:
+    slots = plan.group_slots()
+    return [
+        slots[vertex.slot_group].start + np.arange(vertex.parallelism) for vertex in plan.vertices
+    ]
 
 
-def _by_index(plan: Plan) -> list[Indices]:
-    """The first slots of a group hold a subtask of each vertex, the last ones only those of the
-    largest vertex.
-    """
+def _slots_with_fewest_tasks(plan: Plan) -> list[Indices]:
     slot_of: list[Indices] = [np.empty(0, dtype=np.int64)] * len(plan.vertices)
-    first = 0
-    for of_group in plan.groups().values():
-        for position in of_group:
-            slot_of[position] = first + np.arange(plan.vertices[position].parallelism)
-        first += max(plan.vertices[position].parallelism for position in of_group)
-    return slot_of
-
-
-def _fewest_tasks(plan: Plan) -> list[Indices]:
-    slot_of: list[Indices] = [np.empty(0, dtype=np.int64)] * len(plan.vertices)
-    first_slot, size, first = {}, {}, 0
-    for group, of_group in plan.groups().items():
-        first_slot[group], size[group] = (
-            first,
-            max(plan.vertices[position].parallelism for position in of_group),
-        )
-        first += size[group]
-    tasks = np.zeros(first, dtype=np.int64)
-    inputs = plan.inputs()
-    for position in plan.in_order():
+    group_slots, inputs = plan.group_slots(), plan.inputs()
+    tasks = np.zeros(plan.slots_needed(), dtype=np.int64)
+    for position in plan.producers_first():
         vertex = plan.vertices[position]
-        own = slice(
-            first_slot[vertex.slot_group], first_slot[vertex.slot_group] + size[vertex.slot_group]
-        )
-        near = [
+        candidates = group_slots[vertex.slot_group]
+        group_inputs = [
             edge
             for edge in inputs[position]
             if len(slot_of[edge.source])
             and plan.vertices[edge.source].slot_group == vertex.slot_group
         ]
-        pointwise = [edge for edge in near if edge.is_pointwise]
-        taken = np.full(vertex.parallelism, -1, dtype=np.int64)
+        pointwise = [edge for edge in group_inputs if edge.is_pointwise]
+        chosen = np.full(vertex.parallelism, -1, dtype=np.int64)
         if pointwise:
-            taken = _beside_producers(_candidates(plan, pointwise, slot_of), tasks)
-        elif near:
-            feeds = np.zeros(len(tasks), dtype=bool)
-            for edge in near:
-                feeds[slot_of[edge.source]] = True
-            chosen = _emptiest(np.flatnonzero(feeds), tasks, vertex.parallelism)
-            taken[: len(chosen)] = chosen
-        left = np.flatnonzero(taken < 0)
-        if len(left):
-            is_free = np.ones(size[vertex.slot_group], dtype=bool)
-            is_free[taken[taken >= 0] - own.start] = False
-            taken[left] = _emptiest(own.start + np.flatnonzero(is_free), tasks, len(left))
-        slot_of[position] = taken
-        tasks[taken] += 1
+            chosen = _beside_producers(_producer_slots(plan, pointwise, slot_of), tasks)
+        elif group_inputs:
+            has_producer = np.zeros(len(tasks), dtype=bool)
+            for edge in group_inputs:
+                has_producer[slot_of[edge.source]] = True
+            emptiest = _emptiest(np.flatnonzero(has_producer), tasks, vertex.parallelism)
+            chosen[: len(emptiest)] = emptiest
+        unplaced = np.flatnonzero(chosen < 0)
+        if len(unplaced):
+            is_free = np.ones(len(candidates), dtype=bool)
+            is_free[chosen[chosen >= 0] - candidates.start] = False
+            free = candidates.start + np.flatnonzero(is_free)
+            chosen[unplaced] = _emptiest(free, tasks, len(unplaced))
+        slot_of[position] = chosen
+        tasks[chosen] += 1
     return slot_of
 
 
@@ -105,28 +89,37 @@ def _emptiest(slots: Indices, tasks: Indices, count: int) -> Indices:
     return slots[np.argsort(tasks[slots] * len(tasks) + slots)[:count]]
 
 
-def _candidates(plan: Plan, edges: Sequence[PlannedEdge], slot_of: Sequence[Indices]) -> Indices:
-    """By consumer, the slots of its pointwise producers, padded with -1."""
-    target = plan.vertices[edges[0].target].parallelism
+def _producer_slots(
+    plan: Plan, edges: Sequence[PlannedEdge], slot_of: Sequence[Indices]
+) -> Indices:
+    """By consumer, the slots of its producers on pointwise edges, padded with -1."""
+    consumers = plan.vertices[edges[0].target].parallelism
     columns = []
     for edge in edges:
-        first, end = producers(plan.vertices[edge.source].parallelism, target)
+        first, end = producer_ranges(plan.vertices[edge.source].parallelism, consumers)
         for offset in range(int((end - first).max())):
-            within = first + offset < end
+            is_producer = first + offset < end
             columns.append(
-                np.where(within, slot_of[edge.source][np.where(within, first + offset, first)], -1)
+                np.where(
+                    is_producer,
+                    slot_of[edge.source][np.where(is_producer, first + offset, first)],
+                    -1,
+                )
             )
     return np.stack(columns, axis=1)
 
 
 def _beside_producers(candidates: Indices, tasks: Indices) -> Indices:
-    """As if consumers chose one after the other, each the emptiest candidate not yet taken; -1 if
-    none is left. All choose at once, a slot keeps the first consumer that chose it, and the others
-    choose again. Slots prefer consumers only by index, so the result is the same.
+    """The slots that consumers get if each in turn chooses its emptiest free candidate; -1 if none
+    is free. Here all choose at once, a slot keeps the consumer with the lowest index, and the
+    others choose again: the result is the same.
     """
     consumers, choices = candidates.shape
     if choices == 1:
-        return _first_choices(candidates[:, 0], len(tasks))
+        choice, indexes = candidates[:, 0], np.arange(consumers)
+        holder = np.empty(len(tasks), dtype=np.int64)
+        holder[choice[::-1]] = indexes[::-1]
+        return np.where(holder[choice] == indexes, choice, -1)
     cost = np.where(
         candidates >= 0, tasks[candidates] * (len(tasks) + 1) + candidates, np.iinfo(np.int64).max
     )
@@ -136,41 +129,35 @@ def _beside_producers(candidates: Indices, tasks: Indices) -> Indices:
     choosing = np.arange(consumers)
     while len(choosing):
         choosing = choosing[next_choice[choosing] < candidates.shape[1]]
-        wanted = candidates[choosing, next_choice[choosing]]
-        choosing, wanted = choosing[wanted >= 0], wanted[wanted >= 0]
-        before = holder[wanted]
-        np.minimum.at(holder, wanted, choosing)
-        displaced = before[(before < consumers) & (holder[wanted] != before)]
-        refused = np.concatenate([choosing[holder[wanted] != choosing], np.unique(displaced)])
+        choice = candidates[choosing, next_choice[choosing]]
+        choosing, choice = choosing[choice >= 0], choice[choice >= 0]
+        previous = holder[choice]
+        np.minimum.at(holder, choice, choosing)
+        displaced = previous[(previous < consumers) & (holder[choice] != previous)]
+        refused = np.concatenate([choosing[holder[choice] != choosing], np.unique(displaced)])
         next_choice[refused] += 1
         choosing = np.sort(refused)
-    taken = np.full(consumers, -1, dtype=np.int64)
-    held = np.flatnonzero(holder < consumers)
-    taken[holder[held]] = held
-    return taken
+    chosen = np.full(consumers, -1, dtype=np.int64)
+    occupied = np.flatnonzero(holder < consumers)
+    chosen[holder[occupied]] = occupied
+    return chosen
 
 
-def _first_choices(wanted: Indices, slots: int) -> Indices:
-    consumers = np.arange(len(wanted))
-    holder = np.empty(slots, dtype=np.int64)
-    holder[wanted[::-1]] = consumers[::-1]
-    return np.where(holder[wanted] == consumers, wanted, -1)
-
-
-def _by_content(plan: Plan, slot_of: Sequence[Indices], slots: int) -> Indices:
+def _sort_by_content(plan: Plan, slot_of: Sequence[Indices], slots: int) -> Indices:
+    """Slots, most tasks first, those of equal content side by side."""
     tasks, content = np.zeros(slots, dtype=np.int64), np.zeros(slots, dtype=np.uint64)
-    # Sums of random marks distinguish contents; seeded, so that a plan always gives the same
-    # result.
+    # Sums of random marks distinguish contents. The seed makes results repeatable.
     marks = np.random.default_rng(0).integers(
         1, np.iinfo(np.uint64).max, size=len(plan.vertices), dtype=np.uint64
     )
-    for position, taken in enumerate(slot_of):
-        tasks[taken] += 1
-        content[taken] += marks[position]
+    for position, vertex_slots in enumerate(slot_of):
+        tasks[vertex_slots] += 1
+        content[vertex_slots] += marks[position]
     return np.lexsort((np.arange(slots), content, -tasks))
 
 
 def _deal(slots_each: Sequence[int]) -> Indices:
+    """TaskManagers in turn, each as long as it has slots."""
     taskmanager = np.repeat(np.arange(len(slots_each)), slots_each)
     turn = (
         np.concatenate([np.arange(slots) for slots in slots_each])

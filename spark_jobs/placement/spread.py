@@ -1,5 +1,3 @@
-"""How evenly tasks are spread: tasks and network buffers of each TaskManager."""
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,9 +12,8 @@ Reals = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Spread:
-    """By TaskManager: ``tasks``, and ``buffers`` without which they fail.
-
-    ``tasks_of``: vertices × TaskManagers. Tasks of unknown TaskManager are not counted.
+    """``tasks_of``: vertices × TaskManagers. ``buffers``: by TaskManager, those without which its
+    tasks fail. Tasks whose TaskManager is unknown are not counted.
     """
 
     tasks_of: Indices
@@ -24,6 +21,7 @@ class Spread:
 
     @property
     def tasks(self) -> Indices:
+        """By TaskManager."""
         return np.asarray(self.tasks_of.sum(axis=0), dtype=np.int64)
 
     @property
@@ -32,10 +30,10 @@ class Spread:
         return float(np.max(self.tasks)) / mean if mean > 0 else None
 
     def concentration(self) -> Reals:
-        """By vertex: its most subtasks on one TaskManager over the even share (rounded up)."""
-        even = -(-self.tasks_of.sum(axis=1) // max(self.tasks_of.shape[1], 1))
+        """By vertex: most subtasks on one TaskManager, divided by the even share (rounded up)."""
+        even_share = -(-self.tasks_of.sum(axis=1) // max(self.tasks_of.shape[1], 1))
         most: Indices = self.tasks_of.max(axis=1, initial=0)
-        return np.where(even > 0, most / np.maximum(even, 1), 0.0)
+        return np.where(even_share > 0, most / np.maximum(even_share, 1), 0.0)
 
 
 def spread(
@@ -44,6 +42,6 @@ def spread(
     taskmanagers: int,
     settings: BufferSettings,
 ) -> Spread:
-    counts = [np.bincount(where[where >= 0], minlength=taskmanagers) for where in taskmanager_of]
+    counts = [np.bincount(index[index >= 0], minlength=taskmanagers) for index in taskmanager_of]
     tasks_of = np.stack(counts) if counts else np.zeros((0, taskmanagers), dtype=np.int64)
     return Spread(tasks_of, buffers_needed(plan, taskmanager_of, taskmanagers, settings))

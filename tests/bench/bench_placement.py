@@ -8,8 +8,8 @@ import time
 
 from spark_jobs.diagnosis.samples import Edge
 from spark_jobs.placement.network_buffers import BufferSettings
-from spark_jobs.placement.plan import Plan, PlannedVertex, planned
-from spark_jobs.placement.slots import simulated
+from spark_jobs.placement.plan import Plan, PlannedVertex, make_plan
+from spark_jobs.placement.slots import simulate
 from spark_jobs.placement.spread import spread
 from tests.bench.harness import Report
 
@@ -21,7 +21,7 @@ def run(report: Report) -> None:
     plan = layered_plan()
     report("plan: tasks", plan.tasks, "")
     started = time.perf_counter()
-    found = simulated(plan, [SLOTS_EACH] * TASKMANAGERS)
+    found = simulate(plan, [SLOTS_EACH] * TASKMANAGERS)
     ratios = {}
     for name, placement in vars(found).items():
         where = [placement.taskmanagers(vertex) for vertex in range(VERTICES)]
@@ -57,4 +57,4 @@ def layered_plan() -> Plan:
         edges.append(
             Edge(str(source), str(at), "HASH" if at // layer != source // layer else within)
         )
-    return planned(vertices, edges)
+    return make_plan(vertices, edges)

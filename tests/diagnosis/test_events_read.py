@@ -8,7 +8,7 @@ from ingest.flink_logs.patterns import PATTERNS, STORE_KINDS, TRACE_PATTERNS
 from spark_jobs.diagnosis import registry
 from spark_jobs.diagnosis.restart_episodes import episodes
 from spark_jobs.diagnosis.rule import Rule
-from spark_jobs.diagnosis.window_contents import BRIEFLY_MS, EVENTS, newest_events, whole_since
+from spark_jobs.diagnosis.window_contents import BRIEFLY_MS, EVENTS, complete_from, newest_events
 from tests.diagnosis.jobs import LIMITS, checkpoint, event, ms, restart, window
 from tests.windows import recorded, recorded_windows
 
@@ -104,7 +104,7 @@ def test_a_rule_sees_the_kinds_that_it_declares_and_no_others(monkeypatch):
 
 def test_a_window_of_which_a_rule_reads_everything_stays_the_same():
     untouched = window(events=(event(1, "job_state"),))
-    assert registry.as_read(untouched, frozenset({"job_state"})) is untouched
+    assert registry.with_events_read(untouched, frozenset({"job_state"})) is untouched
 
 
 def timed(events):
@@ -134,10 +134,11 @@ def test_lines_of_subtasks_are_looked_back_to_for_an_hour_and_others_longer():
 
 def test_a_window_knows_since_when_it_holds_all_lines_of_a_kind():
     assert (
-        whole_since([event(at, "task_deployed") for at in range(EVENTS - 1)], "task_deployed") == 0
+        complete_from([event(at, "task_deployed") for at in range(EVENTS - 1)], "task_deployed")
+        == 0
     )
     assert (
-        whole_since([event(at, "task_deployed") for at in range(EVENTS)], "task_deployed")
+        complete_from([event(at, "task_deployed") for at in range(EVENTS)], "task_deployed")
         == ms(0) + 1
     )
 

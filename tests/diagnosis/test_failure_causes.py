@@ -4,7 +4,13 @@ import re
 
 import pytest
 
-from spark_jobs.diagnosis.failure_causes.table import CAUSES, UNKNOWN, cause_of, code_of, of_code
+from spark_jobs.diagnosis.failure_causes.table import (
+    CAUSES,
+    UNKNOWN,
+    cause_by_code,
+    cause_of,
+    code_of,
+)
 from tests.diagnosis.failure_texts import EXAMPLES
 from tests.selections import for_each
 
@@ -24,7 +30,7 @@ def test_codes_are_distinct_and_found_again():
     codes = [cause.code for cause in CAUSES]
     assert len(set(codes)) == len(codes) >= 40
     assert UNKNOWN not in codes
-    assert all(of_code(code).code == code for code in codes)
+    assert all(cause_by_code(code).code == code for code in codes)
 
 
 @pytest.mark.parametrize(

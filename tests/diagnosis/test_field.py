@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.diagnosis.failure_causes.table import of_code
+from spark_jobs.diagnosis.failure_causes.table import cause_by_code
 from spark_jobs.diagnosis.health import health_of
 from spark_jobs.serving import FINDING_OCCURRENCE
 from tests.first_cycles import served
@@ -62,7 +62,7 @@ def test_a_loop_says_its_cause_and_that_causes_own_next_step(name, rule, code):
     loop = [row for row in found(name) if row["rule"] == rule][-1]
     assert loop["severity"] == "critical"
     assert list(loop["data"]["causes"]) == [code]
-    assert str(of_code(code).next_step) in str(loop["next_step"])
+    assert str(cause_by_code(code).next_step) in str(loop["next_step"])
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in BUNDLES.iterdir()))

@@ -6,7 +6,12 @@ where it was reported: ``tests/fixtures/field/README.md``.
 from pathlib import Path
 
 from spark_jobs.diagnosis.checkpoint_reasons import words_of
-from spark_jobs.diagnosis.failure_causes.table import UNKNOWN, cause_of_failure, code_of, of_code
+from spark_jobs.diagnosis.failure_causes.table import (
+    UNKNOWN,
+    cause_by_code,
+    cause_of_failure,
+    code_of,
+)
 from spark_jobs.diagnosis.samples import Annotation
 from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from tests.diagnosis.jobs import checkpoint, event, failure, found, minutely, ms, restart, window
@@ -121,7 +126,7 @@ def test_a_report_is_a_finding_with_the_next_step_of_its_cause(report):
     else:
         assert finding.data["cause"] == code, name
     if code != UNKNOWN:
-        assert str(of_code(code).next_step) in finding.next_step, name
+        assert str(cause_by_code(code).next_step) in finding.next_step, name
     elif rule == "checkpoint.failed":
         assert words_of(judged.checkpoints[-1].reason).next_step in finding.next_step, name
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from spark_jobs.diagnosis.failure_causes.table import of_code
+from spark_jobs.diagnosis.failure_causes.table import cause_by_code
 from tests.told_logs import BEGUN, COORDINATOR, ENTRYPOINT, JOB, MASTER, NAME, Story, found_in
 
 CHECKPOINTS = "org.apache.flink.runtime.checkpoint.Checkpoints"
@@ -102,7 +102,7 @@ def test_why_taskmanagers_were_lost_is_said_and_advised(reason, code):
     assert loop["severity"] == "critical"
     assert loop["data"]["causes"] == {code: 3}
     assert loop["data"]["lost_taskmanagers"] == ["tm-1", "tm-2", "tm-3"]
-    assert str(of_code(code).next_step) in str(loop["next_step"])
+    assert str(cause_by_code(code).next_step) in str(loop["next_step"])
 
 
 def test_a_container_of_yarn_is_one_with_its_node_behind_it():
@@ -476,7 +476,7 @@ def test_what_a_restore_cannot_go_on_with_is_no_missing_file_of_the_checkpoint(c
         story.deployed(at).failed(at + 4, trace).restarts(at + 4.1, 60)
     loop = newest(story, "restart.loop")
     assert list(loop["data"]["causes"]) == [code]
-    assert str(of_code(code).next_step) in str(loop["next_step"])
+    assert str(cause_by_code(code).next_step) in str(loop["next_step"])
     assert AGAIN not in str(loop["next_step"])
     assert "restore.missing_file" not in {one["rule"] for one in found_in(story)}
 
@@ -752,7 +752,7 @@ def flapping(times):
 def test_a_jobmanager_that_loses_the_lead_again_and_again_is_said_though_the_job_runs():
     flaps = newest(flapping(3), "jobmanager.crash_loop")
     assert (flaps["severity"], flaps["data"]["cause"]) == ("warning", "LEADERSHIP_LOST")
-    assert str(of_code("LEADERSHIP_LOST").next_step) in str(flaps["next_step"])
+    assert str(cause_by_code("LEADERSHIP_LOST").next_step) in str(flaps["next_step"])
 
 
 def test_one_change_of_the_leader_is_no_loop():
@@ -1028,8 +1028,8 @@ def test_an_error_of_the_log_that_ends_nothing_by_itself_reaches_a_finding(story
     error = newest(story, "jobmanager.error")
     assert (error["severity"], error["data"]["cause"]) == (severity, code)
     if code != "UNKNOWN":
-        assert error["next_step"] == of_code(code).next_step
-        assert str(of_code(code).title) in str(error["title"])
+        assert error["next_step"] == cause_by_code(code).next_step
+        assert str(cause_by_code(code).title) in str(error["title"])
     else:
         assert "java.lang.IllegalArgumentException" in str(error["title"])
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from spark_jobs.diagnosis.failure_causes.table import UNKNOWN, of_code
+from spark_jobs.diagnosis.failure_causes.table import UNKNOWN, cause_by_code
 from tests.diagnosis.jobs import (
     MINUTELY,
     chain,
@@ -457,7 +457,7 @@ def test_a_decline_is_advised_by_what_was_thrown(exception, code):
     thrown = declined(4, 180, declines=({**DECLINE, "exception": exception},))
     [finding] = found(window(*minutely(3), thrown), "checkpoint.declined")
     assert finding.data["cause"] == code
-    assert str(of_code(code).next_step) in finding.next_step
+    assert str(cause_by_code(code).next_step) in finding.next_step
 
 
 def test_a_decline_by_an_unknown_exception_keeps_the_advice_of_its_reason():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_jobs.diagnosis.regional_model import Tried, at_most, regional_share, task_success
+from spark_jobs.diagnosis.regional_model import Outcomes, at_most, regional_share, task_success
 
 PLAYED = 30_000
 
@@ -81,5 +81,5 @@ def test_a_large_job_is_worked_out_at_once():
 
 
 def test_the_rate_of_a_task_is_the_root_of_its_completed_share():
-    assert task_success(Tried(90, 10, 20)) == pytest.approx(0.9 ** (1 / 20))
-    assert (task_success(Tried(9, 0, 20)), task_success(Tried(0, 9, 20))) == (1.0, 0.0)
+    assert task_success(Outcomes(90, 10, 20)) == pytest.approx(0.9 ** (1 / 20))
+    assert (task_success(Outcomes(9, 0, 20)), task_success(Outcomes(0, 9, 20))) == (1.0, 0.0)

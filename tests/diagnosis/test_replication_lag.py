@@ -34,9 +34,9 @@ def said(sample: ReplicaSample) -> list[tuple[str, str]]:
         (replace(COPIED, behind_ms=900_000), [("warning", "The copy is 15 min behind")]),
         (replace(COPIED, behind_ms=7_200_000), [("critical", "The copy is 2 h behind")]),
         (replace(COPIED, behind_ms=7_200_000, ended=True), []),
-        (replace(COPIED, checkpoint_id=None, behind_ms=None, asked_ms=60_000), []),
+        (replace(COPIED, checkpoint_id=None, behind_ms=None, since_request_ms=60_000), []),
         (
-            replace(COPIED, checkpoint_id=None, behind_ms=None, asked_ms=1_200_000),
+            replace(COPIED, checkpoint_id=None, behind_ms=None, since_request_ms=1_200_000),
             [("warning", "No copy is complete 20 min after it was requested")],
         ),
     ],

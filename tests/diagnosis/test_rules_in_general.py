@@ -96,7 +96,9 @@ def test_a_rule_says_nothing_and_lacks_what_it_declares_where_all_that_it_needs_
     assert len(empty) == len(known.needs)
     for judged in (one for name in recorded() for one in recorded_windows(name)):
         for terminal in (judged.terminal, not judged.terminal):
-            unasked = registry.as_read(replace(judged, terminal=terminal, **empty), known.reads)
+            unasked = registry.with_events_read(
+                replace(judged, terminal=terminal, **empty), known.reads
+            )
             assert registry.diagnose(unasked, limits, only=[rule]) == Diagnosis(
                 (), tuple(lacked(known, unasked, limits))
             )

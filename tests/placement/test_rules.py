@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from spark_jobs.diagnosis.samples import Edge
 from spark_jobs.placement.network_buffers import BufferSettings, buffers_needed
-from spark_jobs.placement.plan import Plan, PlannedVertex, planned
+from spark_jobs.placement.plan import Plan, PlannedVertex, make_plan
 from spark_jobs.placement.regions import region_sizes, regions, restarted_by_taskmanager
-from spark_jobs.placement.slots import Placement, simulated
+from spark_jobs.placement.slots import Placement, simulate
 from spark_jobs.placement.spread import spread
 from tests.attacks.scale import examples
 from tests.placement import brute_force
@@ -35,7 +35,7 @@ def plan_of(job: Job) -> Plan:
         PlannedVertex(f"v{at}", f"v{at}", parallelism, group)
         for at, (parallelism, group) in enumerate(job.vertices)
     ]
-    return planned(
+    return make_plan(
         vertices,
         [
             Edge(f"v{i}", f"v{j}", "RESCALE" if pointwise else "HASH")
@@ -69,7 +69,7 @@ def clusters(job: Job) -> list[list[int]]:
 @settings(max_examples=examples(100, 300), deadline=None)
 @given(jobs())
 def test_tasks_take_the_slots_that_choosing_one_after_the_other_gives(job):
-    found = simulated(plan_of(job), clusters(job)[0])
+    found = simulate(plan_of(job), clusters(job)[0])
     assert slots_of(found.balanced) == brute_force.fewest_tasks(job)
     assert slots_of(found.by_default) == brute_force.by_index(job)
 
@@ -78,7 +78,7 @@ def test_tasks_take_the_slots_that_choosing_one_after_the_other_gives(job):
 @given(jobs())
 def test_slots_of_equal_content_are_as_even_over_taskmanagers_of_one_size_as_they_can_be(job):
     for slots_each in clusters(job)[:2]:
-        placement = simulated(plan_of(job), slots_each).balanced
+        placement = simulate(plan_of(job), slots_each).balanced
         alike = Counter[tuple[frozenset[int], int]]()
         for slot, content in brute_force.contents(job, brute_force.fewest_tasks(job)).items():
             alike[content, int(placement.taskmanager_of[slot])] += 1
@@ -91,7 +91,7 @@ def test_slots_of_equal_content_are_as_even_over_taskmanagers_of_one_size_as_the
 @given(jobs())
 def test_no_slot_has_two_subtasks_of_a_vertex_and_no_taskmanager_more_slots_than_it_has(job):
     for slots_each in clusters(job):
-        found = simulated(plan_of(job), slots_each)
+        found = simulate(plan_of(job), slots_each)
         for placement in (found.by_default, found.balanced):
             for taken in placement.slot_of:
                 assert len(set(taken.tolist())) == len(taken)
@@ -103,7 +103,7 @@ def test_no_slot_has_two_subtasks_of_a_vertex_and_no_taskmanager_more_slots_than
 @given(jobs(), st.integers(1, 4))
 def test_network_buffers_are_those_of_every_channel_counted_alone(job, per_channel):
     slots_each = clusters(job)[0]
-    placement = simulated(plan_of(job), slots_each).balanced
+    placement = simulate(plan_of(job), slots_each).balanced
     where = [placement.taskmanagers(v) for v in range(len(job.vertices))]
     need = buffers_needed(plan_of(job), where, len(slots_each), BufferSettings(per_channel))
     expected = brute_force.buffers(
@@ -169,7 +169,7 @@ def test_the_four_sources_of_the_article_get_a_slot_each():
         [(1, "a")] * 4 + [(4, "a"), (4, "a")],
         [(source, 4, False) for source in range(4)] + [(4, 5, False)],
     )
-    found = simulated(plan_of(job), [2, 2])
+    found = simulate(plan_of(job), [2, 2])
     assert [int(found.by_default.slot_of[source][0]) for source in range(4)] == [0, 0, 0, 0]
     assert sorted(int(found.balanced.slot_of[source][0]) for source in range(4)) == [0, 1, 2, 3]
     tasks = spread(
@@ -180,12 +180,12 @@ def test_the_four_sources_of_the_article_get_a_slot_each():
 
 def test_too_few_slots_are_refused_with_both_numbers():
     with pytest.raises(ValueError, match="needs 4 slots and the TaskManagers have 3"):
-        simulated(plan_of(Job([(4, "a")], [])), [1, 2])
+        simulate(plan_of(Job([(4, "a")], [])), [1, 2])
 
 
 def test_a_plan_with_a_cycle_is_placed_as_if_it_were_cut_there():
-    plan = planned(
+    plan = make_plan(
         [PlannedVertex("a", "a", 2), PlannedVertex("b", "b", 2)],
         [Edge("a", "b", "HASH"), Edge("b", "a", "HASH")],
     )
-    assert [slots.tolist() for slots in simulated(plan, [2]).balanced.slot_of] == [[0, 1], [0, 1]]
+    assert [slots.tolist() for slots in simulate(plan, [2]).balanced.slot_of] == [[0, 1], [0, 1]]

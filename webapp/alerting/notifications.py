@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db.models import Exists, F, Max, OuterRef
 
-from spark_jobs.diagnosis.consequences import led_to
+from spark_jobs.diagnosis.consequences import all_consequences
 from webapp.alerting import story_texts
 from webapp.alerting.alert_rows import ROWS_AT_ONCE, TEXTS, life_of
 from webapp.alerting.choices import AlertState, Happened, Mute, Notified
@@ -94,7 +94,9 @@ def _news_by_group(taken: NotificationPace) -> dict[int, datetime]:
 def _is_new_cause(row: Alert, notified_rules: Collection[str]) -> bool:
     if row.notified_at is not None or not row.is_open:
         return life_of(row).has_new_cause
-    return not any(row.rule == rule or row.rule in led_to(rule) for rule in notified_rules)
+    return not any(
+        row.rule == rule or row.rule in all_consequences(rule) for rule in notified_rules
+    )
 
 
 def to_repeat(now: datetime) -> list[AlertGroup]:

@@ -8,7 +8,7 @@ from django.db.models.functions import StrIndex
 
 from ingest.messages import Message, list_text, message
 from spark_jobs.diagnosis.known_bugs import KNOWN_BUGS
-from spark_jobs.diagnosis.known_bugs.bug import KnownBug, Seen, Shown, explaining
+from spark_jobs.diagnosis.known_bugs.bug import FindingFacts, KnownBug, Shown, explaining
 from spark_jobs.diagnosis.known_bugs.conditions import JobFacts
 from spark_jobs.fold.history import plan_of
 from webapp.findings.models import Finding
@@ -132,7 +132,7 @@ def _alike(rule: str, flink_version: str | None) -> list[KnownBug]:
 def _beside(
     finding: Finding, bugs: Sequence[KnownBug], facts: JobFacts, exceptions: Iterable[str]
 ) -> tuple[BugBeside, ...]:
-    seen = Seen(finding.rule, finding.confidence, tuple(exceptions))
+    seen = FindingFacts(finding.rule, finding.confidence, tuple(exceptions))
     return tuple(
         BugBeside(bug, shown, str(facts.flink_version), tuple(bug.not_known(facts)))
         for bug, shown in explaining(bugs, facts, seen)

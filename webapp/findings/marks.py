@@ -28,7 +28,7 @@ class FindingMark:
 
 
 def causes_of(row: Finding) -> frozenset[str]:
-    return incidents.causes_of(row.rule, row.data or {})
+    return incidents.connecting_causes(row.rule, row.data or {})
 
 
 def save(row: Finding, before: FindingMark | None) -> None:

@@ -3,7 +3,7 @@ from typing import Any
 
 from spark_jobs.fold.history import plan_of as plan_edges
 from spark_jobs.placement.network_buffers import BufferSettings
-from spark_jobs.placement.plan import Plan, PlannedVertex, planned
+from spark_jobs.placement.plan import Plan, PlannedVertex, make_plan
 from webapp.fleet.models import JobCurrent
 from webapp.lib.flink_values import size_bytes, whole
 
@@ -26,7 +26,7 @@ def plan_of(job: JobCurrent) -> Plan | None:
     ]
     if not vertices or any(vertex.parallelism < 1 for vertex in vertices):
         return None
-    return planned(vertices, plan_edges(graph)[1])
+    return make_plan(vertices, plan_edges(graph)[1])
 
 
 def buffer_settings(configuration: Mapping[str, Any] | None) -> BufferSettings:

@@ -51,7 +51,7 @@ def sample_of(replica: Replica, job: JobCurrent | None, now: datetime) -> Replic
         job_id=replica.job_id,
         at_ms=epoch_ms(now),
         destination=replica.destination,
-        asked_ms=max(0, epoch_ms(now) - epoch_ms(replica.created_at)),
+        since_request_ms=max(0, epoch_ms(now) - epoch_ms(replica.created_at)),
         checkpoint_id=replica.checkpoint_id,
         behind_ms=None if since is None else max(0, epoch_ms(now) - epoch_ms(since)),
         trouble=replica.trouble,

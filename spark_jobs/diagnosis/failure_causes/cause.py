@@ -1,5 +1,3 @@
-"""What an entry of the table of failure causes is."""
-
 from dataclasses import dataclass
 
 EXIT = r"(?:[Ee]xit(?:ed)?(?: with)?[ _]?(?:[Cc]ode|[Ss]tatus)|exitCode|exitStatus)(?: is)?[:= ] ?"
@@ -8,12 +6,11 @@ EXIT = r"(?:[Ee]xit(?:ed)?(?: with)?[ _]?(?:[Cc]ode|[Ss]tatus)|exitCode|exitStat
 
 @dataclass(frozen=True, slots=True)
 class FailureCause:
-    """A cause that exceptions, and reasons for the end of a process, give away by their words.
+    """A cause that is known by the text of an exception, or of the reason why a process ended.
 
-    ``regex`` is searched for in the text. ``title`` is a few words, ``next_step`` what the reader
-    does. ``unreadable``: this job cannot read the snapshot that it restores, so starting from it
-    again fails again. ``waits_for_slots``: no task ran meanwhile. ``source``: where such a text is
-    printed or was reported.
+    ``regex`` is searched for in the text. ``title`` is a few words. ``unreadable``: this job cannot
+    read the snapshot that it restores, so each start from it fails. ``waits_for_slots``: no task
+    runs meanwhile. ``source``: the class that prints the text, or a report of it.
     """
 
     code: str

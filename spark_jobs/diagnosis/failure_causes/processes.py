@@ -1,6 +1,9 @@
 from ingest.messages import message
 from spark_jobs.diagnosis.failure_causes.cause import EXIT, FailureCause
 
+_YARN_DRIVER = "org.apache.flink.yarn.YarnResourceManagerDriver"
+_TASK_EXECUTOR = "org.apache.flink.runtime.taskexecutor.TaskExecutor"
+
 CAUSES = (
     FailureCause(
         "CLUSTER_REFUSES",
@@ -35,7 +38,7 @@ CAUSES = (
             "Look at the disks of that node: YARN gives it up above 90 % of use. Clean up its "
             "local directories, or leave the node out."
         ),
-        "org.apache.flink.yarn.YarnResourceManagerDriver",
+        _YARN_DRIVER,
     ),
     FailureCause(
         "NODE_LOST",
@@ -48,7 +51,7 @@ CAUSES = (
             "kernel panic, network). Where nodes go often, leave slots free on others, so that the "
             "job need not wait for new ones."
         ),
-        "org.apache.flink.yarn.YarnResourceManagerDriver",
+        _YARN_DRIVER,
     ),
     FailureCause(
         "CONTAINER_KILLED",
@@ -60,7 +63,7 @@ CAUSES = (
             "longer than its grace period. Compare resident memory with "
             "taskmanager.memory.process.size."
         ),
-        "org.apache.flink.yarn.YarnResourceManagerDriver",
+        _YARN_DRIVER,
     ),
     FailureCause(
         "TASKMANAGER_STOPPED",
@@ -72,7 +75,7 @@ CAUSES = (
             "See who did at that time. Where that is meant, use the adaptive scheduler or stop the "
             "job with a savepoint before; where it is not, protect the pods (disruption budget)."
         ),
-        "org.apache.flink.runtime.taskexecutor.TaskExecutor",
+        _TASK_EXECUTOR,
     ),
     FailureCause(
         "JVM_CRASHED",
@@ -129,7 +132,7 @@ CAUSES = (
             "(name resolution, network policy, firewall), and whether both have the same Flink "
             "version and the same TLS settings."
         ),
-        "org.apache.flink.runtime.taskexecutor.TaskExecutor",
+        _TASK_EXECUTOR,
     ),
     FailureCause(
         "ASSOCIATION_QUARANTINED",
@@ -157,7 +160,7 @@ CAUSES = (
     ),
     FailureCause(
         "ZOOKEEPER_LOST",
-        # Others have a ZooKeeper of their own.
+        # HBase, Kafka and Solr have their own ZooKeeper.
         r"(?:Connection to ZooKeeper (?:suspended|lost)|KeeperErrorCode = "
         r"(?:ConnectionLoss|Session ?[Ee]xpired))(?![\s\S]* for /(?:hbase|brokers|solr))",
         message("the connection to ZooKeeper was lost"),
@@ -223,6 +226,6 @@ CAUSES = (
             "of the JobManager, and at the latency of the Kubernetes API or of ZooKeeper. Raise "
             "high-availability.kubernetes.leader-election.lease-duration and renew-deadline."
         ),
-        "org.apache.flink.runtime.taskexecutor.TaskExecutor",
+        _TASK_EXECUTOR,
     ),
 )

@@ -100,7 +100,7 @@ CAUSES = (
     ),
     FailureCause(
         "RECORD_UNREADABLE",
-        # What the source says of any failure of the operators that are chained to it.
+        # The source reports any failure of its chained operators in these words.
         r"Failed to deserialize consumer record(?![\s\S]*ExceptionInChainedOperator)"
         r"|Failed to deserialize (?:JSON|CSV row|Avro record|PB object)"
         r"|Corrupt (?:Canal|Debezium|Maxwell|Ogg) JSON message|RecordDeserializationException"

@@ -1,7 +1,8 @@
 from ingest.messages import message
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 
-_OF_STORE = (
+_S3_ERRORS = "https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html"
+_NAMES_STORE = (
     r"(?=[\s\S]*(?:\bs3[an]?://|[Ss]3\b|Amazon ?S3|S3Exception|\.s3|\bOSS|\bCOS\b|cosn?://|\bobs\b"
     r"|oss://|gs://|storage\.googleapis|cloud\.storage|core\.windows|azure\.storage|abfs|wasb|hadoop\.fs))"
 )
@@ -21,10 +22,10 @@ _REFUSED = (
 
 
 def _of_store(words: str) -> str:
-    """Words of HTTP are of an object store where its name stands in the text. They are looked for
-    first: few texts have them.
+    """Words of HTTP, in a text that names an object store. Few texts have them, so they are
+    searched first.
     """
-    return rf"\A(?=[\s\S]*?(?:{words})){_OF_STORE}[\s\S]*?(?:{words})"
+    return rf"\A(?=[\s\S]*?(?:{words})){_NAMES_STORE}[\s\S]*?(?:{words})"
 
 
 CAUSES = (
@@ -52,7 +53,7 @@ CAUSES = (
     ),
     FailureCause(
         "DISK_FULL",
-        # Linux and Windows say it in the language of the host.
+        # In the language of the host.
         r"No space left on device|Disk quota exceeded|There is not enough space on the disk"
         r"|设备上没有空间|磁盘空间不足|裝置上已無多餘空間|デバイスに空き領域がありません"
         r"|장치에 남은 공간이 없"
@@ -102,7 +103,7 @@ CAUSES = (
             "Spread them over prefixes (s3.entropy.key), and let clients retry longer "
             "(fs.s3a.attempts.maximum, s3.retry-policy)."
         ),
-        "https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html",
+        _S3_ERRORS,
     ),
     FailureCause(
         "SERVICE_THROTTLED",
@@ -136,7 +137,7 @@ CAUSES = (
             "Compare the bucket's name, region and endpoint with what the job uses (s3.endpoint, "
             "fs.s3a.endpoint.region, s3.path.style.access)."
         ),
-        "https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html",
+        _S3_ERRORS,
     ),
     FailureCause(
         "STORE_REFUSED",
@@ -149,7 +150,7 @@ CAUSES = (
             "See which identity the process uses (instance role, service account, keys) and "
             "whether it may read, write, list and delete there; a token or key may have expired."
         ),
-        "https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html",
+        _S3_ERRORS,
     ),
     FailureCause(
         "STORE_TIMEOUT",
@@ -161,7 +162,7 @@ CAUSES = (
             "share the link, long pauses of the garbage collection. Fewer upload threads and "
             "smaller parts send each of them faster."
         ),
-        "https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html",
+        _S3_ERRORS,
     ),
     FailureCause(
         "NAMENODE_UNAVAILABLE",

@@ -1,7 +1,6 @@
-"""Why a job, or a process that it ran on, failed: an open table of declared causes. The first entry
-whose expression is found decides: from the particular to the general, families in the order of
-``CAUSES``. To add a cause: copy the nearest entry, give it its source, and an example in
-``tests/diagnosis/failure_texts.py``.
+"""Why a job or one of its processes failed: a table of causes, from the particular to the general.
+The first entry whose expression is found decides. To add a cause, copy a similar entry, give it its
+source, and add an example to ``tests/diagnosis/failure_texts.py``.
 """
 
 import re
@@ -17,7 +16,7 @@ from spark_jobs.diagnosis.failure_causes import (
     sinks,
     sources,
     stores,
-    tables,
+    table_formats,
 )
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 
@@ -26,7 +25,7 @@ CAUSES: tuple[FailureCause, ...] = (
     *processes.CAUSES,
     *resources.CAUSES,
     *restores.PARTICULAR,
-    *tables.CAUSES,
+    *table_formats.CAUSES,
     *sources.CAUSES,
     *sinks.CAUSES,
     *stores.CAUSES,
@@ -34,16 +33,16 @@ CAUSES: tuple[FailureCause, ...] = (
     *restores.GENERAL,
 )
 READ_CHARS = 4_000
-"""Of a text; traces that rules get are no longer."""
+"""Only the start of a text is searched. Stack traces in windows are no longer than this."""
 Search = Callable[[str], re.Match[str] | None]
 UNKNOWN = "UNKNOWN"
-"""Stands for the code of what no entry reads."""
+"""The code if no entry matches."""
 
 
 @lru_cache(maxsize=2_000)
 def cause_of(text: str | None) -> FailureCause | None:
-    read = (text or "")[:READ_CHARS]
-    return next((cause for cause, search in _searches() if search(read)), None)
+    start = (text or "")[:READ_CHARS]
+    return next((cause for cause, search in _searches() if search(start)), None)
 
 
 def cause_of_failure(name: str, stacktrace: str | None) -> FailureCause | None:
@@ -54,7 +53,7 @@ def code_of(cause: FailureCause | None) -> str:
     return cause.code if cause else UNKNOWN
 
 
-def of_code(code: str) -> FailureCause:
+def cause_by_code(code: str) -> FailureCause:
     return next(cause for cause in CAUSES if cause.code == code)
 
 

@@ -5,9 +5,8 @@ case in ``tests/diagnosis/known_bugs/cases.py`` (a job that it can hit, near mis
 by configuration); then ``manage.py translations lib`` and ``manage.py generate_docs``. Leave out
 what no source proves.
 
-Looked for and left out, since no public source proves which releases have them, or none was
-released with them: FLINK-26985, 35857, 37021, 37367, 38909, 39210, 39482, 40379, 40387,
-iceberg 17315, paimon 9795.
+Examined and left out, since no public source proves their releases, or no release has them:
+FLINK-26985, 35857, 37021, 37367, 38909, 39210, 39482, 40379, 40387, iceberg 17315, paimon 9795.
 """
 
 from spark_jobs.diagnosis.known_bugs import (

@@ -13,8 +13,8 @@ Shown = Literal["shows", "may_explain"]
 
 
 @dataclass(frozen=True)
-class Seen:
-    """A finding. ``exceptions``: stack traces of the job's failures while it was open."""
+class FindingFacts:
+    """``exceptions``: stack traces of the job's failures while the finding was open."""
 
     rule: str
     confidence: str = "high"
@@ -23,25 +23,26 @@ class Seen:
 
 @dataclass(frozen=True)
 class Symptom:
-    """A finding of one of ``rules``, and ``exception`` in a failure of the job, if given. Together
-    with the release, it ``proves`` the bug: ``alone``, since nothing else is known to look like
-    this; ``with_conditions``, if all conditions are known to hold; or ``nothing``.
+    """A finding of one of ``rules``; if ``exception`` is set, only with this text in a stack trace.
+    What it ``proves`` if the release has the bug: the bug (``alone``), since nothing else is known
+    to look like this; the bug if all conditions are known to hold (``with_conditions``); nothing.
     """
 
     rules: tuple[str, ...]
     exception: str = ""
     proves: Literal["alone", "with_conditions", "nothing"] = "nothing"
 
-    def is_in(self, seen: Seen) -> bool:
-        return seen.rule in self.rules and (
-            not self.exception or any(self.exception in trace for trace in seen.exceptions)
+    def is_in(self, finding: FindingFacts) -> bool:
+        return finding.rule in self.rules and (
+            not self.exception or any(self.exception in trace for trace in finding.exceptions)
         )
 
 
 @dataclass(frozen=True)
 class KnownBug:
-    """``effect``: what happens to a job that it hits. ``meanwhile``: what helps without an upgrade,
-    if anything. ``conditions``: all have to hold. ``sources``: of releases, conditions and effect.
+    """``effect``: what happens to a job that the bug hits. ``workaround``: what helps without an
+    upgrade, "" if nothing does. ``conditions``: all have to hold. ``sources``: of releases,
+    conditions and effect.
     """
 
     issue: str
@@ -49,7 +50,7 @@ class KnownBug:
     releases: Releases
     sources: tuple[str, ...]
     conditions: tuple[Condition, ...] = ()
-    meanwhile: str = ""
+    workaround: str = ""
     symptom: Symptom | None = None
 
     @property
@@ -61,11 +62,11 @@ class KnownBug:
 
     @property
     def way_out(self) -> Message:
-        return join_messages((self.releases.way_out, self.meanwhile), " ")
+        return join_messages((self.releases.way_out, self.workaround), " ")
 
     @property
     def needs(self) -> Message:
-        """Its conditions for people, "" if every job meets them."""
+        """The conditions for people, "" if every job meets them."""
         texts = [condition.text for condition in self.conditions]
         return list_text(texts, len(texts))
 
@@ -84,24 +85,24 @@ class KnownBug:
             *(condition.text for condition in self.conditions if condition.holds(facts) is None),
         ]
 
-    def explains(self, facts: JobFacts, seen: Seen) -> Shown | None:
+    def explains(self, facts: JobFacts, finding: FindingFacts) -> Shown | None:
         """None unless the release is known to have the bug and no condition is known to fail."""
         exposure = self.exposure(facts)
         if (
             self.symptom is None
             or exposure == "no"
             or self.releases.affect(facts.flink_version) != "yes"
-            or not self.symptom.is_in(seen)
+            or not self.symptom.is_in(finding)
         ):
             return None
         is_proof = self.symptom.proves == "alone" or (
             self.symptom.proves == "with_conditions" and exposure == "can_hit"
         )
-        return "shows" if is_proof and seen.confidence != "low" else "may_explain"
+        return "shows" if is_proof and finding.confidence != "low" else "may_explain"
 
 
 def explaining(
-    bugs: Iterable[KnownBug], facts: JobFacts, seen: Seen
+    bugs: Iterable[KnownBug], facts: JobFacts, finding: FindingFacts
 ) -> list[tuple[KnownBug, Shown]]:
-    explanations = [(bug, shown) for bug in bugs if (shown := bug.explains(facts, seen))]
+    explanations = [(bug, shown) for bug in bugs if (shown := bug.explains(facts, finding))]
     return sorted(explanations, key=lambda pair: pair[1] != "shows")

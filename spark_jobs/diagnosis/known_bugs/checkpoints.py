@@ -13,6 +13,9 @@ from spark_jobs.diagnosis.known_bugs.sources import commit, notes, pull
 
 _LOST_FILE = Symptom(("restore.missing_file", "storage.missing_reference"))
 _LEFT_FILES = Symptom(("storage.orphans",))
+_DELETE_UNREFERENCED = message(
+    "Until then delete what an audit of the storage proves to be unreferenced."
+)
 
 BUGS = (
     KnownBug(
@@ -38,7 +41,7 @@ BUGS = (
         Releases(("1.12.0",), ("1.15.4", "1.16.2", "1.17.0")),
         notes("1.15.4", "1.16.2") + commit("7326addbb3f"),
         (INCREMENTAL_ROCKSDB,),
-        message("Until then delete what an audit of the storage proves to be unreferenced."),
+        _DELETE_UNREFERENCED,
         _LEFT_FILES,
     ),
     KnownBug(
@@ -96,7 +99,7 @@ BUGS = (
                 is_true,
             ),
         ),
-        message("Until then delete what an audit of the storage proves to be unreferenced."),
+        _DELETE_UNREFERENCED,
         _LEFT_FILES,
     ),
     KnownBug(

@@ -1,5 +1,3 @@
-"""Conditions under which a bug can hit a job."""
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,9 +7,9 @@ from ingest.messages import message
 
 @dataclass(frozen=True)
 class JobFacts:
-    """What is known of one job. ``configuration``: of its cluster. ``checkpointing``: its settings
-    as Flink reports them, by the names of ``CheckpointConfig``. ``vertices`` and ``exchanges``:
-    names, and ship strategies, of its plan. None if nobody reported it.
+    """What is known of one job; None if nobody reported it. ``configuration``: of its cluster.
+    ``checkpointing``: its settings by the names of ``CheckpointConfig``. ``vertices``: names in its
+    plan. ``exchanges``: ship strategies.
     """
 
     flink_version: str | None = None
@@ -23,7 +21,7 @@ class JobFacts:
 
 @dataclass(frozen=True)
 class Condition:
-    """``text`` names it, to stand after "with"; ``holds`` is None if that is not known."""
+    """``text`` names the condition, to stand after "with". ``holds`` returns None if unknown."""
 
     text: str
     holds: Callable[[JobFacts], bool | None]
@@ -37,8 +35,9 @@ def setting(
     *,
     in_code: bool = True,
 ) -> Condition:
-    """The first of ``keys`` that the cluster's configuration has is accepted, in small letters. Else
-    its ``default``; but if jobs may also set it in their code (``in_code``), it is unknown.
+    """``accepts`` judges the first of ``keys`` that the cluster's configuration has, in small
+    letters. Without any: unknown if jobs may set it in their code (``in_code``), else ``default``
+    is judged.
     """
 
     def holds(facts: JobFacts) -> bool | None:
@@ -54,7 +53,7 @@ def setting(
 
 
 def checkpointing(text: str, name: str, accepts: Callable[[Any], bool]) -> Condition:
-    """A checkpoint setting as Flink reports it for the job, whoever set it."""
+    """A checkpoint setting that Flink reports for the job."""
 
     def holds(facts: JobFacts) -> bool | None:
         value = (facts.checkpointing or {}).get(name)
@@ -63,8 +62,8 @@ def checkpointing(text: str, name: str, accepts: Callable[[Any], bool]) -> Condi
     return Condition(text, holds)
 
 
-def planned(text: str, *words: str) -> Condition:
-    """A vertex whose name has one of these words, which Flink or a connector gives itself."""
+def has_vertex(text: str, *words: str) -> Condition:
+    """A vertex whose name has one of these words of Flink or a connector."""
 
     def holds(facts: JobFacts) -> bool | None:
         if facts.vertices is None:
@@ -74,20 +73,20 @@ def planned(text: str, *words: str) -> Condition:
     return Condition(text, holds)
 
 
-def in_code(text: str) -> Condition:
-    """What a job sets in its code alone, and nobody reports."""
+def unreported(text: str) -> Condition:
+    """A setting that only the job's code has."""
     return Condition(text, lambda facts: None)
 
 
 def all_of(text: str, *conditions: Condition) -> Condition:
-    return _joined(text, conditions, decided_by=False)
+    return _combined(text, conditions, decided_by=False)
 
 
 def any_of(text: str, *conditions: Condition) -> Condition:
-    return _joined(text, conditions, decided_by=True)
+    return _combined(text, conditions, decided_by=True)
 
 
-def _joined(text: str, conditions: Sequence[Condition], *, decided_by: bool) -> Condition:
+def _combined(text: str, conditions: Sequence[Condition], *, decided_by: bool) -> Condition:
     def holds(facts: JobFacts) -> bool | None:
         answers = {condition.holds(facts) for condition in conditions}
         if decided_by in answers:
@@ -102,11 +101,11 @@ def is_true(value: str) -> bool:
 
 
 def _backend(text: str, word: str) -> Condition:
-    """Flink calls it Unknown until a job has run."""
+    """Flink reports Unknown until a job has run."""
 
     def holds(facts: JobFacts) -> bool | None:
-        named = str((facts.checkpointing or {}).get("state_backend") or "Unknown").lower()
-        return None if named == "unknown" else word in named
+        name = str((facts.checkpointing or {}).get("state_backend") or "Unknown").lower()
+        return None if name == "unknown" else word in name
 
     return Condition(text, holds)
 
@@ -123,7 +122,7 @@ INCREMENTAL_ROCKSDB = all_of(
     ),
 )
 UNALIGNED = checkpointing(message("unaligned checkpoints"), "unaligned", bool)
-SINK_WITH_COMMITTER = planned(message("a sink with a committer"), "Committer")
+SINK_WITH_COMMITTER = has_vertex(message("a sink with a committer"), "Committer")
 
 
 def _high_availability(text: str, accepts: Callable[[str], bool]) -> Condition:
@@ -146,7 +145,7 @@ ADAPTIVE = any_of(
     setting("", ("jobmanager.scheduler",), lambda value: value == "adaptive", in_code=False),
     setting("", ("scheduler-mode",), lambda value: value == "reactive", in_code=False),
 )
-WATERMARK_ALIGNMENT = in_code(message("watermark alignment, which jobs set in their code"))
+WATERMARK_ALIGNMENT = unreported(message("watermark alignment, which jobs set in their code"))
 COMPRESSED = setting(
     message("compressed snapshots"), ("execution.checkpointing.snapshot-compression",), is_true
 )

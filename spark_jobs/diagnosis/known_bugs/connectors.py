@@ -1,5 +1,3 @@
-"""Bugs of sources, sinks and SQL operators."""
-
 import re
 
 from ingest.messages import message
@@ -8,8 +6,8 @@ from spark_jobs.diagnosis.known_bugs.conditions import (
     UNALIGNED,
     Condition,
     JobFacts,
+    has_vertex,
     is_true,
-    planned,
     setting,
 )
 from spark_jobs.diagnosis.known_bugs.releases import Releases
@@ -30,7 +28,7 @@ def _has_one_phase_aggregation(facts: JobFacts) -> bool | None:
 
 
 def _reads_kafka(facts: JobFacts) -> bool | None:
-    """People name sources, so another name proves nothing."""
+    """True or None: users choose the names of sources, so another name proves nothing."""
     return True if any(_KAFKA_SOURCE.search(name) for name in facts.vertices or ()) else None
 
 
@@ -79,7 +77,7 @@ BUGS = (
         ),
         (
             UNALIGNED,
-            planned(message("the Iceberg sink FlinkSink"), "IcebergFilesCommitter"),
+            has_vertex(message("the Iceberg sink FlinkSink"), "IcebergFilesCommitter"),
         ),
         message("Use aligned checkpoints for this job."),
     ),

@@ -12,6 +12,8 @@ from spark_jobs.diagnosis.known_bugs.conditions import (
 from spark_jobs.diagnosis.known_bugs.releases import Releases
 from spark_jobs.diagnosis.known_bugs.sources import commit, notes, pull
 
+_RETAIN = message("Retain checkpoints, so that one can be started from by hand.")
+
 BUGS = (
     KnownBug(
         "FLINK-34007",
@@ -33,7 +35,7 @@ BUGS = (
         Releases(("1.15.0",), ("1.15.3", "1.16.0")),
         notes("1.15.3") + commit("aae96d0c9d1"),
         (KUBERNETES,),
-        message("Retain checkpoints, so that one can be started from by hand."),
+        _RETAIN,
     ),
     KnownBug(
         "FLINK-24543",
@@ -44,7 +46,7 @@ BUGS = (
         Releases(("1.12.5", "1.13.1", "1.14.0"), ("1.13.6", "1.14.3", "1.15.0")),
         notes("1.13.6", "1.14.3") + commit("b5c49ef484", "3d7ad08ea24"),
         (ZOOKEEPER,),
-        message("Retain checkpoints, so that one can be started from by hand."),
+        _RETAIN,
     ),
     KnownBug(
         "FLINK-29234",

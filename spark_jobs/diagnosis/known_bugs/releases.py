@@ -88,16 +88,18 @@ class Releases:
 
 
 def is_before(flink_version: str | None, release: str) -> bool:
-    """Whether it is an earlier release than ``release``, or not known."""
+    """Whether ``flink_version`` is earlier than ``release``, or not known."""
     named = named_release(flink_version)
     return named is None or named[0] < _numbers(release)
 
 
 def _is_reached(release: Numbers, firsts: tuple[str, ...]) -> bool:
-    """Whether it is not before the one of ``firsts`` in its branch, else not before any."""
-    known = [_numbers(first) for first in firsts]
-    own = [first for first in known if first[:2] == release[:2]]
-    return release >= max(own or known)
+    """Whether the release is at or after the one of ``firsts`` in its branch, or after all if its
+    branch has none.
+    """
+    numbers = [_numbers(first) for first in firsts]
+    in_branch = [first for first in numbers if first[:2] == release[:2]]
+    return release >= max(in_branch or numbers)
 
 
 def _numbers(release: str) -> Numbers:

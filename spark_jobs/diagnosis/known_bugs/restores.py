@@ -16,6 +16,7 @@ from spark_jobs.diagnosis.known_bugs.releases import Releases
 from spark_jobs.diagnosis.known_bugs.sources import commit, notes, pull
 
 _USE_SAVEPOINT = message("Until then change the parallelism by a savepoint, not by a checkpoint.")
+_NO_COMPRESSION = message("Until then do not compress snapshots.")
 _RESTARTS = ("restart.loop",)
 
 BUGS = (
@@ -116,7 +117,7 @@ BUGS = (
         Releases(("1.18.0",), ("1.18.1", "1.19.0"), is_introduced=True),
         commit("d04d727958b", "d415d93bbf9", "f9383e6780a"),
         (COMPRESSED,),
-        message("Until then do not compress snapshots."),
+        _NO_COMPRESSION,
     ),
     KnownBug(
         "FLINK-34063",
@@ -127,7 +128,7 @@ BUGS = (
         Releases(("1.18.0",), ("1.19.0",), is_introduced=True),
         notes("1.18.1") + commit("d04d727958b", "b7c314b46ac"),
         (COMPRESSED,),
-        message("Until then do not compress snapshots."),
+        _NO_COMPRESSION,
     ),
     KnownBug(
         "FLINK-25468",

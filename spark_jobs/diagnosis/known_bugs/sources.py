@@ -1,9 +1,6 @@
-"""Addresses of what was read: notes of releases, pull requests, commits."""
-
 from datetime import date
 
 READ_ON = date(2026, 11, 29)
-
 
 _NOTES = {
     "1.12.2": "news/2021/03/03/release-1.12.2.html",

@@ -1,5 +1,3 @@
-"""Bugs of running tasks: watermarks, network buffers, memory."""
-
 from ingest.messages import message
 from spark_jobs.diagnosis.known_bugs.bug import KnownBug, Symptom
 from spark_jobs.diagnosis.known_bugs.conditions import (
@@ -7,9 +5,9 @@ from spark_jobs.diagnosis.known_bugs.conditions import (
     UNALIGNED,
     WATERMARK_ALIGNMENT,
     any_of,
-    in_code,
     is_true,
     setting,
+    unreported,
 )
 from spark_jobs.diagnosis.known_bugs.releases import Releases
 from spark_jobs.diagnosis.known_bugs.sources import commit, notes, pull
@@ -30,7 +28,7 @@ TICKERS = (
     "compaction-write-bytes",
     "stall-micros",
 )
-"""Metrics of RocksDB for which it keeps statistics."""
+"""Metrics for which RocksDB keeps statistics."""
 
 BUGS = (
     KnownBug(
@@ -88,7 +86,7 @@ BUGS = (
                     ("table.exec.source.idle-timeout",),
                     lambda value: any(digit in value for digit in "123456789"),
                 ),
-                in_code(""),
+                unreported(""),
             ),
         ),
     ),

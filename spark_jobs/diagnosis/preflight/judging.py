@@ -1,4 +1,4 @@
-"""The verdict: what happens to each operator, and every reason with its source."""
+"""The verdict on a restore, with every reason, and the fate of each operator."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -43,11 +43,9 @@ NEWEST_FORMAT = (
     ((2, 0), (2, 0), 5),
     ((2, 1), (2, 3), 6),
 )
-"""First and last minor release → the ``_metadata`` version that they write, and the newest that
-they read.
-"""
+"""First and last minor release, and the ``_metadata`` format that is the newest to them."""
 _READ_SINCE = (1, 8)
-"""Newer releases promise to read savepoints of these, and drop older ones one by one."""
+"""The oldest release whose snapshots newer releases promise to read."""
 _CHANGELOG_SINCE = (1, 15)
 
 _IN_FLIGHT, _IN_FLIGHT_RESCALED, _OF_OPERATORS = "in_flight", "rescaled", "operator_state"
@@ -60,12 +58,12 @@ _DECIDING = {
     "FLINK-33863": _OF_OPERATORS,
     "FLINK-34063": _OF_OPERATORS,
 }
-"""Known bugs that make a start from a snapshot fail or lose state, if it holds this."""
+"""Known bugs → what a snapshot must hold so that a start from it can fail or lose state."""
 
 
 @dataclass(frozen=True)
 class Reason:
-    """``source``: an address where it can be read."""
+    """``source``: the address of a document or of code that proves the reason."""
 
     outcome: Outcome
     check: str
@@ -75,7 +73,9 @@ class Reason:
 
 @dataclass(frozen=True)
 class OperatorFate:
-    """Either side is None where the operator is not there, or not known to be."""
+    """``stored`` is None if the snapshot lacks the operator, ``planned`` if the job is not known to
+    have it.
+    """
 
     fate: Fate
     stored: StoredOperator | None
@@ -83,13 +83,13 @@ class OperatorFate:
 
     @property
     def operator_id(self) -> str:
-        known = self.stored or self.planned
-        return known.operator_id if known else ""
+        operator = self.stored or self.planned
+        return operator.operator_id if operator else ""
 
 
 @dataclass(frozen=True)
 class Preflight:
-    """``can_hit``: known bugs of the release that can hit the job, whether or not at a restore."""
+    """``can_hit``: known bugs that can hit the job, at a restore or later."""
 
     outcome: Outcome
     reasons: tuple[Reason, ...]
@@ -107,17 +107,18 @@ class Preflight:
 
 def judge(snapshot: Snapshot, job: Job) -> Preflight:
     fates = tuple(_fates(snapshot, job))
-    restored = [operator for operator in fates if operator.fate == "matched" and operator.stored]
+    matched = [operator for operator in fates if operator.fate == "matched"]
+    restored = [operator.stored for operator in matched if operator.stored]
     reasons = [
         *_version(snapshot, job),
         *_mapping(fates, job),
-        *_parallelism(restored),
-        *_backend(snapshot, job, [operator.stored for operator in restored if operator.stored]),
-        *_types(snapshot, job, restored),
+        *_parallelism(matched),
+        *_backend(snapshot, job, restored),
+        *_types(job, restored),
         *_in_flight(snapshot, job),
         *_program(snapshot, job),
         *_files(snapshot, fates),
-        *_bugs(snapshot, job, restored),
+        *_bugs(snapshot, job, matched, restored),
     ]
     outcomes = {reason.outcome for reason in reasons}
     order: tuple[Outcome, ...] = ("refused", "unknown", "restores")
@@ -135,31 +136,32 @@ def _fates(snapshot: Snapshot, job: Job) -> Iterator[OperatorFate]:
         **{operator.operator_id: operator for operator in job.vertices},
     }
     for stored in snapshot.operators:
-        mate = planned.pop(stored.operator_id, None)
+        match = planned.pop(stored.operator_id, None)
         fate: Fate = "unknown"
-        if mate:
+        if match:
             fate = "matched"
         elif not stored.has_state:
             fate = "no_state"
         elif job.operators is not None:
             fate = "dropped"
-        yield OperatorFate(fate, stored, mate)
+        yield OperatorFate(fate, stored, match)
     yield from (OperatorFate("new", None, operator) for operator in planned.values())
 
 
 def _minor(version: str | None) -> tuple[int, ...] | None:
-    """None also for a vendor's release, which may read and write what it likes."""
+    """(major, minor); None also for a vendor's release, whose formats are unknown."""
     named = named_release(version)
     return named[0][:2] if named and not named[1] else None
 
 
 def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
-    if job.took_it:
+    if job.took_snapshot:
         yield Reason("restores", "version", message("This run of the job wrote it."), FORMATS)
         return
     target = _minor(job.flink_version)
     newest = next(
-        (form for first, last, form in NEWEST_FORMAT if target and first <= target <= last), None
+        (form for first, last, form in NEWEST_FORMAT if target and first <= target <= last),
+        None,
     )
     if target is None or newest is None:
         yield Reason(
@@ -218,9 +220,10 @@ def _version(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
         yield Reason("restores", "version", text, FORMATS)
 
 
-def _writers(form: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _writers(snapshot_format: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return next(
-        ((first, last) for first, last, known in NEWEST_FORMAT if known == form), ((0, 0), (99, 0))
+        ((first, last) for first, last, form in NEWEST_FORMAT if form == snapshot_format),
+        ((0, 0), (99, 0)),
     )
 
 
@@ -237,7 +240,7 @@ def _mapping(fates: Sequence[OperatorFate], job: Job) -> Iterator[Reason]:
                 "State of {names:message} belongs to no vertex of the plan. It may be of an "
                 "operator within a chain, whose ids Flink does not report: let the job complete a "
                 "checkpoint that Weir can read, which names all its operators.",
-                names=_named(unknown),
+                names=_names(unknown),
             ),
             REST,
         )
@@ -248,11 +251,11 @@ def _mapping(fates: Sequence[OperatorFate], job: Job) -> Iterator[Reason]:
     certain = [operator for operator in dropped if operator.stored and operator.stored.is_certain]
     if certain:
         text = message(
-            "The job has no operator for the state of {names:message}.", names=_named(certain)
+            "The job has no operator for the state of {names:message}.", names=_names(certain)
         )
         if job.may_drop:
-            left = message("{text:message} It is left behind, as allowed.", text=text)
-            yield Reason("restores", "operators", left, POINTER)
+            text = message("{text:message} It is left behind, as allowed.", text=text)
+            yield Reason("restores", "operators", text, POINTER)
         else:
             refused = message(
                 "{text:message} Flink refuses that unless it is started with "
@@ -264,7 +267,7 @@ def _mapping(fates: Sequence[OperatorFate], job: Job) -> Iterator[Reason]:
         text = message(
             "The job has no operator for {names:message}, of which only a coordinator or empty "
             "files have state: whether Flink refuses that depends on the release.",
-            names=_named(in_doubt),
+            names=_names(in_doubt),
         )
         yield Reason("unknown", "operators", text, POINTER)
     if job.vertices and not unknown and not dropped:
@@ -272,19 +275,19 @@ def _mapping(fates: Sequence[OperatorFate], job: Job) -> Iterator[Reason]:
         yield Reason("restores", "operators", text, POINTER)
 
 
-def _parallelism(restored: Sequence[OperatorFate]) -> Iterator[Reason]:
-    ok = True
-    for operator in restored:
+def _parallelism(matched: Sequence[OperatorFate]) -> Iterator[Reason]:
+    is_equal = True
+    for operator in matched:
         stored, planned = operator.stored, operator.planned
         if stored is None or planned is None:
             continue
         values: dict[str, Value] = {"name": _name(operator), "max": stored.max_parallelism}
         if planned.parallelism is None or planned.max_parallelism is None:
-            ok = False
+            is_equal = False
             text = message("The parallelism of {name:name} is not known.", name=_name(operator))
             yield Reason("unknown", "parallelism", text, REST)
         elif planned.parallelism > stored.max_parallelism:
-            ok = False
+            is_equal = False
             text = message(
                 "{name:name} has parallelism {parallelism:number}; the maximum parallelism of its "
                 "state is {max:number}.",
@@ -294,7 +297,7 @@ def _parallelism(restored: Sequence[OperatorFate]) -> Iterator[Reason]:
             outcome: Outcome = "refused" if stored.has_state else "unknown"
             yield Reason(outcome, "parallelism", text, ASSIGNMENT)
         elif planned.max_parallelism != stored.max_parallelism:
-            ok = False
+            is_equal = False
             text = message(
                 "{name:name} has maximum parallelism {planned:number}, its state {max:number}. "
                 "Flink takes over that of the state unless the job sets its own, and then refuses; "
@@ -303,36 +306,36 @@ def _parallelism(restored: Sequence[OperatorFate]) -> Iterator[Reason]:
                 **values,
             )
             yield Reason("unknown", "parallelism", text, POINTER)
-    if ok and restored:
+    if is_equal and matched:
         text = message("The maximum parallelism of each operator is that of its state.")
         yield Reason("restores", "parallelism", text, ASSIGNMENT)
 
 
 def _backend(snapshot: Snapshot, job: Job, restored: Sequence[StoredOperator]) -> Iterator[Reason]:
     keyed = {name for operator in restored for name in operator.keyed}
-    if not keyed or job.took_it:
+    if not keyed or job.took_snapshot:
         return
     if keyed == {SAVEPOINT_KEYED}:
         text = message("It is a canonical savepoint, which every state backend reads.")
         yield Reason("restores", "backend", text, BACKENDS)
         return
-    mine, its = _family(job.backend), _family(snapshot.backend)
+    job_backend, snapshot_backend = _family(job.backend), _family(snapshot.backend)
     incremental = any(name.startswith("Incremental") for name in keyed)
-    if incremental and its is None and snapshot.format_version < 5:
-        its = "RocksDB"  # ForSt came with 2.0
-    values = {"mine": mine or "?", "its": its or "?"}
+    if incremental and snapshot_backend is None and snapshot.format_version < 5:
+        snapshot_backend = "RocksDB"  # ForSt came with 2.0
+    values = {"mine": job_backend or "?", "its": snapshot_backend or "?"}
     minor = _minor(job.flink_version) or (99, 0)
     changelog = job.changelog
     if changelog is None and minor < _CHANGELOG_SINCE:
         changelog = False
     plain = {"IncrementalRemoteKeyedStateHandle", "KeyGroupsStateHandle", SAVEPOINT_KEYED}
-    if incremental and mine == "HashMap":
+    if incremental and job_backend == "HashMap":
         text = message(
             "Its keyed state is of incremental checkpoints; the HashMap state backend of the job "
             "does not read that. A canonical savepoint can change the backend."
         )
         yield Reason("refused", "backend", text, HEAP)
-    elif mine is None or its is None or mine != its:
+    elif job_backend is None or snapshot_backend is None or job_backend != snapshot_backend:
         text = message(
             "Its keyed state is in the form of a backend ({its:name}), and the job has {mine:name}. "
             "Only a canonical savepoint is sure to be read by another backend.",
@@ -346,12 +349,14 @@ def _backend(snapshot: Snapshot, job: Job, restored: Sequence[StoredOperator]) -
         )
         yield Reason("unknown", "backend", text, BACKENDS)
     else:
-        text = message("Snapshot and job have the same state backend, {mine:name}.", mine=mine)
+        text = message(
+            "Snapshot and job have the same state backend, {mine:name}.", mine=job_backend
+        )
         yield Reason("restores", "backend", text, COMPARED)
 
 
 def _family(backend: str | None) -> str | None:
-    named = (backend or "").lower()
+    name = (backend or "").lower()
     for word, family in (
         ("rocksdb", "RocksDB"),
         ("forst", "ForSt"),
@@ -359,15 +364,13 @@ def _family(backend: str | None) -> str | None:
         ("fsstatebackend", "HashMap"),
         ("memorystatebackend", "HashMap"),
     ):
-        if word in named:
+        if word in name:
             return family
     return None
 
 
-def _types(snapshot: Snapshot, job: Job, restored: Sequence[OperatorFate]) -> Iterator[Reason]:
-    if job.took_it or not any(
-        operator.stored and operator.stored.has_state for operator in restored
-    ):
+def _types(job: Job, restored: Sequence[StoredOperator]) -> Iterator[Reason]:
+    if job.took_snapshot or not any(operator.has_state for operator in restored):
         return
     if job.keeps_types:
         text = message(
@@ -385,7 +388,7 @@ def _types(snapshot: Snapshot, job: Job, restored: Sequence[OperatorFate]) -> It
 
 
 def _in_flight(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
-    if job.took_it or not any(operator.holds_in_flight for operator in snapshot.operators):
+    if job.took_snapshot or not any(operator.holds_in_flight for operator in snapshot.operators):
         return
     text = message(
         "It is an unaligned checkpoint with records in flight: Flink supports it only for the same "
@@ -395,7 +398,7 @@ def _in_flight(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
 
 
 def _program(snapshot: Snapshot, job: Job) -> Iterator[Reason]:
-    if job.took_it:
+    if job.took_snapshot:
         return
     if any(operator.has_finished for operator in snapshot.operators):
         text = message(
@@ -441,26 +444,28 @@ def _files(snapshot: Snapshot, fates: Sequence[OperatorFate]) -> Iterator[Reason
         yield Reason("restores", "files", text, COMPARED)
 
 
-def _bugs(snapshot: Snapshot, job: Job, restored: Sequence[OperatorFate]) -> Iterator[Reason]:
+def _bugs(
+    snapshot: Snapshot,
+    job: Job,
+    matched: Sequence[OperatorFate],
+    restored: Sequence[StoredOperator],
+) -> Iterator[Reason]:
     in_flight = any(operator.holds_in_flight for operator in snapshot.operators)
     rescaled = any(
         operator.stored
         and operator.planned
         and operator.stored.parallelism != operator.planned.parallelism
-        for operator in restored
+        for operator in matched
     )
-    of_operators = any(
-        kind.endswith("-op")
-        for operator in restored
-        if operator.stored
-        for kind in operator.stored.kinds
+    has_operator_state = any(
+        kind.endswith("-op") for operator in restored for kind in operator.kinds
     )
     holds = {
         _IN_FLIGHT: in_flight,
         _IN_FLIGHT_RESCALED: in_flight and rescaled,
-        _OF_OPERATORS: of_operators,
+        _OF_OPERATORS: has_operator_state,
     }
-    # The snapshot decides, not how the job takes its own.
+    # The snapshot decides, not the setting of the job.
     checkpointing = {**(job.facts.checkpointing or {}), "unaligned": in_flight}
     facts = replace(job.facts, flink_version=job.flink_version, checkpointing=checkpointing)
     for issue, need in _DECIDING.items():
@@ -477,7 +482,7 @@ def _bugs(snapshot: Snapshot, job: Job, restored: Sequence[OperatorFate]) -> Ite
             yield Reason("unknown", "known_bug", text, bug.address)
 
 
-def _named(fates: Sequence[OperatorFate]) -> Message:
+def _names(fates: Sequence[OperatorFate]) -> Message:
     return list_text([_name(operator) for operator in fates], 3)
 
 

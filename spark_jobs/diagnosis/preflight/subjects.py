@@ -9,10 +9,10 @@ SAVEPOINT_KEYED = "KeyGroupsSavepointStateHandle"
 
 @dataclass
 class StoredOperator:
-    """``kinds``: of its state, as ``ingest.metadata.pieces`` names them. ``keyed``: classes of its
-    managed keyed state. ``has_state``: a subtask holds a handle. ``is_certain``: Flink takes that
-    for state in every release; not so for a coordinator's state alone, and for empty merged files.
-    ``missing``: files that are not there, or too short.
+    """``kinds`` of its state, as ``ingest.metadata.pieces`` names them. ``keyed``: classes of its
+    managed keyed state. ``has_state``: a subtask has a handle. ``is_certain``: every release of
+    Flink counts that as state, unlike a coordinator's state alone or empty merged files.
+    ``missing``: number of files that do not exist or are too short.
     """
 
     operator_id: str
@@ -35,9 +35,9 @@ class StoredOperator:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """``flink_version`` and ``backend``: of the run that took it. ``type_name`` and
-    ``savepoint_format``: from 1.16 on. ``unchecked``: why files were not looked for, "" if all
-    were. ``foreign``: directories of others that it refers into.
+    """``flink_version`` and ``backend``: of the run that took the snapshot. ``type_name`` and
+    ``savepoint_format``: known since 1.16. ``unchecked``: why some files were not looked for, else
+    "". ``foreign``: directories of other jobs that have files of the snapshot.
     """
 
     path: str
@@ -69,8 +69,8 @@ class PlannedOperator:
 
 @dataclass(frozen=True)
 class Job:
-    """``operators``: all, from a ``_metadata`` of this run; None if none was read. ``took_it``:
-    this run wrote the snapshot. ``may_drop``: state without an operator may be left behind.
+    """``operators``: all, from a ``_metadata`` of this run; None if none was read.
+    ``took_snapshot``: this run wrote it. ``may_drop``: state without an operator may be dropped.
     ``keeps_types``: somebody asserts that types, serializers, time-to-live and timers of state are
     those of the snapshot.
     """
@@ -80,7 +80,7 @@ class Job:
     operators: Mapping[str, PlannedOperator] | None = None
     backend: str | None = None
     changelog: bool | None = None
-    took_it: bool = False
+    took_snapshot: bool = False
     may_drop: bool = False
     keeps_types: bool = False
     facts: JobFacts = field(default_factory=JobFacts)

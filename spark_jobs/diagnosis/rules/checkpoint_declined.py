@@ -1,8 +1,8 @@
-"""Not counted: refusals before the start (outcome ``preflight``), and checkpoints dropped by a
-cancel or stop (``aborted``) or with a failed task (``failed``).
+"""Not counted: refusals before the start (outcome ``preflight``), and checkpoints that a cancel or
+stop (``aborted``) or a failed task (``failed``) discarded.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ingest.messages import brief, list_text, message, plural, subtask_text
@@ -13,10 +13,10 @@ from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related
 from spark_jobs.diagnosis.losses import (
     HOLD_S,
     Losses,
-    counted,
+    count_text,
+    find_losses,
     loss_finding,
     loss_thresholds,
-    losses,
 )
 from spark_jobs.diagnosis.rule import rule
 from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
@@ -38,7 +38,7 @@ EXCEPTION_CHARS, FIRST_LINE_CHARS = 500, 300
     thresholds=loss_thresholds(RULE),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    declined = losses(window, "declined", limits[f"{RULE}.look_back_s"])
+    declined = find_losses(window, "declined", limits[f"{RULE}.look_back_s"])
     if declined is None:
         return
     declines = [
@@ -46,6 +46,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         for sample in declined.lost
         for decline in sample.declines
     ]
+    hosts = counts_of(decline["host"] for decline in declines if decline.get("host"))
     words, exception = words_of(declined.newest.reason), _exception(declined)
     thrown = cause_of(exception)
     yield loss_finding(
@@ -53,18 +54,21 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         RULE,
         declined,
         limits,
-        is_harmless=all(words_of(sample.reason).harmless for sample in declined.lost),
+        is_harmless=all(words_of(sample.reason).is_harmless for sample in declined.lost),
         confidence="high" if declines else "medium",
         title=message(
             "{counted:text} declined{by_whom:text}",
-            counted=counted(declined.lost),
+            counted=count_text(declined.lost),
             by_whom=_by_whom(declines),
         ),
         cause=_cause(words, exception),
         next_step=thrown.next_step if thrown else words.next_step,
         counted_as=message("declined checkpoints"),
-        evidence=_who(declined.newest, declines, exception),
-        related=_hosts(declines),
+        evidence=_evidence(declined.newest, declines, exception),
+        related=(
+            Related("host", host, plural(count, "{count:count} decline", "{count:count} declines"))
+            for host, count in hosts.items()
+        ),
         data={
             "reason": declined.newest.reason,
             "cause": code_of(thrown),
@@ -123,7 +127,7 @@ def _cause(words: ReasonWords, exception: str | None) -> str:
     )
 
 
-def _who(
+def _evidence(
     newest: CheckpointSample, declines: list[dict[str, Any]], exception: str | None
 ) -> Iterator[Evidence]:
     if declines:
@@ -131,10 +135,12 @@ def _who(
         yield Evidence(message("declined by"), _task(last), note=name_of(newest))
         if last.get("host"):
             yield Evidence(message("host"), last["host"], note=last.get("container") or "")
-    for part in () if declines else newest.not_acknowledged[:VERTICES_SHOWN]:
-        # REST does not say who declined; a subtask that had acknowledged did not.
-        name = brief(part.get("vertex_name") or part.get("vertex_id") or message("unnamed tasks"))
-        indexes = ", ".join(str(index) for index in part.get("subtasks") or ())
+    for vertex in () if declines else newest.not_acknowledged[:VERTICES_SHOWN]:
+        # REST does not say which subtask declined: one of those that did not acknowledge.
+        name = brief(
+            vertex.get("vertex_name") or vertex.get("vertex_id") or message("unnamed tasks")
+        )
+        indexes = ", ".join(str(index) for index in vertex.get("subtasks") or ())
         note = (
             message(
                 "subtasks {indexes:name}; among those is the one that declined", indexes=indexes
@@ -144,7 +150,7 @@ def _who(
         )
         yield Evidence(
             message("not acknowledged by {name:name}", name=name),
-            part.get("count"),
+            vertex.get("count"),
             "count",
             note=note,
         )
@@ -154,12 +160,3 @@ def _who(
         yield Evidence(message("exception"), condensed(exception, EXCEPTION_CHARS))
     if declines and declines[-1].get("log_line"):
         yield Evidence(message("log line"), declines[-1]["log_line"])
-
-
-def _hosts(declines: Iterable[Mapping[str, Any]]) -> Iterator[Related]:
-    for host, count in counts_of(
-        decline["host"] for decline in declines if decline.get("host")
-    ).items():
-        yield Related(
-            "host", host, plural(count, "{count:count} decline", "{count:count} declines")
-        )

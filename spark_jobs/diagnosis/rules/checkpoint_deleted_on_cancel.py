@@ -1,5 +1,3 @@
-"""Checkpoints that Flink deletes when somebody cancels the job: DELETE_ON_CANCELLATION."""
-
 from collections.abc import Iterator
 
 from ingest.messages import message
@@ -60,7 +58,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     ]
     if age_ms is not None:
         evidence.append(
-            limits.compared(
+            limits.evidence(
                 message("age of the newest savepoint"), age_ms / 1000, SAVEPOINT, comparison=">"
             )
         )

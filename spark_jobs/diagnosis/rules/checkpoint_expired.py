@@ -1,23 +1,18 @@
-"""A checkpoint took longer than its time-out: which tasks had not acknowledged, what they were
-doing, and which vertex held the barrier.
-"""
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ingest.messages import brief, join_messages, list_text, message, plural
-from spark_jobs.diagnosis.barrier_holders import Holder, holder_between, pressure_is_known
+from spark_jobs.diagnosis.barrier_holders import Holder, newest_holder, pressure_is_known
 from spark_jobs.diagnosis.checkpoint_history import FLINK_TIMEOUT_MS, name_of
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Limits, Related
 from spark_jobs.diagnosis.losses import (
     HOLD_S,
-    Losses,
-    counted,
+    count_text,
+    find_losses,
     loss_finding,
     loss_thresholds,
-    losses,
 )
 from spark_jobs.diagnosis.phases import BARRIER_PHASES, PHASES, WORDS, with_sync_timeout
 from spark_jobs.diagnosis.rule import rule
@@ -27,11 +22,11 @@ from spark_jobs.diagnosis.topology import Topology
 RULE = "checkpoint.expired"
 HOSTS_SHOWN = 50
 WRITING = ("checkpoint_sync_done", "checkpoint_async_started")
-"""Only in DEBUG logs of TaskManagers."""
+"""Only DEBUG logs of TaskManagers have these events."""
 HUNG_AT_MOST = 4
-"""With more missing subtasks, none is the one that the others wait for."""
+"""If more subtasks are missing, they do not wait for one of them."""
 HUNG_TIMES = 2
-"""Only once, its acknowledgement may just have been late."""
+"""In a single checkpoint, a missing acknowledgement may only have been late."""
 
 Subtask = tuple[str, int]
 """Name of the vertex, and index."""
@@ -42,44 +37,41 @@ Missing = tuple[str, int, Mapping[str, Any]]
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far an expired checkpoint came. ``acknowledged_ratio``: 0…1, None if unknown.
-    ``short_ms``: how late the last subtask was; ``complete``: no subtask is missing after it.
-    ``hung``: subtasks that never acknowledged.
+    ``late_ms``: of the last late acknowledgement. ``is_complete``: all subtasks acknowledged in the
+    end. ``hung``: subtasks that never acknowledged.
     """
 
     checkpoint: CheckpointSample
     acknowledged_ratio: float | None
-    short_ms: int | None = None
-    complete: bool = False
+    late_ms: int | None = None
+    is_complete: bool = False
     hung: tuple[Subtask, ...] = ()
 
     @property
     def verdict(self) -> Literal["short", "hung", "unknown"]:
-        return "hung" if self.hung else "short" if self.complete else "unknown"
+        return "hung" if self.hung else "short" if self.is_complete else "unknown"
 
 
 def progress_of(expired: Sequence[CheckpointSample]) -> Progress:
-    """``expired``: oldest first, at least one. Describes the newest one that all subtasks
-    acknowledged late, else the newest, whose late acknowledgements may still arrive.
+    """``expired``: oldest first, at least one. Describes the newest checkpoint that all subtasks
+    acknowledged in the end, else the newest, whose late acknowledgements may still arrive.
     """
-    progress = [_late(sample) for sample in expired]
-    newest = next((late for late in reversed(progress) if late.complete), progress[-1])
-    return newest if newest.complete else replace(newest, hung=_hung(expired))
+    all_progress = [_progress(sample) for sample in expired]
+    complete = (progress for progress in reversed(all_progress) if progress.is_complete)
+    newest = next(complete, all_progress[-1])
+    return newest if newest.is_complete else replace(newest, hung=_hung(expired))
 
 
-def _late(newest: CheckpointSample) -> Progress:
+def _progress(expired: CheckpointSample) -> Progress:
     ratio = (
-        newest.acknowledged / newest.subtasks
-        if newest.subtasks and newest.acknowledged is not None
+        expired.acknowledged / expired.subtasks
+        if expired.subtasks and expired.acknowledged is not None
         else None
     )
-    late_ms = [
-        int(late_message["late_ms"])
-        for late_message in newest.late_messages
-        if late_message.get("late_ms")
-    ]
-    lacking = (newest.subtasks or 0) - (newest.acknowledged or 0)
-    complete = bool(late_ms) and 0 < lacking <= (newest.late_message_count or len(late_ms))
-    return Progress(newest, ratio, max(late_ms, default=None), complete)
+    late_ms = [int(late["late_ms"]) for late in expired.late_messages if late.get("late_ms")]
+    missing = (expired.subtasks or 0) - (expired.acknowledged or 0)
+    is_complete = bool(late_ms) and 0 < missing <= (expired.late_message_count or len(late_ms))
+    return Progress(expired, ratio, max(late_ms, default=None), is_complete)
 
 
 def _hung(expired: Sequence[CheckpointSample]) -> tuple[Subtask, ...]:
@@ -92,11 +84,11 @@ def _hung(expired: Sequence[CheckpointSample]) -> tuple[Subtask, ...]:
 def _never_acknowledged(expired: CheckpointSample) -> set[Subtask]:
     late = {(sample.get("vertex_name"), sample.get("subtask")) for sample in expired.late_messages}
     return {
-        (str(part.get("vertex_name") or part.get("vertex_id") or ""), index)
-        for part in expired.not_acknowledged
-        for index in part.get("subtasks") or ()
-        # REST counts those that reported late, and does not say which.
-        if not part.get("late") and (part.get("vertex_name"), index) not in late
+        (str(vertex.get("vertex_name") or vertex.get("vertex_id") or ""), index)
+        for vertex in expired.not_acknowledged
+        for index in vertex.get("subtasks") or ()
+        # REST has only the number of subtasks that reported late.
+        if not vertex.get("late") and (vertex.get("vertex_name"), index) not in late
     }
 
 
@@ -110,16 +102,20 @@ def _never_acknowledged(expired: CheckpointSample) -> set[Subtask]:
     reads=WRITING,
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    expiries = losses(window, "expired", limits[f"{RULE}.look_back_s"])
+    expiries = find_losses(window, "expired", limits[f"{RULE}.look_back_s"])
     if expiries is None:
         return
     newest = expiries.newest
     late = next((sample for sample in reversed(expiries.lost) if _late_phase(sample)), None)
-    own = _late_phase(late) if late else None
-    # If tasks report that they did not wait for a barrier, nothing held it.
-    holder = None if own and own not in BARRIER_PHASES else _holder(window, limits, expiries)
+    late_phase = _late_phase(late) if late else None
+    # If tasks report that they did not wait for a barrier, no vertex held it.
+    is_held = late_phase is None or late_phase in BARRIER_PHASES
+    holder = newest_holder(window, limits, expiries.lost) if is_held else None
+    confidence: Confidence = "medium" if holder or newest.not_acknowledged else "low"
+    if holder and holder.is_busy_known:
+        confidence = "high"
     missing, progress = _missing(newest), progress_of(expiries.lost)
-    phase = own or _phase(window, newest, holder)
+    phase = late_phase or _phase(window, newest, holder)
     timeout_ms = window.config.timeout_ms
     held_by = (
         message(", barrier held by back-pressure from {brief:name}", brief=holder.brief)
@@ -131,10 +127,10 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         RULE,
         expiries,
         limits,
-        confidence=_confidence(newest, holder),
+        confidence=confidence,
         title=message(
             "{counted:text} expired{words:message}{held_by:message}",
-            counted=counted(expiries.lost),
+            counted=count_text(expiries.lost),
             words=message(" after {timeout_ms:duration}", timeout_ms=timeout_ms)
             if timeout_ms
             else "",
@@ -143,7 +139,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         cause=_with_progress(progress, _cause(window, newest, holder, phase, missing, late)),
         next_step=_next_step(window, holder, phase, is_hung=bool(progress.hung)),
         counted_as=message("expired checkpoints"),
-        evidence=(*_who(window, missing, holder), *_how_near(progress)),
+        evidence=(*_evidence(window, missing, holder), *_progress_evidence(progress)),
         related=_related(holder, missing),
         data={
             "not_acknowledged": [dict(part) for part in newest.not_acknowledged],
@@ -155,30 +151,26 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _with_progress(progress: Progress, cause: str) -> str:
-    if progress.verdict == "short" and progress.short_ms is not None:
+    if progress.verdict == "short" and progress.late_ms is not None:
         return message(
             "Of {name:message} {acknowledged:share} of the subtasks had acknowledged in time, and "
             "all the others did within {short:duration} more. {cause:message}",
             name=name_of(progress.checkpoint),
             acknowledged=progress.acknowledged_ratio or 0.0,
-            short=progress.short_ms,
+            short=progress.late_ms,
             cause=cause,
         )
     if progress.verdict == "hung":
         return message(
             "It hung at {where:name}, as the one before did: nothing came from there, not even "
             "late. {cause:message}",
-            where=_hung_at(progress),
+            where=list_text([f"{brief(name)} [{index}]" for name, index in progress.hung]),
             cause=cause,
         )
     return cause
 
 
-def _hung_at(progress: Progress) -> str:
-    return list_text([f"{brief(name)} [{index}]" for name, index in progress.hung])
-
-
-def _how_near(progress: Progress) -> Iterator[Evidence]:
+def _progress_evidence(progress: Progress) -> Iterator[Evidence]:
     if progress.acknowledged_ratio is not None:
         yield Evidence(
             message("share of subtasks that had acknowledged"),
@@ -186,81 +178,71 @@ def _how_near(progress: Progress) -> Iterator[Evidence]:
             "ratio",
             note=name_of(progress.checkpoint),
         )
-    if progress.short_ms is not None:
+    if progress.late_ms is not None:
         yield Evidence(
             message("last acknowledgement after the time-out"),
-            progress.short_ms,
+            progress.late_ms,
             "ms",
-            note=message("with it all were there") if progress.complete else "",
+            note=message("with it all were there") if progress.is_complete else "",
         )
 
 
-def _holder(window: JobWindow, limits: Limits, expiries: Losses) -> Holder | None:
-    for lost in reversed(expiries.lost):
-        holder = holder_between(window, limits, lost.trigger_time_ms, lost.ended_ms)
-        if holder:
-            return holder
-    return None
-
-
 def _missing(expired: CheckpointSample) -> list[Missing]:
-    reported = [
-        (part.get("vertex_name") or part.get("vertex_id") or "", part.get("count") or 0, part)
-        for part in expired.not_acknowledged
+    vertices = [
+        (
+            vertex.get("vertex_name") or vertex.get("vertex_id") or "",
+            vertex.get("count") or 0,
+            vertex,
+        )
+        for vertex in expired.not_acknowledged
     ]
-    return sorted(reported, key=lambda part: (-part[1], part[0]))
+    return sorted(vertices, key=lambda vertex: (-vertex[1], vertex[0]))
 
 
 def _phase(window: JobWindow, expired: CheckpointSample, holder: Holder | None) -> str | None:
     if (
-        2 * _writing(window, expired)
-        > sum(part.get("count") or 0 for part in expired.not_acknowledged)
+        2 * _count_writing(window, expired)
+        > sum(vertex.get("count") or 0 for vertex in expired.not_acknowledged)
         > 0
     ):
         return "async"
     if not holder:
         return None
-    below = {
+    possible_ids = {
         holder.vertex_id,
         *Topology(window.edges).all_downstream(holder.vertex_id),
         *holder.held,
     }
-    waiting = [part.get("vertex_id") for part in expired.not_acknowledged]
-    # A task that waits for the barrier sits at the holder, among those it blocks, or below it.
+    missing_ids = [vertex.get("vertex_id") for vertex in expired.not_acknowledged]
+    # A task that waits for the barrier is the holder, blocked by it, or downstream of it.
     return (
         "start_delay"
-        if not any(waiting) or any(vertex_id in below for vertex_id in waiting)
+        if not any(missing_ids) or any(vertex_id in possible_ids for vertex_id in missing_ids)
         else None
     )
 
 
 def _late_phase(expired: CheckpointSample) -> str | None:
-    late = Counter[str]()
-    for part in expired.not_acknowledged:
-        if (phase := part.get("late_phase")) in PHASES:
-            late[phase] += part.get("late") or 0
-    return max(PHASES, key=lambda phase: late[phase]) if late.total() else None
+    late_subtasks = Counter[str]()
+    for vertex in expired.not_acknowledged:
+        if (phase := vertex.get("late_phase")) in PHASES:
+            late_subtasks[phase] += vertex.get("late") or 0
+    return max(PHASES, key=lambda phase: late_subtasks[phase]) if late_subtasks.total() else None
 
 
-def _writing(window: JobWindow, expired: CheckpointSample) -> int:
+def _count_writing(window: JobWindow, expired: CheckpointSample) -> int:
     missing = {
-        (part.get("vertex_id"), index)
-        for part in expired.not_acknowledged
-        for index in part.get("subtasks") or ()
+        (vertex.get("vertex_id"), index)
+        for vertex in expired.not_acknowledged
+        for index in vertex.get("subtasks") or ()
     }
-    begun = {
+    writing = {
         (event.vertex_id, event.subtask)
         for event in window.events
         if event.checkpoint_id == expired.checkpoint_id
         and expired.trigger_time_ms <= event.at_ms <= expired.ended_ms
     }
-    return len(missing & begun)
-
-
-def _confidence(expired: CheckpointSample, holder: Holder | None) -> Confidence:
-    if holder and holder.busy_known:
-        return "high"
-    return "medium" if holder or expired.not_acknowledged else "low"
+    return len(missing & writing)
 
 
 def _cause(
@@ -271,9 +253,9 @@ def _cause(
     missing: list[Missing],
     late: CheckpointSample | None,
 ) -> str:
-    who = _who_lacks(expired, missing)
+    who = _missing_text(expired, missing)
     if late and phase and not holder:
-        count = sum(part.get("late") or 0 for part in late.not_acknowledged)
+        count = sum(vertex.get("late") or 0 for vertex in late.not_acknowledged)
         return message(
             "{who:text}{late:message} after the time-out of {name_of:text}: most of the time of "
             "the slowest went into this part: {phase:name}.",
@@ -310,14 +292,14 @@ def _cause(
     )
 
 
-def _who_lacks(expired: CheckpointSample, missing: list[Missing]) -> str:
+def _missing_text(expired: CheckpointSample, missing: list[Missing]) -> str:
     if not expired.subtasks or expired.acknowledged is None:
         return ""
-    lacking = expired.subtasks - expired.acknowledged
+    missing_count = expired.subtasks - expired.acknowledged
     names = list_text([f"{brief(name)} ({count})" for name, count, _ in missing if name])
     return message(
         "{lacking:number} of {subtasks:number} subtasks had not acknowledged{by_vertex:message}. ",
-        lacking=lacking,
+        lacking=missing_count,
         subtasks=expired.subtasks,
         by_vertex=message(": {names:name}", names=names) if names else "",
     )
@@ -351,14 +333,16 @@ def _next_step(
             "Check the checkpoint storage as seen from the hosts named: throughput, throttling, "
             "many small files."
         )
-    look = message(
+    advice = message(
         "Look at the subtasks named: thread dump of their TaskManager, its log at that time, "
         "and its connection to the checkpoint storage."
     )
-    return with_sync_timeout(window, look) if is_hung else look
+    return with_sync_timeout(window, advice) if is_hung else advice
 
 
-def _who(window: JobWindow, missing: list[Missing], holder: Holder | None) -> Iterator[Evidence]:
+def _evidence(
+    window: JobWindow, missing: list[Missing], holder: Holder | None
+) -> Iterator[Evidence]:
     yield Evidence(
         message("checkpoint time-out"),
         window.config.timeout_ms or FLINK_TIMEOUT_MS,
@@ -367,9 +351,9 @@ def _who(window: JobWindow, missing: list[Missing], holder: Holder | None) -> It
         if window.config.timeout_ms
         else message("Flink's default; the setting was not seen"),
     )
-    for name, count, part in missing[:10]:
-        indexes = ", ".join(str(index) for index in part.get("subtasks") or ())
-        hosts = list_text(part.get("hosts") or ())
+    for name, count, vertex in missing[:10]:
+        indexes = ", ".join(str(index) for index in vertex.get("subtasks") or ())
+        hosts = list_text(vertex.get("hosts") or ())
         note = join_messages(
             filter(
                 None,
@@ -400,7 +384,7 @@ def _related(holder: Holder | None, missing: list[Missing]) -> Iterator[Related]
             message("origin of the back-pressure that held the barrier"),
             holder.path,
         )
-    for host in sorted({host for _, _, part in missing for host in part.get("hosts") or ()})[
+    for host in sorted({host for _, _, vertex in missing for host in vertex.get("hosts") or ()})[
         :HOSTS_SHOWN
     ]:
         yield Related("host", host, message("runs a subtask that had not acknowledged"))

@@ -1,5 +1,5 @@
-"""Checkpoints pending when a task failed count only if so many are lost that the job hardly has a
-recovery point.
+"""Checkpoints that were pending when a task failed count only if the loss of checkpoints is
+critical.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,10 +13,10 @@ from spark_jobs.diagnosis.findings import Evidence, Finding, Limits
 from spark_jobs.diagnosis.losses import (
     HOLD_S,
     Losses,
-    counted,
+    count_text,
+    find_losses,
     loss_finding,
     loss_thresholds,
-    losses,
     severity_of,
 )
 from spark_jobs.diagnosis.rule import rule
@@ -41,8 +41,8 @@ KINDS = ("trigger_failed", "checkpoint_failed")
     reads=KINDS,
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    window = _with_those_without_id(window)
-    failed = losses(window, "failed", limits[f"{RULE}.look_back_s"])
+    window = _with_checkpoints_without_id(window)
+    failed = find_losses(window, "failed", limits[f"{RULE}.look_back_s"])
     if failed is None:
         return
     if severity_of(failed, RULE, limits) != "critical" and all(
@@ -60,7 +60,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         limits,
         confidence="medium" if reason == NO_REASON else "high",
         title=message(
-            "{counted:text} failed: {reason:name}", counted=counted(failed.lost), reason=reason
+            "{counted:text} failed: {reason:name}", counted=count_text(failed.lost), reason=reason
         ),
         cause=words.means,
         next_step=thrown.next_step if thrown else words.next_step,
@@ -70,10 +70,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     )
 
 
-def _with_those_without_id(window: JobWindow) -> JobWindow:
-    """Add checkpoints without an id: if the storage does not answer, Flink assigns no id, and only
-    the log has the checkpoint.
-    """
+def _with_checkpoints_without_id(window: JobWindow) -> JobWindow:
+    """If the storage does not answer, Flink assigns no id, and only the log has the checkpoint."""
     reported = sorted(
         (
             event
@@ -84,7 +82,7 @@ def _with_those_without_id(window: JobWindow) -> JobWindow:
     )
     without_id: list[CheckpointSample] = []
     for event in reported:
-        # The coordinator and the failure manager both log it.
+        # The coordinator and the failure manager both log the failure.
         if not without_id or event.at_ms - without_id[-1].trigger_time_ms > SAME_MS:
             text = event.fields.get("reason_text") or event.detail or event.message
             lost = CheckpointSample(

@@ -1,5 +1,5 @@
-"""Compaction of RocksDB can cause a full upload, too: it is recognised by the files in `_metadata`,
-else by whether the release has the bug.
+"""Compaction of RocksDB can cause a full upload, too. Files in `_metadata` show which of the two
+happened; without them, the release decides.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,14 +23,13 @@ from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow, UploadedFi
 RULE = "checkpoint.full_after_savepoint"
 BUG = BY_ISSUE["FLINK-23949"]
 EXCESS_BYTES = 1 << 20
-"""Less costs nothing that anybody would notice."""
 FULL = 0.8
 """A repeated upload lacks only what was compacted or written in between."""
 MOSTLY = 0.5
 INCREMENTAL = 0.5
 """Checkpoints that usually upload half of the state or more gain little from being incremental."""
 LOOK_BACK_MS = 3_600_000
-"""It is judged when the checkpoint after it has completed."""
+"""A checkpoint is judged when the next one has completed."""
 BEFORE = 5
 BEFORE_AT_LEAST = 2
 BREAKS = frozenset({"restore", "restart", "rescale", "deploy"})
@@ -39,8 +38,8 @@ BREAKS = frozenset({"restore", "restart", "rescale", "deploy"})
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """One completed checkpoint. ``savepoint``: the last one since the checkpoint before.
-    ``follows_break``: it is the first one ever, or after a restore, restart or rescaling.
+    """One completed checkpoint. ``savepoint``: the last one since the previous checkpoint.
+    ``follows_break``: the checkpoint is the first ever, or after a restore, restart or rescaling.
     """
 
     checkpoint: CheckpointSample
@@ -53,47 +52,50 @@ class Upload:
         return self.checkpoint.checkpointed_bytes
 
     @property
-    def is_ordinary(self) -> bool:
+    def is_usual(self) -> bool:
         return self.savepoint is None and not self.follows_break and self.uploaded_bytes is not None
 
     def share_of(self, full_bytes: int) -> float:
-        """The uploaded share of its full size, else of ``full_bytes``."""
+        """The uploaded share of the checkpoint's full size, or of ``full_bytes`` if unknown."""
         return (self.uploaded_bytes or 0) / (self.full_bytes or full_bytes)
 
 
 def uploads_of(window: JobWindow) -> list[Upload]:
-    done = sorted(
+    completed = sorted(
         (checkpoint for checkpoint in window.checkpoints if checkpoint.outcome == "completed"),
         key=by_time,
     )
-    savepoints = [sample for sample in done if sample.is_savepoint]
-    one_size = _reports_one_size(window, done)
+    savepoints = [sample for sample in completed if sample.is_savepoint]
+    reports_one_size = _reports_one_size(window, completed)
     breaks = [annotation.at_ms for annotation in window.annotations if annotation.kind in BREAKS]
     uploads: list[Upload] = []
-    before: CheckpointSample | None = None
-    for sample in (sample for sample in done if not sample.is_savepoint):
+    previous: CheckpointSample | None = None
+    for sample in (sample for sample in completed if not sample.is_savepoint):
         earlier = [point for point in savepoints if point.ended_ms <= sample.trigger_time_ms]
-        full = sample.state_bytes
-        if full is None and one_size:
-            full = _savepoint_bytes(earlier, savepoints) or _file_bytes(window, sample)
-        is_after_savepoint = before and earlier and earlier[-1].ended_ms > before.trigger_time_ms
-        follows_break = before is None or any(
-            before.trigger_time_ms < at_ms <= sample.trigger_time_ms for at_ms in breaks
+        full_bytes = sample.state_bytes
+        if full_bytes is None and reports_one_size:
+            full_bytes = _savepoint_bytes(earlier, savepoints) or _file_bytes(window, sample)
+        is_after_savepoint = (
+            previous and earlier and earlier[-1].ended_ms > previous.trigger_time_ms
+        )
+        follows_break = previous is None or any(
+            previous.trigger_time_ms < at_ms <= sample.trigger_time_ms for at_ms in breaks
         )
         uploads.append(
-            Upload(sample, full, earlier[-1] if is_after_savepoint else None, follows_break)
+            Upload(sample, full_bytes, earlier[-1] if is_after_savepoint else None, follows_break)
         )
-        before = sample
+        previous = sample
     return uploads
 
 
-def _reports_one_size(window: JobWindow, done: Sequence[CheckpointSample]) -> bool:
+def _reports_one_size(window: JobWindow, completed: Sequence[CheckpointSample]) -> bool:
     if window.version is not None:
         return window.version < INCREMENTAL_SIZE_SINCE
-    own = [sample for sample in done if not sample.is_savepoint]
-    # The full size of some may come from their `_metadata`.
-    return all(sample.state_bytes is None for sample in own) or any(
-        sample.state_bytes is None and sample.checkpointed_bytes is not None for sample in own
+    checkpoints = [sample for sample in completed if not sample.is_savepoint]
+    # The full size of some checkpoints may come from their `_metadata`.
+    return all(sample.state_bytes is None for sample in checkpoints) or any(
+        sample.state_bytes is None and sample.checkpointed_bytes is not None
+        for sample in checkpoints
     )
 
 
@@ -106,7 +108,7 @@ def files_of(window: JobWindow, checkpoint: CheckpointSample) -> UploadedFiles |
 
 
 def _file_bytes(window: JobWindow, checkpoint: CheckpointSample) -> int | None:
-    """Bytes of all its RocksDB files, if its `_metadata` was read: a little less than its state."""
+    """Bytes of all RocksDB files by the `_metadata`: a little less than the state."""
     files = files_of(window, checkpoint)
     return (
         (files.kept_bytes or 0) + (files.same_name_bytes or 0) + (files.new_name_bytes or 0) or None
@@ -148,8 +150,8 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         savepoint = upload.savepoint
         if savepoint is None or upload.follows_break or upload.checkpoint.ended_ms < since_ms:
             continue
-        before = [earlier for earlier in uploads[:index] if earlier.is_ordinary][-BEFORE:]
-        after = next((later for later in uploads[index + 1 :] if later.is_ordinary), None)
+        before = [earlier for earlier in uploads[:index] if earlier.is_usual][-BEFORE:]
+        after = next((later for later in uploads[index + 1 :] if later.is_usual), None)
         if not _is_full_among_small(upload, before, after):
             continue
         usual_bytes = median(earlier.uploaded_bytes or 0 for earlier in before)
@@ -180,12 +182,12 @@ def _confidence(window: JobWindow, upload: Upload) -> Confidence | None:
 
 
 def _share_uploaded_again(window: JobWindow, upload: Upload) -> float | None:
-    """Bytes of old files among those uploaded, 0…1; None if no `_metadata` tells."""
+    """The share of old files in the uploaded bytes; None if no `_metadata` was read."""
     files = files_of(window, upload.checkpoint)
     if files is None or (files.kept_bytes is None and files.same_name_bytes is None):
         return None
-    again = (files.kept_bytes or 0) + (files.same_name_bytes or 0)
-    return again / max(again + (files.new_name_bytes or 0), 1)
+    old_bytes = (files.kept_bytes or 0) + (files.same_name_bytes or 0)
+    return old_bytes / max(old_bytes + (files.new_name_bytes or 0), 1)
 
 
 def _finding(

@@ -7,7 +7,6 @@ from spark_jobs.diagnosis.barrier_holders import Holder, pressure_is_known
 from spark_jobs.diagnosis.findings import Evidence, Finding
 from spark_jobs.diagnosis.phases import (
     PhaseCost,
-    holder_of,
     phase_finding,
     phase_ms,
     phase_rule,
@@ -28,23 +27,23 @@ from spark_jobs.diagnosis.samples import CheckpointSample, JobWindow
     ),
 )
 def start_delay_finding(cost: PhaseCost) -> Finding:
-    holder = holder_of(cost)
-    # If its output is back-pressured, that keeps the thread of a source busy.
+    holder = cost.holder
+    # Back-pressure, too, keeps the thread of a source busy.
     late_source = None if holder else _late_source_finding(cost)
     return late_source or phase_finding(
-        cost, _cause(cost.window, holder, cost), _next_step(cost.window, holder), source=None
+        cost, _cause(cost, holder), _next_step(cost.window, holder), source=None
     )
 
 
 def _late_source_finding(cost: PhaseCost) -> Finding | None:
-    """None if the sources started in time, or if it is unknown."""
+    """None if the sources started in time, or if this is unknown."""
     newest = cost.slow[-1]
     delay_ms, vertex_id = newest.source_start_delay_ms, newest.latest_source_id
     least_ms = cost.limits[f"{cost.rule_id}.dominates"] * (phase_ms(newest, "start_delay") or 0)
     if delay_ms is None or vertex_id is None or not least_ms or delay_ms < least_ms:
         return None
-    whole_name = cost.window.vertex_name(vertex_id)
-    name, subtask = brief(whole_name), newest.latest_source_subtask
+    full_name = cost.window.vertex_name(vertex_id)
+    name, subtask = brief(full_name), newest.latest_source_subtask
     return phase_finding(
         cost,
         message(
@@ -68,23 +67,23 @@ def _late_source_finding(cost: PhaseCost) -> Finding | None:
                 "ms",
                 note=message(
                     "{name:name}, checkpoint {checkpoint_id:number}; a source waits for no barrier",
-                    name=subtask_text(whole_name, subtask),
+                    name=subtask_text(full_name, subtask),
                     checkpoint_id=newest.checkpoint_id,
                 ),
             ),
         ),
         source={
             "vertex_id": vertex_id,
-            "name": whole_name,
+            "name": full_name,
             "subtask": subtask,
             "checkpoint_id": newest.checkpoint_id,
         },
     )
 
 
-def _cause(window: JobWindow, holder: Holder | None, cost: PhaseCost) -> str:
+def _cause(cost: PhaseCost, holder: Holder | None) -> str:
     if holder:
-        held = list_text(brief(window.vertex_name(vertex_id)) for vertex_id in holder.held)
+        held = list_text(brief(cost.window.vertex_name(vertex_id)) for vertex_id in holder.held)
         return message(
             "Back-pressure holds the barriers: they are queued behind records, and the buffers "
             "from {held:name} on are full because {brief:name} processes the records too slowly.",
@@ -93,7 +92,7 @@ def _cause(window: JobWindow, holder: Holder | None, cost: PhaseCost) -> str:
         )
     slowest = cost.slow[-1].slowest_vertex_name
     where = message(" of {slowest:name}", slowest=brief(slowest)) if slowest else ""
-    if pressure_is_known(window):
+    if pressure_is_known(cost.window):
         return message(
             "No origin of back-pressure was observed, so a busy task thread{where:message} is "
             "likely: it answers only between two records.",
@@ -113,7 +112,7 @@ def _next_step(window: JobWindow, holder: Holder | None) -> str:
             "calls, its hot keys.",
             brief=holder.brief,
         )
-        lacking = {
+        unused_means = {
             (False, False): message(
                 "Until then, unaligned checkpoints (execution.checkpointing.unaligned) or buffer "
                 "debloating let barriers pass."
@@ -124,7 +123,7 @@ def _next_step(window: JobWindow, holder: Holder | None) -> str:
             ),
             (True, False): message("Until then, buffer debloating lets barriers pass."),
         }
-        pass_barriers = lacking.get((bool(window.config.unaligned), window.debloats))
+        pass_barriers = unused_means.get((bool(window.config.unaligned), window.has_debloating))
         return join_messages((relieve, pass_barriers), " ") if pass_barriers else relieve
     return message(
         "Take a thread dump or flame graph of the slowest subtask: long timers, flatMaps that emit "
@@ -147,15 +146,15 @@ def _next_step(window: JobWindow, holder: Holder | None) -> str:
     ),
 )
 def alignment_finding(cost: PhaseCost) -> Finding:
-    holder = holder_of(cost)
+    holder = cost.holder
     slowest = cost.slow[-1]
-    at = cost.slowest_task
-    why = message(
+    task = cost.slowest_task
+    reason = message(
         "Some channels carry more than others or come from slower tasks, so their barriers reach "
         "{at:name} late; channels whose barrier has arrived are blocked until then.",
-        at=at,
+        at=task,
     )
-    pressed = (
+    pressure = (
         message(" Back-pressure from {brief:name} stretches the gap.", brief=holder.brief)
         if holder
         else ""
@@ -166,13 +165,13 @@ def alignment_finding(cost: PhaseCost) -> Finding:
     )
     return phase_finding(
         cost,
-        why + pressed + (unaligned if slowest.unaligned else ""),
+        reason + pressure + (unaligned if slowest.unaligned else ""),
         message(
             "Compare the input channels and the upstream subtasks of {at:name}: skewed "
             "keys, one slow host, one source partition with a backlog. "
             "execution.checkpointing.aligned-checkpoint-timeout lets barriers overtake "
             "records when alignment takes too long.",
-            at=at,
+            at=task,
         ),
         _processed(slowest),
     )
@@ -256,7 +255,7 @@ def async_finding(cost: PhaseCost) -> Finding:
 
 
 def _threads(window: JobWindow) -> str:
-    """The number of upload threads; ForSt has no option for it up to 2.3 and uses four."""
+    """Advice on the number of upload threads. Up to 2.3 ForSt uses four and has no option."""
     if "rocksdb" not in (window.config.state_backend or "").lower():
         return ""
     return message(

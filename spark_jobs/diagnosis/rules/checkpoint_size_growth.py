@@ -1,7 +1,3 @@
-"""Only the full size counts: before 1.15 an incremental checkpoint reports its upload, which says
-nothing about growth.
-"""
-
 from collections.abc import Iterator
 
 from ingest.messages import brief, message
@@ -70,53 +66,37 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if trend.to_time_ms - trend.from_time_ms < DAY_MS:
         return
     newest = max(completed(window.checkpoints), key=by_time, default=None)
-    size = newest.state_bytes if newest else None
-    if (
-        newest is not None
-        and size is None
-        and window.version is not None
-        and window.version < INCREMENTAL_SIZE_SINCE
-    ):
+    if newest is None:
+        return
+    size = newest.state_bytes
+    if size is None and window.version is not None and window.version < INCREMENTAL_SIZE_SINCE:
         raise NotJudged(
             message(
                 "this release of Flink reports only the uploaded size of incremental checkpoints"
             )
         )
-    if newest is None or not size:
+    if not size:
         return
     low = trend.bytes_per_h_low if trend.bytes_per_h_low is not None else trend.bytes_per_h
     per_day = trend.bytes_per_h * 24 / size
     forecast = size + trend.bytes_per_h * HORIZON_H
     if low <= 0 or per_day < limits[GROWTH] or forecast < limits[FORECAST]:
         return
-    yield _finding(window, limits, trend, size, per_day, forecast, newest.ended_ms)
-
-
-def _finding(
-    window: JobWindow,
-    limits: Limits,
-    trend: SizeTrend,
-    size: int,
-    per_day: float,
-    forecast: float,
-    seen_at_ms: int,
-) -> Finding:
-    slope, largest = trend.bytes_per_h or 0.0, _largest(window)
-    doubled_ms = size / slope * HOUR_MS
-    evidence = [
-        limits.compared(
+    evidence = (
+        limits.evidence(
             message("growth per day"),
             per_day,
             GROWTH,
-            message("{slope:bytes} per hour, robust slope", slope=slope),
+            message("{slope:bytes} per hour, robust slope", slope=trend.bytes_per_h),
         ),
-        limits.compared(
+        limits.evidence(
             message("forecast in {limits:duration}", limits=HORIZON_H * HOUR_MS),
             forecast,
             FORECAST,
         ),
-    ]
-    return job_finding(
+    )
+    largest = _largest(window)
+    yield job_finding(
         window,
         RULE,
         "warning",
@@ -126,7 +106,7 @@ def _finding(
             "{doubled_ms:duration}",
             per_day=per_day,
             size=size,
-            doubled_ms=doubled_ms,
+            doubled_ms=size / trend.bytes_per_h * HOUR_MS,
         ),
         cause=message(
             "More is written to the state than is removed from it{words:name}.",
@@ -138,30 +118,31 @@ def _finding(
             "for keys that never come again, joins without a time bound, and windows that "
             "never fire because the watermark does not advance."
         ),
-        seen_at_ms=seen_at_ms,
+        seen_at_ms=newest.ended_ms,
         evidence=evidence,
         related=(Related("vertex", *largest),) if largest else (),
     )
 
 
 def _largest(window: JobWindow) -> tuple[str, str] | None:
+    """The vertex whose state grows most, else the one with most state; and words for that."""
     sizes: dict[str, list[tuple[int, int]]] = {}
     for state in window.vertex_states:
         total = sum(size for size in state.subtask_state_bytes if size is not None)
         sizes.setdefault(state.vertex_id, []).append((state.trigger_time_ms, total))
-    grown = {
-        vertex_id: max(reported)[1] - min(reported)[1]
-        for vertex_id, reported in sizes.items()
-        if len({at for at, _ in reported}) > 1
+    growth = {
+        vertex_id: max(samples)[1] - min(samples)[1]
+        for vertex_id, samples in sizes.items()
+        if len({at_ms for at_ms, _ in samples}) > 1
     }
-    if grown and max(grown.values()) > 0:
-        largest, words = grown, message("grows most")
+    if growth and max(growth.values()) > 0:
+        bytes_by_vertex, words = growth, message("grows most")
     else:
-        largest = {vertex_id: max(reported)[1] for vertex_id, reported in sizes.items()}
+        bytes_by_vertex = {vertex_id: max(samples)[1] for vertex_id, samples in sizes.items()}
         words = message("holds most of it")
-    if not largest:
+    if not bytes_by_vertex:
         return None
-    vertex_id = min(largest, key=lambda id: (-largest[id], id))
+    vertex_id = min(bytes_by_vertex, key=lambda id: (-bytes_by_vertex[id], id))
     return window.vertex_name(vertex_id), words
 
 

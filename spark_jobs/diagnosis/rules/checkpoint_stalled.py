@@ -1,4 +1,4 @@
-"""A job is judged at its own newest data, so nothing stalls because a recording ended."""
+"""A job is judged at the time of its newest data, so the end of a recording is no stall."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -27,10 +27,10 @@ from spark_jobs.diagnosis.statistics import counts_of
 
 RULE = "checkpoint.stalled"
 INTERVALS, CRITICAL = f"{RULE}.intervals", f"{RULE}.critical_times"
-NOT_STARTED = frozenset({"CREATED", "INITIALIZING", "RECONCILING"})
-TERMINAL = frozenset({"FINISHED", "CANCELED", "FAILED", "SUSPENDED", "CANCELLING"})
+STATES_BEFORE = ("CREATED", "INITIALIZING", "RECONCILING")
+STATES_AFTER = ("FINISHED", "CANCELED", "FAILED", "SUSPENDED", "CANCELLING")
 TRIGGERS_AT_LEAST = 5
-"""Enough to derive the interval if no setting has it."""
+"""Enough to derive the interval if no setting is known."""
 
 
 @rule(
@@ -64,24 +64,20 @@ TRIGGERS_AT_LEAST = 5
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    if (
-        window.terminal
-        or window.state in TERMINAL
-        or window.state in NOT_STARTED
-        or checkpoints_are_off(window)
-    ):
+    can_checkpoint = window.state not in (*STATES_BEFORE, *STATES_AFTER)
+    if window.terminal or not can_checkpoint or checkpoints_are_off(window):
         return
     last = max(
         completed(window.checkpoints),
         key=lambda sample: (sample.ended_ms, sample.checkpoint_id),
         default=None,
-    ) or _before_the_history(window)
+    ) or _older_checkpoint(window)
     since_ms = _since_ms(window, last)
     limit_ms = _limit_ms(window, limits)
     age_ms = window.at_ms - since_ms
     if age_ms <= limit_ms:
         return
-    tried = [
+    attempts = [
         checkpoint
         for checkpoint in sorted(window.checkpoints, key=by_time)
         if checkpoint.trigger_time_ms > since_ms and not checkpoint.is_savepoint
@@ -90,15 +86,15 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         window,
         RULE,
         "critical" if age_ms >= limits[CRITICAL] * limit_ms else "warning",
-        _confidence(window, tried),
+        _confidence(window, attempts),
         title=message("No checkpoint has completed for {age_ms:duration}", age_ms=age_ms),
-        cause=_cause(window, tried),
-        next_step=_next_step(tried),
-        evidence=_evidence(limits, age_ms, limit_ms, last, tried),
+        cause=_cause(window, attempts),
+        next_step=_next_step(attempts),
+        evidence=_evidence(limits, age_ms, limit_ms, last, attempts),
     )
 
 
-def _before_the_history(window: JobWindow) -> CheckpointSample | None:
+def _older_checkpoint(window: JobWindow) -> CheckpointSample | None:
     newest = max(
         window.vertex_states,
         key=lambda state: (state.trigger_time_ms, state.checkpoint_id),
@@ -114,45 +110,45 @@ def _before_the_history(window: JobWindow) -> CheckpointSample | None:
 def _since_ms(window: JobWindow, last: CheckpointSample | None) -> int:
     if last:
         return last.ended_ms
-    known = [checkpoint.trigger_time_ms for checkpoint in window.checkpoints]
-    if window.start_time_ms is None and not known:
+    triggers_ms = [checkpoint.trigger_time_ms for checkpoint in window.checkpoints]
+    if window.start_time_ms is None and not triggers_ms:
         raise NotJudged(message("neither a checkpoint nor the start of the job has been seen"))
     # If the history begins later than the job, earlier checkpoints are unknown.
-    begin_ms = max(window.start_time_ms or 0, min(known) if len(known) >= 2 else 0)
-    return begin_ms or min(known)
+    begin_ms = max(window.start_time_ms or 0, min(triggers_ms) if len(triggers_ms) >= 2 else 0)
+    return begin_ms or min(triggers_ms)
 
 
 def _limit_ms(window: JobWindow, limits: Limits) -> float:
     config = window.config
     interval_ms: float | None = config.interval_ms
     if interval_ms is None:
-        starts = sorted(
+        triggers_ms = sorted(
             checkpoint.trigger_time_ms
             for checkpoint in window.checkpoints
             if not checkpoint.is_savepoint
         )
-        if len(starts) < TRIGGERS_AT_LEAST:
+        if len(triggers_ms) < TRIGGERS_AT_LEAST:
             raise NotJudged(message("the checkpoint interval is not known"))
-        interval_ms = median(after - before for before, after in pairwise(starts))
+        interval_ms = median(after - before for before, after in pairwise(triggers_ms))
     pause_ms = max(interval_ms, config.min_pause_ms or 0)
     return max(limits[INTERVALS] * pause_ms, config.timeout_ms or FLINK_TIMEOUT_MS)
 
 
-def _confidence(window: JobWindow, tried: list[CheckpointSample]) -> Confidence:
+def _confidence(window: JobWindow, attempts: list[CheckpointSample]) -> Confidence:
     if any(
-        sample.outcome in FAILED_OUTCOMES or sample.outcome == "in_progress" for sample in tried
+        sample.outcome in FAILED_OUTCOMES or sample.outcome == "in_progress" for sample in attempts
     ):
         return "high"
-    return "medium" if tried or window.state == "RUNNING" else "low"
+    return "medium" if attempts or window.state == "RUNNING" else "low"
 
 
-def _cause(window: JobWindow, tried: list[CheckpointSample]) -> str:
+def _cause(window: JobWindow, attempts: list[CheckpointSample]) -> str:
     if window.state not in (None, "RUNNING"):
         return message(
             "The job is {state:name}: no checkpoint can complete until all of its tasks run.",
             state=window.state,
         )
-    if not tried:
+    if not attempts:
         return message(
             "None was even started: some task is not running (one that has finished, "
             "before 1.14), the coordinator has stopped, or the minimum pause is never over."
@@ -160,19 +156,19 @@ def _cause(window: JobWindow, tried: list[CheckpointSample]) -> str:
     reported = join_messages(
         (
             message("{count:number} {outcome:text}", count=count, outcome=outcome.replace("_", " "))
-            for outcome, count in counts_of(sample.outcome for sample in tried).items()
+            for outcome, count in counts_of(sample.outcome for sample in attempts).items()
         ),
         ", ",
     )
     return message(
         "Of {tried:message} since then none completed: {reported:name}.",
-        tried=plural(len(tried), "{count:count} checkpoint", "{count:count} checkpoints"),
+        tried=plural(len(attempts), "{count:count} checkpoint", "{count:count} checkpoints"),
         reported=reported,
     )
 
 
-def _next_step(tried: list[CheckpointSample]) -> str:
-    if tried:
+def _next_step(attempts: list[CheckpointSample]) -> str:
+    if attempts:
         return message(
             "Look at the findings about declined and expired checkpoints and at the newest "
             "attempt; do not restart the job before: it would replay everything since the "
@@ -189,7 +185,7 @@ def _evidence(
     age_ms: int,
     limit_ms: float,
     last: CheckpointSample | None,
-    tried: list[CheckpointSample],
+    attempts: list[CheckpointSample],
 ) -> Iterator[Evidence]:
     yield Evidence(
         message("age of the recovery point"),
@@ -207,7 +203,7 @@ def _evidence(
         message("last success"),
         name_of(last) if last else message("none since the job started or its history begins"),
     )
-    for outcome, count in counts_of(sample.outcome for sample in tried).items():
+    for outcome, count in counts_of(sample.outcome for sample in attempts).items():
         yield Evidence(
             message("attempts since: {replace:name}", replace=outcome.replace("_", " ")),
             count,

@@ -4,11 +4,11 @@ from statistics import median
 from ingest.messages import join_messages, message
 from spark_jobs.diagnosis import fleet_policy
 from spark_jobs.diagnosis.advice import interval_for
-from spark_jobs.diagnosis.barrier_holders import holder_between, pressure_is_known
+from spark_jobs.diagnosis.barrier_holders import newest_holder, pressure_is_known
 from spark_jobs.diagnosis.checkpoint_history import (
-    anything_known,
     checkpoints_are_off,
     completed,
+    has_checkpoints,
     recent,
 )
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
@@ -20,7 +20,7 @@ from spark_jobs.diagnosis.statistics import quantile
 RULE = "checkpoint.too_frequent"
 SHARE = f"{RULE}.interval_share"
 PAUSE_SHARE = 0.1
-"""A minimum pause of less than a tenth of the interval is as good as none."""
+"""A minimum pause below a tenth of the interval hardly helps."""
 AT_LEAST = 5
 """Fewer checkpoints do not show how long they usually take."""
 LOOK_BACK_S = 1_800
@@ -56,60 +56,53 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         return
     if not interval_ms:
         raise NotJudged(message("the checkpoint settings of this job have not been seen"))
-    broken = list(fleet_policy.breaches(interval_ms, window.config.min_pause_ms, limits))
-    if any(breach.set_ms is None for breach in broken):
+    breaches = list(fleet_policy.breaches(interval_ms, window.config.min_pause_ms, limits))
+    if any(breach.set_ms is None for breach in breaches):
         raise NotJudged(message("the minimum pause of this job is not known"))
-    if broken:
-        yield _policy_finding(window, limits, broken)
+    if breaches:
+        yield _policy_finding(window, limits, breaches)
         return
     long_ms = limits[SHARE] * interval_ms
-    if anything_known(window) and not any(
-        _is_long(checkpoint, long_ms) for checkpoint in window.checkpoints
+    if has_checkpoints(window) and not any(
+        (checkpoint.end_to_end_ms or 0) > long_ms and checkpoint.outcome == "completed"
+        for checkpoint in window.checkpoints
     ):
         return
-    done = [
+    measured = [
         sample
         for sample in completed(recent(window, LOOK_BACK_S))
         if sample.end_to_end_ms is not None
     ]
-    durations = [sample.end_to_end_ms or 0 for sample in done]
+    durations = [sample.end_to_end_ms or 0 for sample in measured]
     if not durations or median(durations) <= long_ms:
         return
     if (
         len(durations) < AT_LEAST
         or (window.config.min_pause_ms or 0) > PAUSE_SHARE * interval_ms
-        or _is_held(window, limits, done)
+        or _is_held(window, limits, measured)
     ):
         return
-    if not pressure_is_known(window) and all(dominating_phase(sample) is None for sample in done):
+    if not pressure_is_known(window) and all(
+        dominating_phase(sample) is None for sample in measured
+    ):
         raise NotJudged(
             message(
                 "neither back-pressure nor the phases of the checkpoints are known, so what makes "
                 "them slow is not"
             )
         )
-    yield _finding(window, limits, interval_ms, done)
+    yield _finding(window, limits, interval_ms, measured)
 
 
-def _is_long(checkpoint: CheckpointSample, long_ms: float) -> bool:
-    return (
-        checkpoint.end_to_end_ms is not None
-        and checkpoint.end_to_end_ms > long_ms
-        and checkpoint.outcome == "completed"
-    )
-
-
-def _is_held(window: JobWindow, limits: Limits, done: list[CheckpointSample]) -> bool:
-    phases = [dominating[0] for sample in done if (dominating := dominating_phase(sample))]
+def _is_held(window: JobWindow, limits: Limits, checkpoints: list[CheckpointSample]) -> bool:
+    phases = [longest[0] for sample in checkpoints if (longest := dominating_phase(sample))]
     if phases and sum(phase in BARRIER_PHASES for phase in phases) * 2 >= len(phases):
         return True
-    return any(
-        holder_between(window, limits, sample.trigger_time_ms, sample.ended_ms) for sample in done
-    )
+    return newest_holder(window, limits, checkpoints) is not None
 
 
 def _policy_finding(
-    window: JobWindow, limits: Limits, broken: list[fleet_policy.Breach]
+    window: JobWindow, limits: Limits, breaches: list[fleet_policy.Breach]
 ) -> Finding:
     names = {
         fleet_policy.INTERVAL: message("checkpoint interval"),
@@ -119,7 +112,7 @@ def _policy_finding(
         message(
             "{option:name} to {least_ms:duration}", option=breach.option, least_ms=breach.least_ms
         )
-        for breach in broken
+        for breach in breaches
     ]
     return job_finding(
         window,
@@ -134,13 +127,13 @@ def _policy_finding(
             settings=join_messages(settings, ", "),
         ),
         evidence=tuple(
-            limits.compared(
+            limits.evidence(
                 names[breach.threshold],
                 (breach.set_ms or 0) / 1000,
                 breach.threshold,
                 comparison="<",
             )
-            for breach in broken
+            for breach in breaches
         ),
     )
 
@@ -149,9 +142,9 @@ def _finding(
     window: JobWindow,
     limits: Limits,
     interval_ms: int,
-    done: list[CheckpointSample],
+    checkpoints: list[CheckpointSample],
 ) -> Finding:
-    durations = [sample.end_to_end_ms or 0 for sample in done]
+    durations = [sample.end_to_end_ms or 0 for sample in checkpoints]
     usual_ms, p99_ms = median(durations), quantile(durations, 0.99)
     advised_ms = interval_for(p99_ms)
     share = usual_ms / interval_ms
@@ -182,9 +175,9 @@ def _finding(
             advised_ms=advised_ms,
             advised_ms2=advised_ms / 2,
         ),
-        seen_at_ms=done[-1].ended_ms,
+        seen_at_ms=checkpoints[-1].ended_ms,
         evidence=(
-            limits.compared(
+            limits.evidence(
                 message("duration over interval"),
                 share,
                 SHARE,

@@ -23,11 +23,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         return
     point = window.recovery_point
     if point and point.missing_files and not _has_savepoint_since(window, point.audited_at_ms):
-        yield _not_whole(window, point)
+        yield _incomplete_finding(window, point)
     elif checkpoints_are_off(window):
-        yield _off(window)
+        yield _off_finding(window)
     elif window.config.externalized is False:
-        yield _not_retained(window)
+        yield _unretained_finding(window)
     elif window.config.mode is None and point is None:
         raise NotJudged(message("the checkpoint settings of this job have not been seen"))
 
@@ -41,7 +41,7 @@ def _has_savepoint_since(window: JobWindow, audited_at_ms: int) -> bool:
     )
 
 
-def _not_whole(window: JobWindow, point: RecoveryPoint) -> Finding:
+def _incomplete_finding(window: JobWindow, point: RecoveryPoint) -> Finding:
     size = f", {bytes_text(point.missing_bytes)}," if point.missing_bytes else ""
     return job_finding(
         window,
@@ -76,7 +76,7 @@ def _not_whole(window: JobWindow, point: RecoveryPoint) -> Finding:
     )
 
 
-def _off(window: JobWindow) -> Finding:
+def _off_finding(window: JobWindow) -> Finding:
     age = (
         message(", {at_ms:duration} ago", at_ms=window.at_ms - window.start_time_ms)
         if window.start_time_ms is not None
@@ -106,7 +106,7 @@ def _off(window: JobWindow) -> Finding:
     )
 
 
-def _not_retained(window: JobWindow) -> Finding:
+def _unretained_finding(window: JobWindow) -> Finding:
     return job_finding(
         window,
         RULE,

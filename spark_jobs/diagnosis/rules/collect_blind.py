@@ -1,6 +1,4 @@
-"""Judged where sources are watched, with ``gaps`` in the window. Jobs that ended are not
-unreachable.
-"""
+"""Only windows that are made to watch the sources of a cluster have ``gaps``."""
 
 from collections.abc import Iterator
 
@@ -70,7 +68,7 @@ def _finding(window: JobWindow, limits: Limits, gap: SourceGap) -> Finding:
         ),
         seen_at_ms=window.at_ms,
         evidence=(
-            limits.compared(message("missed cycles"), gap.cycles, key),
+            limits.evidence(message("missed cycles"), gap.cycles, key),
             *evidence,
         ),
     )

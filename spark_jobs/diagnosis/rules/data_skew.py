@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from ingest.messages import bytes_text, list_text, message
 from spark_jobs.diagnosis.checkpoint_history import completed
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
-from spark_jobs.diagnosis.meters import holds_start, meters_agree, meters_are_of_now
+from spark_jobs.diagnosis.meters import has_start, meters_agree, meters_are_of_now
 from spark_jobs.diagnosis.origins import pressure_of
 from spark_jobs.diagnosis.pressure import value
 from spark_jobs.diagnosis.pressure_words import brief_name
@@ -17,18 +17,16 @@ RULE = "data.skew"
 LACKING = message("records and state per subtask")
 RATIO = f"{RULE}.max_over_median"
 STATE_KEPT_MS = 600_000
-"""A window knows the state of the newest checkpoint in each ten minutes."""
+"""A window has the state of the newest checkpoint in each ten minutes."""
 MIN_RECORDS, MIN_STATE = f"{RULE}.min_records_per_s", f"{RULE}.min_state_bytes"
 BUSY = f"{RULE}.busy_ratio"
 SLOW_BUSY = 0.5
-"""Of the time: subtasks that work less than that do not hold records up."""
+"""The share of time from which on a subtask may hold records up."""
 
 
 @dataclass(frozen=True, slots=True)
-class Uneven:
-    """What is uneven at one vertex: its records, its state, or both; ``main`` is the more important
-    one.
-    """
+class UnevenVertex:
+    """``main``: the spread of its records if they are uneven, else of its state."""
 
     vertex_id: str
     main: Spread
@@ -39,7 +37,7 @@ class Uneven:
     state: Spread | None = None
 
     @property
-    def of(self) -> str:
+    def quantity(self) -> str:
         return "records" if self.records else "state"
 
     @property
@@ -57,18 +55,18 @@ class Uneven:
 
     @property
     def slow_hosts(self) -> tuple[str, ...]:
-        """Hosts of siblings that get fewer records but are busier than the hot subtasks: these are
-        slow, and the others get their share.
+        """Hosts of siblings that get fewer records but are busier than the hot subtasks: slow
+        hosts, whose share the others get.
         """
         if self.window is None or self.records is None or self.busy is None:
             return ()
         parallelism = len(self.window.busy_ratio)
-        cold = [index for index in range(parallelism) if index not in self.main.top]
-        works = [value(self.window.busy_ratio, index) for index in cold]
+        siblings = [index for index in range(parallelism) if index not in self.main.top]
+        busy_ratios = [value(self.window.busy_ratio, index) for index in siblings]
         hot_hosts = {value(self.window.host, index) for index in self.main.top}
-        hosts = tuple(dict.fromkeys(value(self.window.host, index) for index in cold))
-        if not cold or not all(
-            busy is not None and busy >= SLOW_BUSY and busy > self.busy for busy in works
+        hosts = tuple(dict.fromkeys(value(self.window.host, index) for index in siblings))
+        if not siblings or not all(
+            busy is not None and busy >= SLOW_BUSY and busy > self.busy for busy in busy_ratios
         ):
             return ()
         return tuple(host for host in hosts if host) if hot_hosts.isdisjoint(hosts) else ()
@@ -76,7 +74,7 @@ class Uneven:
 
 @rule(
     RULE,
-    message("Uneven data"),
+    message("UnevenVertex data"),
     message(
         "One subtask gets several times the records, or holds several times the state, of a "
         "typical sibling."
@@ -131,9 +129,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if not window.vertex_windows and not window.vertex_states and not window.terminal:
         raise NotJudged(LACKING)
     targets = {edge.target for edge in window.edges}
-    uneven_vertices: dict[str, Uneven] = {}
-    starting: list[str] = []
-    remembered: list[str] = []
+    uneven_vertices: dict[str, UnevenVertex] = {}
+    starting_names: list[str] = []
+    metered_names: list[str] = []
     for vertex in window.vertex_windows:
         is_source = vertex.vertex_id not in targets
         rates = _rates(vertex, is_source)
@@ -143,38 +141,40 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         if records is None:
             continue
         name = brief_name(window, vertex.vertex_id)
-        if holds_start(window):
-            starting.append(name)
+        if has_start(window):
+            starting_names.append(name)
         elif rates.counted_ms is None and not meters_are_of_now(window, vertex, records):
-            remembered.append(name)
+            metered_names.append(name)
         elif rates.counted_ms is None or meters_agree(vertex, is_source, records, limits[RATIO]):
-            uneven_vertices[vertex.vertex_id] = Uneven(
+            uneven_vertices[vertex.vertex_id] = UnevenVertex(
                 vertex.vertex_id, records, records, rates, vertex, is_source
             )
-    for part in window.vertex_states:
+    for vertex_state in window.vertex_states:
         if state := spread(
-            part.subtask_state_bytes, limits[RATIO], limits[MIN_STATE], REPORTING_SHARE
+            vertex_state.subtask_state_bytes, limits[RATIO], limits[MIN_STATE], REPORTING_SHARE
         ):
-            known = uneven_vertices.get(part.vertex_id) or Uneven(part.vertex_id, state)
-            uneven_vertices[part.vertex_id] = replace(known, state=state)
+            uneven_vertex = uneven_vertices.get(vertex_state.vertex_id) or UnevenVertex(
+                vertex_state.vertex_id, state
+            )
+            uneven_vertices[vertex_state.vertex_id] = replace(uneven_vertex, state=state)
     for uneven in uneven_vertices.values():
         yield _finding(window, limits, uneven)
-    unknown = None if window.terminal else _unknown(window, starting, remembered)
+    unknown = None if window.terminal else _unknown(window, starting_names, metered_names)
     if unknown:
         raise NotJudged(unknown)
 
 
-def _unknown(window: JobWindow, starting: list[str], remembered: list[str]) -> str | None:
-    if starting:
+def _unknown(window: JobWindow, starting_names: list[str], metered_names: list[str]) -> str | None:
+    if starting_names:
         return message(
             "records of {starting:name} in a minute in which no task began",
-            starting=list_text(starting),
+            starting=list_text(starting_names),
         )
-    if remembered:
+    if metered_names:
         return message(
             "record counters of each subtask of {remembered:name}, whose meters are "
             "uneven but average over a minute",
-            remembered=list_text(remembered),
+            remembered=list_text(metered_names),
         )
     if not window.vertex_states and _state_is_unreported(window):
         return message(
@@ -190,7 +190,7 @@ def _state_is_unreported(window: JobWindow) -> bool:
     return since_ms < window.at_ms - (STATE_KEPT_MS if window.config.mode else 0)
 
 
-def _sets_pace(window: JobWindow, limits: Limits, uneven: Uneven) -> bool:
+def _sets_pace(window: JobWindow, limits: Limits, uneven: UnevenVertex) -> bool:
     if uneven.is_source or uneven.busy is None or uneven.busy < limits[BUSY]:
         return False
     try:
@@ -201,18 +201,12 @@ def _sets_pace(window: JobWindow, limits: Limits, uneven: Uneven) -> bool:
 
 
 def _rates(vertex: VertexWindow, is_source: bool) -> Rates:
-    """Records in, by subtask; for sources, records out of the active subtasks: idle ones only lack
-    a partition.
-    """
+    """Records in, by subtask. For sources, records out of the subtasks that have a partition."""
     if is_source:
         emitted = records_out(vertex)
         return replace(emitted, per_s=tuple(rate or None for rate in emitted.per_s))
     rates, busy = records_in(vertex), vertex.busy_ratio
-    if (
-        rates.counted_ms is None
-        and None in busy
-        and any(busy_value is not None for busy_value in busy)
-    ):
+    if rates.counted_ms is None and None in busy and set(busy) != {None}:
         # A subtask that has not begun reports zeros, which are no measurement.
         return replace(
             rates,
@@ -224,7 +218,7 @@ def _rates(vertex: VertexWindow, is_source: bool) -> Rates:
     return rates
 
 
-def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
+def _finding(window: JobWindow, limits: Limits, uneven: UnevenVertex) -> Finding:
     name = brief_name(window, uneven.vertex_id)
     main, busy = uneven.main, uneven.busy
     hot = list_text(f"{name}/{index}" for index in main.top)
@@ -240,7 +234,7 @@ def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
             hot=hot,
             words=message("has") if len(main.top) == 1 else message("have"),
             top_share=main.top_share,
-            of=message("records") if uneven.of == "records" else message("state"),
+            of=message("records") if uneven.quantity == "records" else message("state"),
         ),
         cause=_cause(name, uneven, _sets_pace(window, limits, uneven)),
         next_step=_next_step(name, uneven),
@@ -249,7 +243,7 @@ def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
             "vertex_id": uneven.vertex_id,
             "hot_subtasks": list(main.top),
             "share": main.top_share,
-            "of": uneven.of,
+            "of": uneven.quantity,
             "counted_ms": uneven.rates.counted_ms if uneven.rates else None,
             "hosts": list(uneven.slow_hosts)
             or list(dict.fromkeys(host for index in main.top if (host := value(hosts, index)))),
@@ -258,7 +252,7 @@ def _finding(window: JobWindow, limits: Limits, uneven: Uneven) -> Finding:
     )
 
 
-def _evidence(limits: Limits, uneven: Uneven) -> Iterator[Evidence]:
+def _evidence(limits: Limits, uneven: UnevenVertex) -> Iterator[Evidence]:
     if (spread := uneven.records) and uneven.rates:
         source = uneven.rates.source
         note = (
@@ -266,13 +260,13 @@ def _evidence(limits: Limits, uneven: Uneven) -> Iterator[Evidence]:
             if spread.ratio is None
             else message("largest over the median of the others")
         )
-        yield limits.compared(
+        yield limits.evidence(
             message("records, largest over typical"),
             spread.ratio,
             RATIO,
             message("{note:message}; {source:text}", note=note, source=source),
         )
-        yield limits.compared(
+        yield limits.evidence(
             message("records of the hottest subtask"), spread.largest, MIN_RECORDS, source
         )
     if spread := uneven.state:
@@ -281,18 +275,18 @@ def _evidence(limits: Limits, uneven: Uneven) -> Iterator[Evidence]:
             if spread.ratio is None
             else message("full state; largest over the median of the others")
         )
-        yield limits.compared(message("state, largest over typical"), spread.ratio, RATIO, note)
-        yield limits.compared(
+        yield limits.evidence(message("state, largest over typical"), spread.ratio, RATIO, note)
+        yield limits.evidence(
             message("state of the largest subtask"), int(spread.largest), MIN_STATE
         )
     if uneven.busy is not None:
         sign = ">=" if uneven.busy >= limits[BUSY] else "<"
-        yield limits.compared(
+        yield limits.evidence(
             message("busiest of the hot subtasks"), uneven.busy, BUSY, comparison=sign
         )
 
 
-def _cause(name: str, uneven: Uneven, sets_pace: bool) -> str:
+def _cause(name: str, uneven: UnevenVertex, sets_pace: bool) -> str:
     spread = uneven.main
     times = (
         message("while a typical sibling has none")
@@ -301,7 +295,7 @@ def _cause(name: str, uneven: Uneven, sets_pace: bool) -> str:
     )
     amount = (
         bytes_text(spread.largest)
-        if uneven.of == "state"
+        if uneven.quantity == "state"
         else message("{largest:count} records/s", largest=spread.largest)
     )
     if hosts := uneven.slow_hosts:
@@ -330,14 +324,14 @@ def _cause(name: str, uneven: Uneven, sets_pace: bool) -> str:
     )
 
 
-def _next_step(name: str, uneven: Uneven) -> str:
+def _next_step(name: str, uneven: UnevenVertex) -> str:
     if hosts := uneven.slow_hosts:
         return message(
             "Compare {hosts:name} with the other hosts first: CPU, disk, network, and what else "
             "runs there.",
             hosts=list_text(hosts),
         )
-    if uneven.of == "state":
+    if uneven.quantity == "state":
         return message(
             "Its records are not known to be uneven: look at the state of single keys of "
             "{name:name}, such as a list or map that only grows, a window or a join side that is "

@@ -10,9 +10,8 @@ from spark_jobs.diagnosis.stack_traces import without_middle
 
 RULE = "data.unread"
 FAILURES = 2
-"""After one failure the next look finds what was missed."""
+"""After a single failure, the next look finds the data."""
 LOOK_BACK_MS = 900_000
-"""Sources look for new data each minute or so."""
 FAILED = "enumeration_failed"
 MESSAGE_CHARS = 300
 
@@ -28,10 +27,10 @@ MESSAGE_CHARS = 300
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - LOOK_BACK_MS
-    failed = [event for event in window.events if event.kind == FAILED and event.at_ms > since_ms]
-    if window.terminal or len(failed) < FAILURES:
+    failures = [event for event in window.events if event.kind == FAILED and event.at_ms > since_ms]
+    if window.terminal or len(failures) < FAILURES:
         return
-    newest = failed[-1]
+    newest = failures[-1]
     text = newest.detail or newest.message or ""
     root, cause = root_of(text.partition(":")[0], newest.detail), cause_of(text)
     yield job_finding(
@@ -41,7 +40,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         "high",
         title=message(
             "A source failed {failed:number} times to look for new data: {what:text}",
-            failed=len(failed),
+            failed=len(failures),
             what=cause.title if cause else root.group,
         ),
         cause=message(
@@ -57,10 +56,10 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             "looks again by itself, and then reads what arrived in that time."
         ),
         seen_at_ms=newest.at_ms,
-        began_at_ms=failed[0].at_ms,
+        began_at_ms=failures[0].at_ms,
         evidence=(
             Evidence(
-                message("failures to look for new data"), len(failed), "count", FAILURES, ">="
+                message("failures to look for new data"), len(failures), "count", FAILURES, ">="
             ),
         ),
         data={"cause": code_of(cause)},

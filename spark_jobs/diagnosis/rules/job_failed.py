@@ -1,5 +1,3 @@
-"""Why a job ended as FAILED, what made that final, and from which snapshot it can start again."""
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,15 +8,15 @@ from spark_jobs.diagnosis.checkpoint_history import by_time, name_of
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 from spark_jobs.diagnosis.failure_causes.table import cause_of_failure, code_of
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits
-from spark_jobs.diagnosis.root_exceptions import RootException, root_of
+from spark_jobs.diagnosis.root_exceptions import UNKNOWN_CAUSE, UNREPORTED, RootException, root_of
 from spark_jobs.diagnosis.rule import job_finding, rule
-from spark_jobs.diagnosis.samples import JobFailure, JobWindow, LogEvent
+from spark_jobs.diagnosis.samples import JobWindow, LogEvent
 from spark_jobs.diagnosis.stack_traces import without_middle
 
 RULE = "job.failed"
 FAILED = "FAILED"
 SAME_MS = 2_000
-"""Tasks that fail together are reported so close to each other."""
+"""Tasks that fail together are reported within this time."""
 MESSAGE_CHARS = 600
 
 NO_STRATEGY = "NO_RESTART_STRATEGY"
@@ -53,17 +51,19 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.state != FAILED:
         return
     texts = list(_texts(window))
-    root, cause = _root(texts)
-    ended_by, words = _ended_by(texts)
-    ended_ms = _ended_ms(window)
-    snapshot = _usable(window, cause)
+    root, cause = _find_root(texts)
+    ended_by, words = _find_end(texts)
+    ends = [mark.at_ms for mark in window.annotations if mark.kind == "terminal"]
+    # Annotations have full seconds, which may lie before the start of a short job.
+    ended_ms = max((*ends, window.start_time_ms or 0)) if ends else window.at_ms
+    snapshot = _usable_snapshot(window, cause)
     yield job_finding(
         window,
         RULE,
         "critical",
         "high" if root else "medium",
         title=message(
-            "The job failed for good: {what:text}", what=root.group if root else _unknown()
+            "The job failed for good: {what:text}", what=root.group if root else UNREPORTED
         ),
         cause=message(
             "{root:text} {ended:message}",
@@ -84,15 +84,13 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     )
 
 
-def _unknown() -> str:
-    return message("no exception reported")
-
-
 def _texts(window: JobWindow) -> Iterator[str]:
     ends = [event for event in window.events if _is_end(event) and event.detail]
     for event in reversed(ends):
         yield event.detail or ""
-    for failure in _last_failures(window):
+    newest_ms = max((failure.at_ms for failure in window.failures), default=0)
+    last = [failure for failure in window.failures if failure.at_ms >= newest_ms - SAME_MS]
+    for failure in sorted(last, key=lambda failure: (not failure.is_root, failure.at_ms)):
         yield failure.stacktrace or failure.name
     failed = [event for event in window.events if event.kind == "task_state" and event.detail]
     for event in reversed(failed[-5:]):
@@ -105,13 +103,7 @@ def _is_end(event: LogEvent) -> bool:
     )
 
 
-def _last_failures(window: JobWindow) -> list[JobFailure]:
-    newest_ms = max((failure.at_ms for failure in window.failures), default=0)
-    last = [failure for failure in window.failures if failure.at_ms >= newest_ms - SAME_MS]
-    return sorted(last, key=lambda failure: (not failure.is_root, failure.at_ms))
-
-
-def _root(texts: list[str]) -> tuple[RootException | None, FailureCause | None]:
+def _find_root(texts: list[str]) -> tuple[RootException | None, FailureCause | None]:
     roots = [(root_of(text.partition(":")[0], text), text) for text in texts]
     if not roots:
         return None, None
@@ -119,7 +111,7 @@ def _root(texts: list[str]) -> tuple[RootException | None, FailureCause | None]:
     return root, cause_of_failure(root.name, text)
 
 
-def _ended_by(texts: list[str]) -> tuple[str, str]:
+def _find_end(texts: list[str]) -> tuple[str, str]:
     for text in texts:
         if suppressed := _SUPPRESSED.search(text):
             if suppressed[1].startswith("NoRestart"):
@@ -141,13 +133,7 @@ def _ended_by(texts: list[str]) -> tuple[str, str]:
     return "UNKNOWN", message("What ended it for good is not known.")
 
 
-def _ended_ms(window: JobWindow) -> int:
-    ends = [mark.at_ms for mark in window.annotations if mark.kind == "terminal"]
-    # Annotations are dated to the full second, which may lie before a short life.
-    return max((*ends, window.start_time_ms or 0)) if ends else window.at_ms
-
-
-def _usable(window: JobWindow, cause: FailureCause | None) -> Snapshot | None:
+def _usable_snapshot(window: JobWindow, cause: FailureCause | None) -> Snapshot | None:
     if cause and cause.unreadable:
         return None
     # Flink deletes checkpoints with the job unless they are externalized.
@@ -179,7 +165,9 @@ def _restored_snapshot(window: JobWindow) -> Snapshot | None:
     if not restores:
         return None
     path = restores[-1][0]
-    taken_ms = next((at_ms for other, at_ms in restores if other == path and at_ms), None)
+    taken_ms = next(
+        (at_ms for restored_path, at_ms in restores if restored_path == path and at_ms), None
+    )
     return Snapshot(path, message("the snapshot it was started from"), taken_ms)
 
 
@@ -190,7 +178,7 @@ def _trigger_ms(restored: LogEvent) -> int | None:
 
 def _words_of(root: RootException | None) -> str:
     if root is None:
-        return message("What made it fail is not known: neither REST nor the log has an exception.")
+        return UNKNOWN_CAUSE
     if root.message:
         return message(
             "The root exception was {name:text} ({text:text}).",
@@ -236,7 +224,7 @@ def _next_step(cause: FailureCause | None, ended_by: str, snapshot: Snapshot | N
 def _evidence(
     root: RootException | None, snapshot: Snapshot | None, ended_ms: int
 ) -> Iterator[Evidence]:
-    yield Evidence(message("root exception"), root.group if root else _unknown())
+    yield Evidence(message("root exception"), root.group if root else UNREPORTED)
     if snapshot:
         yield Evidence(message("newest usable snapshot"), snapshot.path, note=snapshot.name)
         if snapshot.at_ms is not None:

@@ -14,15 +14,15 @@ from spark_jobs.diagnosis.stack_traces import without_middle
 
 RULE = "jobmanager.crash_loop"
 ENDS = 2
-"""Once, the next JobManager takes over; if that ends as well, nobody does."""
+"""After a single end, the next JobManager takes over."""
 LOOK_BACK_MS = 1_800_000
 """Kubernetes waits up to five minutes before it starts a container again."""
 FATAL, LOST, LEADS = "jobmanager_fatal", "leadership_lost", "leadership_granted"
 THREAD = "fatal_error"
-"""Of any process: of the JobManager where another one takes the lead afterwards."""
-IN_ORDER = ("job_submitted", "job_terminal", "cluster_shut_down")
+"""Any process logs it. It was the JobManager's if another JobManager then takes the lead."""
+NORMAL_ENDS = ("job_submitted", "job_terminal", "cluster_shut_down")
+"""Between two leaders: the first was stopped, or the job was started anew."""
 ENDED = (*TERMINAL_STATES, "SUSPENDED")
-"""Between two that take the lead: the first was stopped, or the job was started anew."""
 MESSAGE_CHARS = 300
 SAME_MS = 2_000
 
@@ -35,7 +35,7 @@ SAME_MS = 2_000
         "least twice within half an hour."
     ),
     hold_s=1800,
-    reads=(FATAL, LOST, LEADS, THREAD, *IN_ORDER, "job_state"),
+    reads=(FATAL, LOST, LEADS, THREAD, *NORMAL_ENDS, "job_state"),
     needs=("events",),
     fed_by="field/b24-ha-handle",
 )
@@ -46,7 +46,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         return
     newest = ends[-1]
     if newest.kind == LOST and window.terminal:
-        return  # it ended normally, or somebody stopped it
+        return  # the job ended normally, or somebody stopped it
     runs_again = runs_after(window, newest.at_ms)
     root = root_of(newest.message or "", newest.detail)
     text = newest.detail or newest.message or ""
@@ -128,6 +128,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _ends(events: Sequence[LogEvent]) -> list[LogEvent]:
+    """Logged ends. If a leader follows another one without a normal end: its fatal error, else the
+    line of the second leader.
+    """
     logged = [event for event in events if event.kind in (FATAL, LOST)]
     ends = logged[:1] + [
         event for before, event in pairwise(logged) if event.at_ms - before.at_ms > SAME_MS
@@ -135,7 +138,7 @@ def _ends(events: Sequence[LogEvent]) -> list[LogEvent]:
     for before, after in pairwise(event for event in events if event.kind == LEADS):
         between = [event for event in events if before.at_ms < event.at_ms <= after.at_ms]
         if not any(
-            event.kind in (FATAL, LOST, *IN_ORDER) or event.fields.get("to_state") in ENDED
+            event.kind in (FATAL, LOST, *NORMAL_ENDS) or event.fields.get("to_state") in ENDED
             for event in between
         ):
             ends.append(next((event for event in between[::-1] if event.kind == THREAD), after))

@@ -12,11 +12,10 @@ from spark_jobs.diagnosis.stack_traces import without_middle
 
 RULE = "jobmanager.error"
 LOOK_BACK_MS = 900_000
-"""One line is enough, and it is not repeated."""
 NOT_RUN = ("program_failed", "submission_ignored", "cluster_shut_down")
-OTHERS = ("rpc_too_large", "association_quarantined", "registration_failed")
+OTHER_ERRORS = ("rpc_too_large", "association_quarantined", "registration_failed")
 FATAL = "taskmanager_fatal"
-"""Of these events only the one with which Flink ends a TaskManager that cannot register."""
+"""Counted only if the TaskManager ended because it could not register."""
 MESSAGE_CHARS = 300
 
 
@@ -29,7 +28,7 @@ MESSAGE_CHARS = 300
     ),
     hold_s=900,
     outlives_job=True,
-    reads=(*NOT_RUN, *OTHERS, FATAL, "job_state"),
+    reads=(*NOT_RUN, *OTHER_ERRORS, FATAL, "job_state"),
     needs=("events",),
     fed_by="diagnosis/test_field_stories.py",
 )
@@ -81,8 +80,8 @@ def _is_error(window: JobWindow, event: LogEvent) -> bool:
         return False
     if event.kind == FATAL:
         return code_of(_cause(event)) == "REGISTRATION_FAILED"
-    # job.failed judges what ended a job; if the job ran afterwards, its program was run.
-    return event.kind not in NOT_RUN or not (
-        (window.state == "FAILED" and event.kind != "submission_ignored")
-        or runs_after(window, event.at_ms)
-    )
+    if event.kind not in NOT_RUN:
+        return True
+    if window.state == "FAILED" and event.kind != "submission_ignored":
+        return False  # the rule job.failed judges it
+    return not runs_after(window, event.at_ms)

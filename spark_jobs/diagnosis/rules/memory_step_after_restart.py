@@ -1,4 +1,4 @@
-"""Flink loads user classes again for each attempt, and whatever refers to an earlier one keeps its
+"""Flink loads user classes again for each attempt. A reference to an earlier attempt keeps its
 classes and buffers (``flink-docs``, "Unloading of Dynamically Loaded Classes in User Code").
 """
 
@@ -16,13 +16,11 @@ from spark_jobs.diagnosis.samples import JobWindow, TaskManagerSample
 RULE = "memory.step_after_restart"
 LEFT, CRITICAL = f"{RULE}.restarts_left", f"{RULE}.critical_restarts_left"
 STEP_BYTES = 1 << 20
-"""Less is what the compiler and class loading add by themselves."""
+"""The JVM's compiler and class loading may add less."""
 RESTARTS = 3
 """The first restarts load what the first start did not need."""
 MOST_FALLS = 0.2
-"""A share of the steps: if levels sometimes fall, a collection that unloads classes does free the
-memory.
-"""
+"""Share of the steps: if levels fall more often, unloading of classes does free the memory."""
 COMPARABLE = 2.0
 """The largest factor between running times: memory also grows while a job runs."""
 METASPACE, DIRECT = "metaspace", message("direct memory")
@@ -42,8 +40,8 @@ _NEXT_STEPS = {
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """One kind of memory of one TaskManager at the end of each period between restarts: (restarts
-    before it, time, bytes).
+    """One kind of memory of one TaskManager. ``levels`` at the end of each period between restarts:
+    (restarts before it, epoch ms, bytes).
     """
 
     taskmanager_id: str
@@ -54,7 +52,7 @@ class Steps:
     limit_bytes: int | None
 
     @property
-    def left(self) -> float | None:
+    def restarts_left(self) -> float | None:
         return (
             None
             if self.limit_bytes is None
@@ -63,7 +61,7 @@ class Steps:
 
     @property
     def urgency(self) -> tuple[bool, float, float]:
-        return self.left is None, self.left or 0.0, -self.step_bytes
+        return self.restarts_left is None, self.restarts_left or 0.0, -self.step_bytes
 
 
 @rule(
@@ -109,32 +107,30 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         if restarts >= RESTARTS:
             raise NotJudged(message("the memory of the TaskManagers that it has slots on"))
         return
-    grown = [
-        step
-        for step in _steps(window)
-        if step.step_bytes >= STEP_BYTES and (step.left is None or step.left <= limits[LEFT])
+    growing = [
+        steps
+        for steps in _steps(window)
+        if steps.step_bytes >= STEP_BYTES
+        and (steps.restarts_left is None or steps.restarts_left <= limits[LEFT])
     ]
-    if grown:
-        yield _finding(
-            window,
-            limits,
-            sorted(grown, key=lambda steps: (*steps.urgency, steps.kind, steps.taskmanager_id)),
-        )
+    if growing:
+        growing.sort(key=lambda steps: (*steps.urgency, steps.kind, steps.taskmanager_id))
+        yield _finding(window, limits, growing)
 
 
 def _steps(window: JobWindow) -> Iterator[Steps]:
     repeated = _repeated_restarts(window)
     for name, samples in _newest_processes(window.taskmanagers).items():
-        by_restart = _spells(samples, repeated)
-        ends = {number: spell[-1] for number, spell in by_restart.items()}
-        spells = _comparable(by_restart)
+        periods = _periods(samples, repeated)
+        ends = {restarts: period[-1] for restarts, period in periods.items()}
+        comparable = _comparable(periods)
         newest = samples[-1]
         for kind, used, limit in (
             (METASPACE, "metaspace_used_bytes", newest.metaspace_limit_bytes),
             (DIRECT, "direct_used_bytes", newest.direct_limit_bytes),
         ):
-            levels = _levels(spells, used)
-            # Levels that are left out may only weaken the finding.
+            levels = _levels(comparable, used)
+            # To leave levels out must not make a finding.
             step = min(_step(levels), _step(_levels(ends, used)))
             if step > 0:
                 yield Steps(name, newest.host, kind, levels, step, limit)
@@ -151,6 +147,7 @@ def _step(levels: Sequence[tuple[int, int, int]]) -> float:
 
 
 def _repeated_restarts(window: JobWindow) -> list[int]:
+    """Restarts before which not all tasks ran."""
     begun = {episode.begun_ms for episode in episodes(window, 0)}
     return sorted(
         annotation.at_ms
@@ -163,78 +160,79 @@ def _repeated_restarts(window: JobWindow) -> list[int]:
 def _newest_processes(
     samples: Sequence[TaskManagerSample],
 ) -> dict[str, list[TaskManagerSample]]:
+    """Samples since each process began: its counters begin at 0."""
     processes: dict[str, list[TaskManagerSample]] = {}
     for sample in sorted(samples, key=lambda sample: sample.at_ms):
-        own = processes.setdefault(sample.taskmanager_id, [])
-        if own and any(
-            before is not None and now is not None and now < before
-            for before, now in ((own[-1].cpu_ms, sample.cpu_ms), (own[-1].gc_ms, sample.gc_ms))
+        process = processes.setdefault(sample.taskmanager_id, [])
+        if process and any(
+            previous is not None and current is not None and current < previous
+            for previous, current in (
+                (process[-1].cpu_ms, sample.cpu_ms),
+                (process[-1].gc_ms, sample.gc_ms),
+            )
         ):
-            own.clear()
-        own.append(sample)
+            process.clear()
+        process.append(sample)
     return processes
 
 
-def _spells(
+def _periods(
     samples: Sequence[TaskManagerSample], repeated: Sequence[int]
 ) -> dict[int, list[TaskManagerSample]]:
-    spells: dict[int, list[TaskManagerSample]] = {}
+    """Samples by the number of restarts before them; ``repeated`` ones do not count."""
+    periods: dict[int, list[TaskManagerSample]] = {}
     for sample in samples:
-        before = sample.restarts - sum(at_ms < sample.at_ms for at_ms in repeated)
-        spells.setdefault(before, []).append(sample)
-    return spells
+        restarts = sample.restarts - sum(at_ms < sample.at_ms for at_ms in repeated)
+        periods.setdefault(restarts, []).append(sample)
+    return periods
 
 
 def _comparable(
-    spells: Mapping[int, Sequence[TaskManagerSample]],
+    periods: Mapping[int, Sequence[TaskManagerSample]],
 ) -> dict[int, TaskManagerSample]:
-    """Samples taken after about the same running time as after the other restarts. Much shorter or
-    longer periods are left out, except the first.
-    """
-    ends = [spell[-1].at_ms for spell in spells.values()]
-    ended = [later - earlier for earlier, later in pairwise(ends[:-1])]
-    usual_ms = median(ended) if ended else None
+    """Of each period, the last sample after about the usual running time, if there is any."""
+    ends = [period[-1].at_ms for period in periods.values()]
+    lengths_ms = [later - earlier for earlier, later in pairwise(ends[:-1])]
+    usual_ms = median(lengths_ms) if lengths_ms else None
     comparable: dict[int, TaskManagerSample] = {}
     begun_ms = None
-    for number, spell in spells.items():
+    for restarts, period in periods.items():
         fitting = [
             sample
-            for sample in spell
+            for sample in period
             if usual_ms is None
             or begun_ms is None
             or usual_ms / COMPARABLE <= sample.at_ms - begun_ms <= usual_ms * COMPARABLE
         ]
         if fitting:
-            comparable[number] = fitting[-1]
-        begun_ms = spell[-1].at_ms
+            comparable[restarts] = fitting[-1]
+        begun_ms = period[-1].at_ms
     return comparable
 
 
-def _levels(spells: dict[int, TaskManagerSample], used: str) -> list[tuple[int, int, int]]:
+def _levels(samples: dict[int, TaskManagerSample], used: str) -> list[tuple[int, int, int]]:
     return [
         (restarts, sample.at_ms, value)
-        for restarts, sample in spells.items()
+        for restarts, sample in samples.items()
         if (value := getattr(sample, used)) is not None
     ]
 
 
 def _slope(levels: Sequence[tuple[int, int, int]]) -> float:
-    """Bytes a restart: the median over all pairs (Theil and Sen), which one odd level does not
-    move.
-    """
+    """Bytes a restart: the median over all pairs (Theil and Sen)."""
     return median(
         (later - earlier) / (after - before)
         for (before, _, earlier), (after, _, later) in combinations(levels, 2)
     )
 
 
-def _finding(window: JobWindow, limits: Limits, grown: list[Steps]) -> Finding:
-    worst = grown[0]
+def _finding(window: JobWindow, limits: Limits, growing: list[Steps]) -> Finding:
+    worst = growing[0]
     where, (restarts, at_ms, now) = worst.host or worst.taskmanager_id, worst.levels[-1]
-    left, seen = worst.left, restarts - worst.levels[0][0]
-    critical = left is not None and left <= limits[CRITICAL]
-    others = len({steps.taskmanager_id for steps in grown}) - 1
-    also = (
+    left, seen = worst.restarts_left, restarts - worst.levels[0][0]
+    is_critical = left is not None and left <= limits[CRITICAL]
+    others = len({steps.taskmanager_id for steps in growing}) - 1
+    others_text = (
         plural(
             others,
             " {count:count} other TaskManager shows it too.",
@@ -243,8 +241,8 @@ def _finding(window: JobWindow, limits: Limits, grown: list[Steps]) -> Finding:
         if others
         else ""
     )
-    kinds = {steps.kind: steps for steps in reversed(grown) if steps.kind != worst.kind}
-    also += join_messages(
+    kinds = {steps.kind: steps for steps in reversed(growing) if steps.kind != worst.kind}
+    others_text += join_messages(
         (
             message(
                 " {capitalize:name} grows by {round:bytes} a restart as well.",
@@ -272,10 +270,10 @@ def _finding(window: JobWindow, limits: Limits, grown: list[Steps]) -> Finding:
     ]
     if left is not None:
         evidence[1:1] = [
-            limits.compared(
+            limits.evidence(
                 message("restarts until it is full"),
                 left,
-                CRITICAL if critical else LEFT,
+                CRITICAL if is_critical else LEFT,
                 comparison="<=",
             )
         ]
@@ -285,7 +283,7 @@ def _finding(window: JobWindow, limits: Limits, grown: list[Steps]) -> Finding:
     return job_finding(
         window,
         RULE,
-        "critical" if critical else "warning" if left is not None else "info",
+        "critical" if is_critical else "warning" if left is not None else "info",
         "high" if left is not None else "medium",
         title=message(
             "Each restart leaves {round:bytes} of {kind:name} behind on {where:name}",
@@ -304,7 +302,7 @@ def _finding(window: JobWindow, limits: Limits, grown: list[Steps]) -> Finding:
                 levels=worst.levels[0][2],
                 now=now,
                 full=full,
-                also=also,
+                also=others_text,
             )
         ),
         next_step=_NEXT_STEPS[worst.kind],

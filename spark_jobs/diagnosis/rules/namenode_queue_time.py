@@ -1,4 +1,6 @@
-"""``RpcQueueTimeAvgTime`` of ``RpcActivityForPort*``, a mean of the NameNode's last interval."""
+"""Judges ``RpcQueueTimeAvgTime`` of ``RpcActivityForPort*``: a mean of the NameNode's last
+interval.
+"""
 
 from collections.abc import Iterator
 from statistics import median
@@ -11,7 +13,8 @@ from spark_jobs.diagnosis.rule import namenode_finding, rule
 RULE = "namenode.queue_time"
 WAIT, LONG_WAIT = f"{RULE}.wait_ms", f"{RULE}.long_wait_ms"
 FEWEST = 3
-"""Readings: a NameNode with a single pause (a full collection, a log roll) is not overloaded."""
+"""Fewest readings: a NameNode that paused once (a full collection, a log roll) is not overloaded.
+"""
 
 
 @rule(
@@ -92,7 +95,7 @@ def judge(sample: NameNodeReadings, limits: Limits) -> Iterator[Finding]:
 
 
 def _evidence(sample: NameNodeReadings, wait_ms: float, limits: Limits) -> Iterator[Evidence]:
-    yield limits.compared(
+    yield limits.evidence(
         message("wait in the queue"),
         wait_ms,
         WAIT,

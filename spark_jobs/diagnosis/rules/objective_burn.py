@@ -1,4 +1,4 @@
-"""Objectives that burn: one rule for each kind, by the burn rates of two windows at a time (see
+"""One rule for each kind of objective, by burn rates over a long and a short window (see
 :mod:`spark_jobs.diagnosis.objective_samples`).
 """
 
@@ -38,20 +38,22 @@ def _finding(
     limits: Limits,
 ) -> Finding:
     long_burn, short_burn = rates
-    long = sample.counts[window.long_min]
+    counts = sample.counts[window.long_min]
     key = f"{kind.rule}.{window.name}"
     evidence = [
-        limits.compared(
+        limits.evidence(
             message("burn rate over {hours:count} h", hours=window.long_min // HOUR), long_burn, key
         ),
-        limits.compared(
+        limits.evidence(
             message("burn rate over {minutes:count} min", minutes=window.short_min), short_burn, key
         ),
-        Evidence(message("missed"), long.bad / long.total, "ratio", 1 - sample.target, ">"),
+        Evidence(message("missed"), counts.bad / counts.total, "ratio", 1 - sample.target, ">"),
     ]
-    left = sample.budget.budget_left(sample.target)
-    if left is not None:
-        evidence.append(Evidence(message("error budget left of 30 days"), max(left, 0.0), "ratio"))
+    budget_left = sample.budget.budget_left(sample.target)
+    if budget_left is not None:
+        evidence.append(
+            Evidence(message("error budget left of 30 days"), max(budget_left, 0.0), "ratio")
+        )
     if sample.limit_ms is not None and sample.value_ms is not None:
         evidence.append(Evidence(message("now"), sample.value_ms, "ms", sample.limit_ms, ">"))
     return Finding(
@@ -72,7 +74,7 @@ def _finding(
             "{cause:message} It missed {missed:share} of the last {hours:count} h, where "
             "{allowed:share} are allowed.",
             cause=kind.cause,
-            missed=long.bad / long.total,
+            missed=counts.bad / counts.total,
             allowed=1 - sample.target,
             hours=window.long_min // HOUR,
         ),

@@ -6,7 +6,7 @@ from math import fsum
 
 from ingest.messages import message
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, NotJudged, Threshold
-from spark_jobs.diagnosis.meters import holds_start
+from spark_jobs.diagnosis.meters import has_start
 from spark_jobs.diagnosis.placement_settings import spreading_setting, spreads
 from spark_jobs.diagnosis.pressure import held_subtasks, value
 from spark_jobs.diagnosis.pressure_walk import BACKPRESSURED
@@ -18,18 +18,16 @@ RULE = "placement.uneven"
 LACKING = message("on which TaskManagers its subtasks run")
 RATIO = f"{RULE}.max_over_mean"
 EXTRA_TASKS = 4
-"""Fewer above the mean are a matter of rounding in a small job."""
+"""Fewer above the mean may be due to rounding in a small job."""
 BUSY_RATIO = 1.5
-"""If the fullest TaskManager is also the busiest by this factor over the mean and tasks are
-back-pressured, it limits the job.
+"""The fullest TaskManager limits the job if it is busier than the mean by this factor while tasks
+are back-pressured.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What one TaskManager runs of the job; ``busy`` is the sum of the busy ratios of its
-    subtasks.
-    """
+    """The job's load on one TaskManager. ``busy``: the sum of the busy ratios of its subtasks."""
 
     taskmanager_id: str
     host: str | None
@@ -60,19 +58,22 @@ class Load:
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
-    # A vertex that has ended is not placed any more.
-    tasks = sum(
+    # Tasks of a vertex that has ended have no TaskManager.
+    expected_tasks = sum(
         vertex.parallelism or len(vertex.taskmanager_id)
         for vertex in window.vertex_windows
         if any(vertex.taskmanager_id)
     )
-    placed = Counter(
+    counts = Counter(
         filter(None, chain.from_iterable(vertex.taskmanager_id for vertex in window.vertex_windows))
     )
-    if not tasks or placed.total() < REPORTING_SHARE * tasks:
+    if not expected_tasks or counts.total() < REPORTING_SHARE * expected_tasks:
         raise NotJudged(LACKING)
-    mean, most = placed.total() / len(placed), max(placed.values())
-    if len(placed) > 1 and most >= limits[RATIO] * mean and most - mean >= EXTRA_TASKS:
+    mean, most = (
+        counts.total() / len(counts),
+        max(counts.values()),
+    )
+    if len(counts) > 1 and most >= limits[RATIO] * mean and most - mean >= EXTRA_TASKS:
         loads = _loads(window)
         fullest = max(loads, key=lambda load: (load.tasks, load.busy, load.taskmanager_id))
         yield _finding(window, limits, loads, fullest, mean)
@@ -93,13 +94,13 @@ def _finding(
     window: JobWindow, limits: Limits, loads: list[Load], fullest: Load, mean: float
 ) -> Finding:
     # Load during a start or a rescaling says nothing about the load afterwards.
-    mean_busy = 0.0 if holds_start(window) else fsum(load.busy for load in loads) / len(loads)
+    mean_busy = 0.0 if has_start(window) else fsum(load.busy for load in loads) / len(loads)
     is_busiest = mean_busy > 0 and fullest.busy >= BUSY_RATIO * mean_busy
     limits_job = is_busiest and any(
         held_subtasks(vertex, limits[BACKPRESSURED]) for vertex in window.vertex_windows
     )
     evidence = [
-        limits.compared(
+        limits.evidence(
             message("tasks of the fullest TaskManager over the mean"), fullest.tasks / mean, RATIO
         ),
     ]
@@ -139,11 +140,11 @@ def _finding(
 
 
 def _cause(loads: list[Load], fullest: Load, limits_job: bool) -> str:
-    others = [load.tasks for load in loads if load is not fullest]
+    other_tasks = [load.tasks for load in loads if load is not fullest]
     spread = (
-        f"{min(others)}"
-        if min(others) == max(others)
-        else message("{min:number} to {max:number}", min=min(others), max=max(others))
+        f"{min(other_tasks)}"
+        if min(other_tasks) == max(other_tasks)
+        else message("{min:number} to {max:number}", min=min(other_tasks), max=max(other_tasks))
     )
     busy = message(" It is the busiest too: the job waits for it.") if limits_job else ""
     return message(
@@ -152,24 +153,26 @@ def _cause(loads: list[Load], fullest: Load, limits_job: bool) -> str:
         tasks=fullest.tasks,
         host=fullest.host or fullest.taskmanager_id,
         words=message("one runs")
-        if len(others) == 1
-        else message("{others:number} TaskManagers run", others=len(others)),
+        if len(other_tasks) == 1
+        else message("{others:number} TaskManagers run", others=len(other_tasks)),
         spread=spread,
         busy=busy,
     )
 
 
 def _next_step(window: JobWindow) -> str:
-    look = message(
+    advice = message(
         "The job's placement page shows what is set, and the result of each placement rule."
     )
     if window.version is None:
-        return look
+        return advice
     setting = spreading_setting(window.version)
     if spreads(window.version, window.settings):
-        return message("{setting:text} is set already. {look:message}", setting=setting, look=look)
+        return message(
+            "{setting:text} is set already. {look:message}", setting=setting, look=advice
+        )
     return message(
         "Unless it is set, set {setting:text} for the cluster and restart the job. {look:message}",
         setting=setting,
-        look=look,
+        look=advice,
     )

@@ -8,20 +8,19 @@ from spark_jobs.diagnosis.findings import (
     NotJudged,
     Threshold,
 )
-from spark_jobs.diagnosis.origins import NO_METRICS, Outbound, Pressure, pressure_of
+from spark_jobs.diagnosis.origins import NO_METRICS, OUTPUT_LEVEL, Outbound, Pressure, pressure_of
 from spark_jobs.diagnosis.pressure import typical
 from spark_jobs.diagnosis.pressure_words import (
     brief_name,
     brief_names,
-    held_back,
     hot_data,
+    related_vertices,
     waiting_evidence,
 )
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow
 
 RULE = "pressure.outbound"
-OUTPUT_LEVEL = f"{RULE}.output_level"
 
 
 @rule(
@@ -51,9 +50,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     pressure = pressure_of(window, limits)
     for outbound in pressure.outbound.values():
         yield _finding(window, limits, pressure, outbound)
-    for vertex_id, lacking in pressure.unexplained.items():
+    for vertex_id, missing in pressure.unexplained.items():
         if (
-            not lacking
+            not missing
             and vertex_id in pressure.topology.out_edges
             and not any(
                 usage is not None for usage in pressure.vertices[vertex_id].window.out_pool_usage
@@ -72,16 +71,16 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
     held = outbound.held
     vertex = pressure.vertices[held.vertex_id]
     name = brief_name(window, held.vertex_id)
-    following = pressure.topology.downstream(held.vertex_id)
-    behind = list_text(brief_names(window, following))
+    target_ids = pressure.topology.downstream(held.vertex_id)
+    downstream = list_text(brief_names(window, target_ids))
     upstream = pressure.ways_to(held.vertex_id)
-    mark = outbound.floor + limits[OUTPUT_LEVEL] * (outbound.ceiling - outbound.floor)
-    working = [
+    usage_limit = outbound.usage_at(limits[OUTPUT_LEVEL])
+    working_ratios = [
         typical(
             pressure.vertices[target].working(index)
             for index in range(pressure.vertices[target].parallelism)
         )
-        for target in following
+        for target in target_ids
     ]
     return vertex_finding(
         window,
@@ -92,7 +91,7 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
         title=message(
             "{name:name} waits for its output while {behind:name} has time to spare",
             name=name,
-            behind=behind,
+            behind=downstream,
         ),
         cause=message(
             "{name:name} produces more than its channels carry: a function that multiplies "
@@ -105,7 +104,7 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
                 "with what the network between their hosts gives. Filter or aggregate before "
                 "the exchange, or keep the two in one chain.",
                 name=name,
-                behind=behind,
+                behind=downstream,
             )
         ),
         evidence=(
@@ -114,7 +113,7 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
                 message("{name:name} output", name=name),
                 outbound.usage,
                 "ratio",
-                mark,
+                usage_limit,
                 ">",
                 OUTPUT_LEVEL,
                 message(
@@ -130,10 +129,12 @@ def _finding(window: JobWindow, limits: Limits, pressure: Pressure, outbound: Ou
                     "ratio",
                     note=message("median over subtasks"),
                 )
-                for target, share in zip(brief_names(window, following), working, strict=True)
+                for target, share in zip(
+                    brief_names(window, target_ids), working_ratios, strict=True
+                )
                 if share is not None
             ),
         ),
-        related=held_back(window, upstream),
+        related=related_vertices(window, upstream),
         data=hot_data(pressure, held.vertex_id, held.subtasks),
     )

@@ -25,8 +25,8 @@ from spark_jobs.diagnosis.pressure_words import (
     NEARLY_ALWAYS,
     brief_name,
     brief_names,
-    held_back,
     hot_data,
+    related_vertices,
     subtasks_text,
     waiting_evidence,
 )
@@ -94,24 +94,24 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _unknown(window: JobWindow, pressure: Pressure) -> str | None:
-    for vertex_id, lacking in pressure.unexplained.items():
-        waits = brief_name(window, vertex_id)
-        if lacking:
+    for vertex_id, consumers in pressure.unexplained.items():
+        name = brief_name(window, vertex_id)
+        if consumers:
             return message(
                 "{waits:name} is back-pressured, and the figures of {reported:name} do not "
                 "show whether it is the origin",
-                waits=waits,
-                reported=list_text(brief_names(window, lacking)),
+                waits=name,
+                reported=list_text(brief_names(window, consumers)),
             )
         if vertex_id not in pressure.topology.out_edges:
             return message(
                 "{waits:name} is back-pressured, and the job graph does not say what follows it",
-                waits=waits,
+                waits=name,
             )
         return message(
             "{waits:name} is back-pressured, though all that follows has time to spare and its "
             "output is not known to be full",
-            waits=waits,
+            waits=name,
         )
     if unexplained := [vertex for vertex in pressure.held if not pressure.origins_of(vertex)]:
         return message(
@@ -128,12 +128,10 @@ def _unknown(window: JobWindow, pressure: Pressure) -> str | None:
 def _finding(
     window: JobWindow, limits: Limits, pressure: Pressure, origin: Origin, ways: Sequence[Way]
 ) -> Finding:
-    held = [held_vertex for held_vertex, _path in ways]
+    held = [vertex for vertex, _path in ways]
     name = brief_name(window, origin.vertex_id)
     vertex = pressure.vertices[origin.vertex_id]
-    held_names = list_text(
-        dict.fromkeys(brief_name(window, held_vertex.vertex_id) for held_vertex in held)
-    )
+    held_names = list_text(dict.fromkeys(brief_name(window, vertex.vertex_id) for vertex in held))
     jvm = jvm_cause(window, _busy_threads(vertex, origin))
     return vertex_finding(
         window,
@@ -156,7 +154,7 @@ def _finding(
         ).rstrip(),
         next_step=jvm.next_step + _next_step(pressure, origin, name),
         evidence=(*_evidence(window, limits, pressure, origin, held), *jvm.evidence),
-        related=held_back(window, ways),
+        related=related_vertices(window, ways),
         data=hot_data(pressure, origin.vertex_id, origin.subtasks),
     )
 
@@ -169,15 +167,15 @@ def _works(vertex: Subtasks, origin: Origin, name: str) -> str:
         )
     busy = typical(vertex.busy(index) for index in origin.subtasks) or 0.0
     waits = [vertex.backpressured(index) for index in origin.subtasks]
-    waited = max((ratio for ratio in waits if ratio is not None), default=None)
-    if waited is not None and waited >= RARELY:
+    waiting = max((ratio for ratio in waits if ratio is not None), default=None)
+    if waiting is not None and waiting >= RARELY:
         return message(
             "{hot:opening} of {name:name} worked for {busy:share} of the time and waited for "
             "{waited:share} at most",
             hot=hot,
             name=name,
             busy=busy,
-            waited=waited,
+            waited=waiting,
         )
     if busy < NEARLY_ALWAYS or None in waits:
         return message(
@@ -196,7 +194,7 @@ def _works(vertex: Subtasks, origin: Origin, name: str) -> str:
 def _busy_threads(vertex: Subtasks, origin: Origin) -> dict[str, float]:
     threads: dict[str, float] = {}
     for index in origin.subtasks:
-        if (taskmanager := value(vertex.window.taskmanager_id, index)) is not None:
+        if (taskmanager := vertex.taskmanager(index)) is not None:
             threads[taskmanager] = threads.get(taskmanager, 0.0) + (vertex.busy(index) or 0.0)
     return threads
 
@@ -208,20 +206,24 @@ def _evidence(
     name = brief_name(window, origin.vertex_id)
     busy = typical(vertex.busy(index) for index in origin.subtasks)
     if busy is not None:
-        on = subtasks_text(origin.subtasks, vertex.parallelism)
-        yield limits.compared(
-            message("{name:name} busy", name=name), busy, BUSY, message("{on:text}, median", on=on)
+        subtasks = subtasks_text(origin.subtasks, vertex.parallelism)
+        yield limits.evidence(
+            message("{name:name} busy", name=name),
+            busy,
+            BUSY,
+            message("{on:text}, median", on=subtasks),
         )
-    yield waiting_evidence(
-        window, limits, pressure, max(held, key=lambda held_vertex: held_vertex.ratio)
-    )
-    own = typical(vertex.backpressured(index) for index in origin.subtasks)
-    if own is not None:
-        yield limits.compared(
-            message("{name:name} back-pressured", name=name), own, BACKPRESSURED, comparison="<"
+    yield waiting_evidence(window, limits, pressure, max(held, key=lambda vertex: vertex.ratio))
+    backpressured = typical(vertex.backpressured(index) for index in origin.subtasks)
+    if backpressured is not None:
+        yield limits.evidence(
+            message("{name:name} back-pressured", name=name),
+            backpressured,
+            BACKPRESSURED,
+            comparison="<",
         )
     level = max(
-        (known for index in origin.subtasks if (known := vertex.input_level(index)) is not None),
+        (usage for index in origin.subtasks if (usage := vertex.input_level(index)) is not None),
         default=None,
     )
     if level is not None:
@@ -239,28 +241,28 @@ def _evidence(
 
 def _confidence(pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Confidence:
     vertex = pressure.vertices[origin.vertex_id]
-    lacking = (
+    doubts = (
         (not origin.measured)
         + (not any(vertex.backpressured(index) is not None for index in origin.subtasks))
         + (not origin.full_input)
         + (not origin.agrees)
         + _is_one_sample(pressure, origin, held)
     )
-    return "high" if not lacking else "medium" if lacking == 1 else "low"
+    return "high" if not doubts else "medium" if doubts == 1 else "low"
 
 
 def _is_one_sample(pressure: Pressure, origin: Origin, held: Sequence[Held]) -> bool:
-    seen = (
+    vertices = (
         pressure.vertices[origin.vertex_id],
-        *(pressure.vertices[held_vertex.vertex_id] for held_vertex in held),
+        *(pressure.vertices[vertex.vertex_id] for vertex in held),
     )
-    return min(vertex.window.samples for vertex in seen) < 2
+    return min(vertex.window.samples for vertex in vertices) < 2
 
 
 def _severity(limits: Limits, pressure: Pressure, origin: Origin, held: Sequence[Held]) -> Severity:
     reaches_source = any(
-        held_vertex.ratio >= limits[CRITICAL] and pressure.topology.is_source(held_vertex.vertex_id)
-        for held_vertex in held
+        vertex.ratio >= limits[CRITICAL] and pressure.topology.is_source(vertex.vertex_id)
+        for vertex in held
     )
     return (
         "critical" if reaches_source and not _is_one_sample(pressure, origin, held) else "warning"
@@ -270,8 +272,8 @@ def _severity(limits: Limits, pressure: Pressure, origin: Origin, held: Sequence
 def _next_step(pressure: Pressure, origin: Origin, name: str) -> str:
     vertex = pressure.vertices[origin.vertex_id]
     first = origin.subtasks[0]
-    where = value(vertex.window.host, first)
-    on = message(" on {where:name}", where=where) if where else ""
+    host_name = value(vertex.window.host, first)
+    host_text = message(" on {where:name}", where=host_name) if host_name else ""
     is_few = 2 * len(origin.subtasks) <= vertex.parallelism
     if is_few and (host := slow_host(vertex, origin.subtasks)):
         return message(
@@ -284,14 +286,14 @@ def _next_step(pressure: Pressure, origin: Origin, name: str) -> str:
             first=first,
         )
     if is_few:
-        few = list_text((str(index) for index in origin.subtasks), MOST_NAMED)
+        indexes = list_text((str(index) for index in origin.subtasks), MOST_NAMED)
         return message(
             "Only subtask {few:name} is busy: look for hot keys before adding parallelism. "
             "Flame graph of {name:name}/{first:number}{on:message} in Flink's page.",
-            few=few,
+            few=indexes,
             name=name,
             first=first,
-            on=on,
+            on=host_text,
         )
     share = vertex.records_in_share(origin.subtasks)
     spread = (
@@ -305,7 +307,7 @@ def _next_step(pressure: Pressure, origin: Origin, name: str) -> str:
         "up, or raise the parallelism of {name2:name}{spread:message}.",
         name=name,
         first=first,
-        on=on,
+        on=host_text,
         name2=name,
         spread=spread,
     )

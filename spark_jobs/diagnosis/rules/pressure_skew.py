@@ -10,7 +10,7 @@ from spark_jobs.diagnosis.findings import (
     Related,
     Threshold,
 )
-from spark_jobs.diagnosis.meters import holds_start
+from spark_jobs.diagnosis.meters import has_start
 from spark_jobs.diagnosis.origins import NO_METRICS, Pressure, pressure_of
 from spark_jobs.diagnosis.pressure import Subtasks, typical
 from spark_jobs.diagnosis.pressure_walk import Origin
@@ -23,12 +23,12 @@ from spark_jobs.diagnosis.pressure_words import (
 from spark_jobs.diagnosis.record_rates import records_in
 from spark_jobs.diagnosis.rule import rule, vertex_finding
 from spark_jobs.diagnosis.samples import JobWindow
-from spark_jobs.diagnosis.slow_hosts import UNEVEN, is_ordinary, slow_host
+from spark_jobs.diagnosis.slow_hosts import UNEVEN, is_nearly_even, slow_host
 
 RULE = "pressure.skew"
 SIBLINGS = f"{RULE}.sibling_working_ratio"
 HOT_SHARE = 0.5
-"""With more than half of the subtasks busy the vertex is short of capacity, not uneven."""
+"""If more than half of the subtasks are busy, the vertex lacks capacity."""
 
 
 @rule(
@@ -56,22 +56,24 @@ HOT_SHARE = 0.5
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     pressure = pressure_of(window, limits)
-    unseen = []
+    unknown_vertices = []
     for vertex_id, origin in pressure.roots.items():
         vertex = pressure.vertices[vertex_id]
         if len(origin.subtasks) > HOT_SHARE * vertex.parallelism:
             continue
         siblings = set(range(vertex.parallelism)).difference(origin.subtasks)
         working = typical(map(vertex.working, siblings))
-        if working is not None and working <= limits[SIBLINGS] and holds_start(window):
+        if working is not None and working <= limits[SIBLINGS] and has_start(window):
             raise NotJudged(message("a minute in which no task began"))
         if working is None:
-            unseen.append(brief_name(window, vertex_id))
+            unknown_vertices.append(brief_name(window, vertex_id))
         elif working <= limits[SIBLINGS]:
             yield _finding(window, limits, pressure, origin, working)
-    if unseen and not window.terminal:
+    if unknown_vertices and not window.terminal:
         raise NotJudged(
-            message("what the other subtasks of {unseen:name} do", unseen=list_text(unseen))
+            message(
+                "what the other subtasks of {unseen:name} do", unseen=list_text(unknown_vertices)
+            )
         )
 
 
@@ -107,31 +109,31 @@ def _cause(
     host: str | None,
 ) -> str:
     busy = typical(vertex.busy(index) for index in origin.subtasks)
-    of_all = plural(vertex.parallelism, "{count:count} subtask", "{count:count} subtasks")
+    all_subtasks = plural(vertex.parallelism, "{count:count} subtask", "{count:count} subtasks")
     works = (
         message("always busy")
         if busy is None or busy >= NEARLY_ALWAYS
         else message("busy, for {busy:share} of the time", busy=busy)
     )
-    carried = "" if share is None else message(" with {share:share} of the records", share=share)
+    records = "" if share is None else message(" with {share:share} of the records", share=share)
     if host:
         return message(
             "Of {parallelism:message} only {hot:text} had much to do: {works:message}"
             "{carried:message}, siblings mostly idle, and these are all that run on {host:name}: "
             "that host is slower than the others, or something else loads it.",
-            parallelism=of_all,
+            parallelism=all_subtasks,
             hot=hot,
             works=works,
-            carried=carried,
+            carried=records,
             host=host,
         )
     return message(
         "Of {parallelism:message} only {hot:text} had much to do: {works:message}"
         "{carried:message}, siblings mostly idle: the load is uneven.",
-        parallelism=of_all,
+        parallelism=all_subtasks,
         hot=hot,
         works=works,
-        carried=carried,
+        carried=records,
     )
 
 
@@ -153,7 +155,7 @@ def _evidence(
             "{count:count} of {parallelism:count}", count=count, parallelism=vertex.parallelism
         ),
     )
-    yield limits.compared(
+    yield limits.evidence(
         message("working time of the others"),
         siblings_working,
         SIBLINGS,
@@ -161,13 +163,17 @@ def _evidence(
         comparison="<=",
     )
     if share is not None:
-        even = message("an even share would be {count:share}", count=count / vertex.parallelism)
+        even_share = message(
+            "an even share would be {count:share}", count=count / vertex.parallelism
+        )
         yield Evidence(
             message("records they take"),
             share,
             "ratio",
             note=message(
-                "{even:message}; {source:text}", even=even, source=records_in(vertex.window).source
+                "{even:message}; {source:text}",
+                even=even_share,
+                source=records_in(vertex.window).source,
             ),
         )
 
@@ -189,7 +195,7 @@ def _next_step(
             host=host,
             name=name,
         )
-    if not is_ordinary(share, len(origin.subtasks), vertex.parallelism):
+    if not is_nearly_even(share, len(origin.subtasks), vertex.parallelism):
         return message(
             "Find the hot keys of {name:name}: pre-aggregate or salt them, or filter "
             "sentinel keys (null, 0, 'unknown'). More parallelism does not divide one key.",

@@ -1,5 +1,3 @@
-"""If the original is lost, so much work is lost as its copy is behind."""
-
 from collections.abc import Iterator
 
 from ingest.messages import message
@@ -53,7 +51,7 @@ def judge(sample: ReplicaSample, limits: Limits) -> Iterator[Finding]:
         return
     if sample.checkpoint_id is not None and sample.behind_ms is None:
         raise NotJudged(message("When the checkpoint that is copied was triggered is not known."))
-    lost_ms = sample.asked_ms if sample.behind_ms is None else sample.behind_ms
+    lost_ms = sample.since_request_ms if sample.behind_ms is None else sample.behind_ms
     behind_s = lost_ms / 1000
     if behind_s < limits[BEHIND]:
         return
@@ -89,6 +87,6 @@ def judge(sample: ReplicaSample, limits: Limits) -> Iterator[Finding]:
                 "executors, so that one is copied before it is replaced."
             )
         ),
-        evidence=(limits.compared(message("behind"), behind_s, BEHIND),),
+        evidence=(limits.evidence(message("behind"), behind_s, BEHIND),),
         data={"checkpoint_id": sample.checkpoint_id},
     )

@@ -5,10 +5,10 @@ from ingest.messages import list_text, message, plural
 from spark_jobs.diagnosis.failure_causes.cause import FailureCause
 from spark_jobs.diagnosis.failure_causes.table import (
     UNKNOWN,
+    cause_by_code,
     cause_of,
     cause_of_failure,
     code_of,
-    of_code,
 )
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
 from spark_jobs.diagnosis.restart_episodes import (
@@ -20,6 +20,8 @@ from spark_jobs.diagnosis.restart_episodes import (
     last_attempt,
 )
 from spark_jobs.diagnosis.root_exceptions import (
+    UNKNOWN_CAUSE,
+    UNREPORTED,
     fails_by_host,
     is_lost_taskmanager,
     lost_taskmanager,
@@ -38,18 +40,18 @@ from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 RULE = "restart.loop"
 EPISODES, WINDOW = f"{RULE}.episodes", f"{RULE}.window_s"
 STUCK_MS = 300_000
-"""slot.request.timeout: a job that still restarts gets no slots, or fails before all tasks run."""
+"""Flink's slot.request.timeout: a job that restarts for longer does not only wait for slots."""
 HOST_SHARE = 0.8
 LOST = message("TaskManager lost")
-UNREPORTED = message("no exception reported")
+
 RESCALE_SEEN_MS = 90_000
 ROOT_WITHIN_MS = 2_000
 MESSAGE_CHARS = 200
 WRAPPED_WITHIN_MS = 5_000
-"""What Flink wraps is reported by another task or another source at about the same time."""
+"""The cause in a wrapper is reported by another task or source at about the same time."""
 FATAL = ("taskmanager_fatal", "fatal_error")
 FATAL_BEFORE_MS = 90_000
-"""A TaskManager logs what ends it; others miss it by a heartbeat that times out."""
+"""A TaskManager logs its end so long before others notice a heartbeat that timed out."""
 SLOTS_REQUIRED, SLOTS_MISSING = "slots_required", "slots_missing"
 SYMPTOMS = frozenset(
     {
@@ -61,11 +63,11 @@ SYMPTOMS = frozenset(
     }
 )
 STUCK_RESTARTS = 2
-"""Missing slots allow two in ten minutes."""
+"""Missing slots allow two restarts in ten minutes."""
 LOOK_BACK_MS = 6 * 3_600_000
 """A restart strategy may wait for hours; older restarts are no current problem."""
 MOST_CHANCE = 0.05
-"""The probability of as many failures on one host, if all tasks were equally likely to fail."""
+"""Largest probability of as many failures on one host if all tasks fail equally often."""
 
 
 @rule(
@@ -108,29 +110,33 @@ MOST_CHANCE = 0.05
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if len(window.annotations) + len(window.events) < limits[EPISODES]:
         return
-    recent = [
+    recent_episodes = [
         episode
         for episode in episodes(window, window.at_ms - LOOK_BACK_MS)
         if episode.failures or not _is_rescaling(window, episode)
     ]
-    failing = _within(recent, window.at_ms, int(limits[WINDOW] * 1000))
+    failing = _within(recent_episodes, window.at_ms, int(limits[WINDOW] * 1000))
     if not failing:
         return
-    stuck = len(failing) < limits[EPISODES]
-    if stuck and not _is_stuck(window, failing[-1], limits):
+    is_stuck = len(failing) < limits[EPISODES]
+    if is_stuck and not _is_stuck(window, failing[-1], limits):
         return
-    reasons = _reasons(window)
+    reasons = {
+        annotation.subject: str(annotation.detail["reason"])
+        for annotation in window.annotations
+        if annotation.kind == TASKMANAGER_LOST and annotation.detail.get("reason")
+    }
     # For a continuing episode, its current cause says more than its first one.
     troubles = [
         _trouble(window, last_attempt(episode) if episode.ended_ms is None else episode, reasons)
         for episode in failing
     ]
-    yield _finding(window, limits, failing, troubles, _first_fault(window, reasons), stuck)
+    yield _finding(window, limits, failing, troubles, _first_fault(window, reasons), is_stuck)
 
 
 def _within(recent: Sequence[Episode], at_ms: int, running_ms: int) -> list[Episode]:
-    """The newest episodes, back to where the job has run for so long in total. Waiting for the next
-    attempt does not count as running.
+    """The newest episodes between which the job has run for at most ``running_ms`` in total.
+    Waiting for the next attempt does not count as running.
     """
     newest: list[Episode] = []
     until_ms, ran_ms = at_ms, 0
@@ -143,17 +149,9 @@ def _within(recent: Sequence[Episode], at_ms: int, running_ms: int) -> list[Epis
     return newest
 
 
-def _reasons(window: JobWindow) -> dict[str, str]:
-    return {
-        annotation.subject: str(annotation.detail["reason"])
-        for annotation in window.annotations
-        if annotation.kind == TASKMANAGER_LOST and annotation.detail.get("reason")
-    }
-
-
 @dataclass(frozen=True, slots=True)
 class _Host:
-    """The host of most failures: its share of them, and of the tasks; 0…1."""
+    """The host of most failures. ``failures`` and ``tasks``: its shares, 0…1."""
 
     name: str
     failures: float
@@ -162,8 +160,8 @@ class _Host:
 
 @dataclass(frozen=True, slots=True)
 class _Trouble:
-    """What began an episode, and the TaskManagers lost meanwhile. ``cause``: by the exception or
-    the reason of the loss (``reason``).
+    """The fault that began an episode. ``lost``: TaskManagers lost during it. ``cause``: by the
+    exception, or by the reason of the loss (``reason``).
     """
 
     group: str
@@ -190,10 +188,10 @@ def _trouble(window: JobWindow, episode: Episode, reasons: Mapping[str, str]) ->
         and episode.begun_ms - FATAL_BEFORE_MS <= event.at_ms <= episode.begun_ms + SAME_MS
     ]
     texts += [failure.stacktrace or failure.name for failure in episode.failures]
-    known = [(cause, reason) for reason in texts if (cause := cause_of(reason))]
-    # That it no longer answered says less than why.
-    cause, reason = min(known, key=lambda pair: pair[0].code in SYMPTOMS, default=(None, ""))
-    return replace(trouble, cause=cause, reason=reason.partition("\n")[0])
+    causes = [(cause, text) for text in texts if (cause := cause_of(text))]
+    # A symptom, such as a time-out, says less than a cause.
+    cause, text = min(causes, key=lambda pair: pair[0].code in SYMPTOMS, default=(None, ""))
+    return replace(trouble, cause=cause, reason=text.partition("\n")[0])
 
 
 def _first_fault(window: JobWindow, reasons: Mapping[str, str]) -> _Trouble | None:
@@ -210,20 +208,20 @@ def _group_of(episode: Episode) -> _Trouble:
     if is_lost_taskmanager(first.name, first.stacktrace):
         return _Trouble(LOST, root.message, lost, first)
     if root.is_wrapper:
-        near = [
+        simultaneous = [
             failure
             for failure in episode.failures
             if abs(failure.at_ms - first.at_ms) <= WRAPPED_WITHIN_MS
         ]
         reported = [
             (failure, exception)
-            for failure in near
+            for failure in simultaneous
             if not (exception := root_of(failure.name, failure.stacktrace)).is_wrapper
         ]
-        if any(is_lost_taskmanager(failure.name, failure.stacktrace) for failure in near):
+        if any(is_lost_taskmanager(failure.name, failure.stacktrace) for failure in simultaneous):
             return _Trouble(LOST, root.message, lost, first)
         if reported:
-            # A frame of the job's own code is the most useful.
+            # First those with a frame of the job's own code.
             first, root = min(reported, key=lambda pair: pair[1].frame is None)
     return _Trouble(root.group, root.message, lost, first)
 
@@ -239,21 +237,20 @@ def _first(episode: Episode) -> JobFailure:
 
 
 def _is_stuck(window: JobWindow, last: Episode, limits: Limits) -> bool:
-    """Whether it restarts without all tasks ever running again: for long, or each time with the
-    same exception of a task. A lost TaskManager or missing slots cause several restarts of one
-    episode; a repeated exception does not.
+    """Whether the job restarts without all tasks running again: for long, or often with the same
+    exception of a task. Lost TaskManagers and missing slots may cause several restarts in a row.
     """
-    enough = limits[EPISODES]
-    if last.ended_ms is not None or len(last.restarts) < min(enough, STUCK_RESTARTS):
+    least = limits[EPISODES]
+    if last.ended_ms is not None or len(last.restarts) < min(least, STUCK_RESTARTS):
         return False
     groups = [
         root_of(failure.name, failure.stacktrace).group
         for failure in last.failures
         if failure.is_root is not False and not _is_infrastructure(failure)
     ]
-    same = bool(groups) and largest_group(groups)[1] >= enough
+    is_repeated = bool(groups) and largest_group(groups)[1] >= least
     lasted_ms = window.at_ms - last.begun_ms
-    return same or (not window.terminal and lasted_ms >= STUCK_MS)
+    return is_repeated or (not window.terminal and lasted_ms >= STUCK_MS)
 
 
 def _span_ms(window: JobWindow, limits: Limits, failing: Sequence[Episode]) -> float:
@@ -280,15 +277,15 @@ def _finding(
     failing: Sequence[Episode],
     troubles: Sequence[_Trouble],
     first: _Trouble | None,
-    stuck: bool,
+    is_stuck: bool,
 ) -> Finding:
-    group, often = largest_group([trouble.group for trouble in troubles])
+    group, group_count = largest_group([trouble.group for trouble in troubles])
     host = _host(window, troubles)
     lost = sorted({name for episode in failing for name in episode.lost})
     newest = next(trouble for trouble in reversed(troubles) if trouble.group == group)
-    began = first if first and first.group != group else None
+    other_first = first if first and first.group != group else None
     reported = sum(trouble.first is not None for trouble in troubles)
-    if stuck:
+    if is_stuck:
         title = message(
             "{restarts:message} without all tasks running again",
             restarts=plural(
@@ -314,12 +311,13 @@ def _finding(
             words=list_text(lost) + " lost" if group == LOST and lost else group,
         ),
         cause=_cause(
-            began, _of_alike(often, len(troubles), _current_cause(group, newest, lost, host))
+            other_first,
+            _of_alike(group_count, len(troubles), _current_cause(group, newest, lost, host)),
         ),
         next_step=_next_step(newest, host, _only_task(troubles)),
         seen_at_ms=failing[-1].restarts[-1],
         began_at_ms=min([failing[0].begun_ms, *(failure.at_ms for failure in failing[0].failures)]),
-        evidence=_evidence(window, limits, failing, troubles, host, stuck),
+        evidence=_evidence(window, limits, failing, troubles, host, is_stuck),
         related=(
             *(Related("taskmanager", name, message("lost")) for name in lost),
             *((Related("host", host.name, message("most failures")),) if host else ()),
@@ -338,8 +336,8 @@ def _finding(
 
 
 def _host(window: JobWindow, troubles: Sequence[_Trouble]) -> _Host | None:
-    """None if failures are spread, if the host has no more of them than of the tasks, if all are of
-    one task, or if the job's code or what it calls failed.
+    """None if no host has most failures, if its share of tasks explains them, if one task has them
+    all, or if the job's code or a system that it calls failed.
     """
     failures = [trouble.first for trouble in troubles if trouble.first and trouble.first.host]
     hosts = [failure.host for failure in failures if failure.host]
@@ -354,15 +352,13 @@ def _host(window: JobWindow, troubles: Sequence[_Trouble]) -> _Host | None:
     ):
         return None
     share = tasks.count(name) / len(tasks)
-    by_chance = at_least_by_chance(count, len(hosts), share)
-    # If none of its tasks run there any more, their share is unknown.
-    return _Host(name, count / len(hosts), share) if share and by_chance <= MOST_CHANCE else None
+    probability = at_least_by_chance(count, len(hosts), share)
+    # If no task runs there any more, the share of tasks is unknown.
+    return _Host(name, count / len(hosts), share) if share and probability <= MOST_CHANCE else None
 
 
 def _only_task(troubles: Sequence[_Trouble]) -> tuple[str, str] | None:
-    """The one subtask and the one host of all failures: the subtask stays there, so that either may
-    be the cause.
-    """
+    """The subtask and the host of all failures, if each is only one: either may be the cause."""
     failures = [trouble.first for trouble in troubles if trouble.first]
     tasks = {failure.task.split(" - execution", 1)[0] for failure in failures if failure.task}
     hosts = {failure.host for failure in failures if failure.host}
@@ -371,25 +367,25 @@ def _only_task(troubles: Sequence[_Trouble]) -> tuple[str, str] | None:
     return tasks.pop(), hosts.pop()
 
 
-def _cause(began: _Trouble | None, current: str) -> str:
-    if began is None:
+def _cause(first_fault: _Trouble | None, current: str) -> str:
+    if first_fault is None:
         return current
-    who = list_text(began.lost)
+    who = list_text(first_fault.lost)
     return message(
         "It began with {first:text}{who:text}. {keeps:message}",
-        first=began.group,
-        who=message(" ({name:name})", name=who) if who and began.group == LOST else "",
+        first=first_fault.group,
+        who=message(" ({name:name})", name=who) if who and first_fault.group == LOST else "",
         keeps=current,
     )
 
 
-def _of_alike(often: int, episodes: int, current: str) -> str:
-    """The cause holds for the largest group of episodes only."""
-    if often == episodes:
+def _of_alike(group_count: int, episodes: int, current: str) -> str:
+    """Say how many of the episodes the cause explains."""
+    if group_count == episodes:
         return current
     return message(
         "{often:number} of {episodes:number} restart episodes are alike. {current:message}",
-        often=often,
+        often=group_count,
         episodes=episodes,
         current=current,
     )
@@ -397,7 +393,7 @@ def _of_alike(often: int, episodes: int, current: str) -> str:
 
 def _current_cause(group: str, newest: _Trouble, lost: list[str], host: _Host | None) -> str:
     if group == UNREPORTED:
-        return message("What made it fail is not known: neither REST nor the log has an exception.")
+        return UNKNOWN_CAUSE
     if group == LOST:
         death = message("Killed for memory, evicted, or cut off from the network.")
         if newest.cause:
@@ -479,14 +475,14 @@ def _evidence(
     failing: Sequence[Episode],
     troubles: Sequence[_Trouble],
     host: _Host | None,
-    stuck: bool,
+    is_stuck: bool,
 ) -> Iterator[Evidence]:
     name, count = message("restart episodes"), len(failing)
-    if stuck:
+    if is_stuck:
         name = message("restarts without all tasks running again")
         count = len(failing[-1].restarts)
     span = message("within {limits:duration}", limits=_span_ms(window, limits, failing))
-    yield limits.compared(name, count, EPISODES, span)
+    yield limits.evidence(name, count, EPISODES, span)
     for group, count in list(counts_of(trouble.group for trouble in troubles).items())[:5]:
         yield Evidence(
             message("root exception"),
@@ -496,7 +492,7 @@ def _evidence(
     for code, count in counts_of(code_of(trouble.cause) for trouble in troubles).items():
         yield Evidence(
             message("cause"),
-            message("not known by its words") if code == UNKNOWN else of_code(code).title,
+            message("not known by its words") if code == UNKNOWN else cause_by_code(code).title,
             note=plural(count, "{count:count} episode", "{count:count} episodes"),
         )
     if any(trouble.cause and trouble.cause.waits_for_slots for trouble in troubles):

@@ -10,7 +10,8 @@ from spark_jobs.diagnosis.samples import JobWindow
 RULE = "restart.taskmanager_lost"
 LOOK_BACK_MS = 600_000
 CASCADES_WITHIN_MS = 5_000
-"""Tasks on other TaskManagers fail at about the same time, for lack of the lost one."""
+"""Tasks on other TaskManagers fail about when the TaskManager is lost, since they need its tasks.
+"""
 
 
 @rule(
@@ -37,39 +38,36 @@ CASCADES_WITHIN_MS = 5_000
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     if window.terminal:
         return
-    last = next(iter(episodes(window, window.at_ms - LOOK_BACK_MS)[-1:]), None)
-    if last is None or last.ended_ms is not None:
+    recent = episodes(window, window.at_ms - LOOK_BACK_MS)
+    if not recent or recent[-1].ended_ms is not None:
         return
-    down_ms, lost = window.at_ms - last.begun_ms, _lost_taskmanagers(last)
-    if lost and not _fails_otherwise(last) and down_ms >= limits[f"{RULE}.not_running_s"] * 1000:
+    last = recent[-1]
+    traced = (lost_taskmanager(failure.stacktrace) for failure in last.failures)
+    lost = last.lost or tuple(dict.fromkeys(name for name in traced if name))
+    down_ms = window.at_ms - last.begun_ms
+    if lost and not _has_other_cause(last) and down_ms >= limits[f"{RULE}.not_running_s"] * 1000:
         yield _finding(window, limits, last, lost, down_ms)
 
 
-def _fails_otherwise(last: Episode) -> bool:
-    late = [
-        failure for failure in last.failures if failure.at_ms > last.begun_ms + CASCADES_WITHIN_MS
-    ]
+def _has_other_cause(episode: Episode) -> bool:
+    first_ms = episode.begun_ms + CASCADES_WITHIN_MS
     return any(
-        not is_lost_taskmanager(failure.name, failure.stacktrace)
+        failure.at_ms > first_ms
+        and not is_lost_taskmanager(failure.name, failure.stacktrace)
         and "NoResourceAvailable" not in f"{failure.name}{(failure.stacktrace or '')[:4000]}"
-        for failure in late
+        for failure in episode.failures
     )
 
 
-def _lost_taskmanagers(last: Episode) -> tuple[str, ...]:
-    traced = (lost_taskmanager(failure.stacktrace) for failure in last.failures)
-    return last.lost or tuple(dict.fromkeys(name for name in traced if name))
-
-
 def _finding(
-    window: JobWindow, limits: Limits, last: Episode, lost: tuple[str, ...], down_ms: int
+    window: JobWindow, limits: Limits, episode: Episode, lost: tuple[str, ...], down_ms: int
 ) -> Finding:
     names = list_text(lost)
     return job_finding(
         window,
         RULE,
         "warning",
-        "high" if last.lost else "medium",
+        "high" if episode.lost else "medium",
         title=message(
             "{names:name} lost: the job has not run for {down_ms:duration}",
             names=names,
@@ -91,7 +89,7 @@ def _finding(
             "node lost) or the end of its log says why it was lost."
         ),
         evidence=(
-            limits.compared(
+            limits.evidence(
                 message("not all tasks running for"), down_ms / 1000, f"{RULE}.not_running_s"
             ),
         ),

@@ -1,5 +1,3 @@
-"""Flink's coordinator never falls back to an older checkpoint by itself."""
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,7 +9,6 @@ from spark_jobs.diagnosis.samples import JobWindow, LogEvent
 
 RULE = "restore.missing_file"
 LOOK_BACK_MS = 600_000
-"""Attempts that follow each other within this time belong together."""
 MOST_FILES = 10
 
 
@@ -44,24 +41,24 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _attempts(window: JobWindow) -> list[Attempt]:
-    """From the log, else from REST's exceptions, which are fewer: both report the same failures. If
-    a job does not start, no task fails, but its end is logged with the reason.
+    """From failures of tasks in the log, else from REST, which reports fewer of the same failures.
+    If a job does not start, no task fails, but the job's end is logged with the reason.
     """
-    logged = (
+    from_log = (
         (event.at_ms, (_task(event), event.attempt), event.detail)
         for event in window.events
         if event.kind == "task_state"
     )
-    reported = (
+    from_rest = (
         (failure.at_ms, (failure.task, failure.at_ms), failure.stacktrace)
         for failure in window.failures
     )
-    ended = (
+    from_ends = (
         (event.at_ms, (None, event.at_ms), event.detail)
         for event in window.events
         if event.kind == "job_terminal"
     )
-    for mentions in (logged, reported, ended):
+    for mentions in (from_log, from_rest, from_ends):
         # JobManager and TaskManager log the same failure.
         attempts = {
             key: Attempt(at_ms, path, key[0], is_on_local_disk(trace))
@@ -82,10 +79,10 @@ def _task(event: LogEvent) -> str | None:
 def _finding(window: JobWindow, attempts: list[Attempt]) -> Finding:
     newest = attempts[-1]
     paths = {
-        attempt.path: [other for other in attempts if other.path == attempt.path]
-        for attempt in reversed(attempts)
+        path: [attempt for attempt in attempts if attempt.path == path]
+        for path in dict.fromkeys(attempt.path for attempt in reversed(attempts))
     }
-    restored = max(
+    restore = max(
         (
             (annotation.at_ms, annotation.subject)
             for annotation in window.annotations
@@ -93,13 +90,13 @@ def _finding(window: JobWindow, attempts: list[Attempt]) -> Finding:
         ),
         default=None,
     )
-    went_on = any(
+    runs_again = any(
         checkpoint.trigger_time_ms > newest.at_ms and checkpoint.outcome != "preflight"
         for checkpoint in window.checkpoints
     )
     name = (
-        message("checkpoint {restored:name}", restored=restored[1])
-        if restored
+        message("checkpoint {restored:name}", restored=restore[1])
+        if restore
         else message("the checkpoint")
     )
     evidence = [
@@ -109,7 +106,7 @@ def _finding(window: JobWindow, attempts: list[Attempt]) -> Finding:
     return job_finding(
         window,
         RULE,
-        "warning" if went_on else "critical",
+        "warning" if runs_again else "critical",
         "high",
         title=message(
             "Restore failed: {paths:message} of {name:message} not there",
@@ -121,7 +118,7 @@ def _finding(window: JobWindow, attempts: list[Attempt]) -> Finding:
             "{effect:text}",
             task=newest.task or message("The job"),
             path=newest.path,
-            effect=_effect(newest, went_on),
+            effect=_effect(newest, runs_again),
         ),
         next_step=_next_step(newest),
         seen_at_ms=newest.at_ms,
@@ -132,18 +129,20 @@ def _finding(window: JobWindow, attempts: list[Attempt]) -> Finding:
                 path,
                 message(
                     "{of_path:message}, {task:name}",
-                    of_path=plural(len(of_file), "{count:count} attempt", "{count:count} attempts"),
-                    task=of_file[-1].task or message("the job as a whole"),
+                    of_path=plural(
+                        len(file_attempts), "{count:count} attempt", "{count:count} attempts"
+                    ),
+                    task=file_attempts[-1].task or message("the job as a whole"),
                 ),
             )
-            for path, of_file in list(paths.items())[:MOST_FILES]
+            for path, file_attempts in list(paths.items())[:MOST_FILES]
         ),
         data={
             "files": [
-                {"path": path, "attempts": len(of_file)}
-                for path, of_file in list(paths.items())[:MOST_FILES]
+                {"path": path, "attempts": len(file_attempts)}
+                for path, file_attempts in list(paths.items())[:MOST_FILES]
             ],
-            "checkpoint": restored[1] if restored else None,
+            "checkpoint": restore[1] if restore else None,
         },
     )
 
@@ -166,8 +165,8 @@ def _next_step(newest: Attempt) -> str:
     )
 
 
-def _effect(newest: Attempt, went_on: bool) -> str:
-    if went_on:
+def _effect(newest: Attempt, runs_again: bool) -> str:
+    if runs_again:
         return message("The job has taken a checkpoint since, so it runs again.")
     if newest.task is None:
         return message("It looked for the checkpoint as a whole, so it did not start.")

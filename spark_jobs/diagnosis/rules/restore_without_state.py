@@ -1,5 +1,5 @@
-"""Flink counts checkpoints on from the restored one: ids that begin at 1 without a restore say that
-there was none. It is intended if the previous attempt finished, or was cancelled with all its
+"""After a restore Flink counts checkpoints on, so ids that begin at 1 again show that no state was
+restored. This is intended if the previous attempt finished, or was cancelled with all its
 checkpoints. If non-restored state is allowed, Flink logs which operators it leaves out.
 """
 
@@ -15,19 +15,19 @@ from spark_jobs.diagnosis.samples import CheckpointSample, EarlierAttempt, JobWi
 
 RULE = "restore.without_state"
 LOOK_BACK_MS = 3_600_000
-"""Until then little was written that going back would repeat."""
+"""Later, a return to the old state would repeat too much."""
 SKIPPED = "state_skipped"
 MOST_NAMED = 10
 RESTORED_WITHIN_MS = 60_000
-"""The log and REST date a restore at another time than its start."""
+"""The log and REST date a restore differently."""
 STOPPED_WITHIN_MS = 600_000
-"""From the trigger of the savepoint that stops a job to its end."""
+"""From the trigger of a stop with savepoint to the job's end."""
 LONG_AGO_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)
 class FreshStart:
-    """``at_ms``: when it was noticed; ``lost``: the newest completed checkpoint before it."""
+    """``at_ms``: its first trigger; ``lost``: the last completed checkpoint before it."""
 
     at_ms: int
     lost: CheckpointSample
@@ -46,14 +46,14 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - LOOK_BACK_MS
     if window.earlier:
         yield from _under_another_id(window, window.earlier, since_ms)
-    elif (fresh := _fresh_start(window)) and fresh.at_ms > since_ms:
-        yield _under_the_same_id(window, fresh)
+    elif (start := _fresh_start(window)) and start.at_ms > since_ms:
+        yield _under_the_same_id(window, start)
         return
     yield from _omitted_operators(window, since_ms)
 
 
-def _under_the_same_id(window: JobWindow, fresh: FreshStart) -> Finding:
-    number, path = fresh.lost.checkpoint_id, fresh.lost.external_path
+def _under_the_same_id(window: JobWindow, start: FreshStart) -> Finding:
+    number, path = start.lost.checkpoint_id, start.lost.external_path
     return job_finding(
         window,
         RULE,
@@ -72,9 +72,9 @@ def _under_the_same_id(window: JobWindow, fresh: FreshStart) -> Finding:
             "availability, so that the next JobManager finds the newest checkpoint by itself.",
             path=path or message("that checkpoint"),
         ),
-        seen_at_ms=fresh.at_ms,
-        began_at_ms=fresh.at_ms,
-        evidence=_lost_state(number, path, fresh.at_ms - fresh.lost.trigger_time_ms),
+        seen_at_ms=start.at_ms,
+        began_at_ms=start.at_ms,
+        evidence=_lost_state(number, path, start.at_ms - start.lost.trigger_time_ms),
         related=(Related("checkpoint", path),) if path else (),
         data={"checkpoint_id": number},
     )
@@ -84,14 +84,14 @@ def _under_another_id(
     window: JobWindow, earlier: EarlierAttempt, since_ms: int
 ) -> Iterator[Finding]:
     started_ms = window.start_time_ms or window.at_ms
-    meant = _is_meant(earlier, started_ms)
-    if meant is None or started_ms <= since_ms:
+    reason = _reason_of_intent(earlier, started_ms)
+    if reason is None or started_ms <= since_ms:
         return
     number, path = earlier.checkpoint_id, earlier.path
     yield job_finding(
         window,
         RULE,
-        "info" if meant else "critical",
+        "info" if reason else "critical",
         "medium",
         title=_title(number),
         cause=message(
@@ -100,7 +100,7 @@ def _under_another_id(
             "checkpoint {number:number}. {why:message}",
             job_id=earlier.job_id,
             number=number,
-            why=meant
+            why=reason
             or message("What its operators kept is not in this attempt, unless that was meant."),
         ),
         next_step=_way_back(earlier),
@@ -137,10 +137,10 @@ def _way_back(earlier: EarlierAttempt) -> str:
     )
 
 
-def _is_meant(earlier: EarlierAttempt, started_ms: int) -> str | None:
-    """Why it was intended, if known; "" if nothing says so, None if nothing was lost."""
+def _reason_of_intent(earlier: EarlierAttempt, started_ms: int) -> str | None:
+    """Why the start without state was intended; "" if unknown, None if no state was lost."""
     if earlier.state == "FINISHED" and not (
-        # Stopped with a savepoint, which nobody takes without a use for it.
+        # Stopped with a savepoint, so somebody wanted to keep its state.
         earlier.is_savepoint and earlier.over_ms - earlier.trigger_time_ms <= STOPPED_WITHIN_MS
     ):
         return None
@@ -190,16 +190,16 @@ def _omitted_operators(window: JobWindow, since_ms: int) -> Iterator[Finding]:
 
 
 def _fresh_start(window: JobWindow) -> FreshStart | None:
-    in_order = sorted(window.checkpoints, key=by_time)
-    begins = [
+    checkpoints = sorted(window.checkpoints, key=by_time)
+    first_triggers = [
         after.trigger_time_ms
-        for before, after in pairwise(in_order)
-        if after.checkpoint_id < before.checkpoint_id
+        for earlier, after in pairwise(checkpoints)
+        if after.checkpoint_id < earlier.checkpoint_id
     ]
-    for at_ms in sorted(begins, reverse=True):
-        before = [checkpoint for checkpoint in in_order if checkpoint.trigger_time_ms < at_ms]
+    for at_ms in sorted(first_triggers, reverse=True):
+        earlier = [checkpoint for checkpoint in checkpoints if checkpoint.trigger_time_ms < at_ms]
         newest = next(
-            (checkpoint for checkpoint in reversed(before) if checkpoint.outcome == "completed"),
+            (checkpoint for checkpoint in reversed(earlier) if checkpoint.outcome == "completed"),
             None,
         )
         if newest and not _restored_between(window, newest.ended_ms, at_ms):

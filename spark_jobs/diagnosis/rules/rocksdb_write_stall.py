@@ -11,11 +11,10 @@ from spark_jobs.diagnosis.samples import JobWindow, VertexGauges
 
 RULE = "rocksdb.write_stall"
 SHARE = 0.5
-"""Of the samples: one stall during a flush is normal, half of them are not chance."""
+"""Share of samples with a stall: one stall during a flush is normal, half are not chance."""
 SAMPLES = 3
-"""With a stall, at least; so many in a row up to now are enough."""
+"""Fewest samples with a stall. If these are the newest ones, they need no share."""
 LOOK_BACK_MS = 300_000
-"""Longer than a compaction after a burst."""
 SLOWED_AT_FILES = 20
 """RocksDB's level0_slowdown_writes_trigger, which Flink leaves as it is."""
 _FLUSH = message("Its write buffers fill faster than they are flushed")
@@ -37,24 +36,26 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     for gauge in window.gauges:
         if window.at_ms - LOOK_BACK_MS <= gauge.at_ms <= window.at_ms:
             by_vertex.setdefault(gauge.vertex_id, []).append(gauge)
-    for vertex_id, seen in by_vertex.items():
-        known = [
+    for vertex_id, samples in by_vertex.items():
+        reporting = [
             gauges
-            for gauges in seen
+            for gauges in samples
             if gauges.writes_stopped is not None or gauges.delayed_write_bytes_per_s is not None
         ]
         stalled = [
-            gauges for gauges in known if gauges.writes_stopped or gauges.delayed_write_bytes_per_s
+            gauges
+            for gauges in reporting
+            if gauges.writes_stopped or gauges.delayed_write_bytes_per_s
         ]
-        errors = max((gauges.background_errors or 0 for gauges in seen), default=0)
-        lasts = bool(known) and all(gauges in stalled for gauges in known[-SAMPLES:])
+        errors = max((gauges.background_errors or 0 for gauges in samples), default=0)
+        continues = all(gauges in stalled for gauges in reporting[-SAMPLES:])
         if errors:
-            yield _failed(window, vertex_id, (stalled or seen)[-1], errors)
-        elif len(stalled) >= SAMPLES and (lasts or len(stalled) >= SHARE * len(known)):
-            yield _stalled(window, vertex_id, len(known), stalled)
+            yield _error_finding(window, vertex_id, (stalled or samples)[-1], errors)
+        elif len(stalled) >= SAMPLES and (continues or len(stalled) >= SHARE * len(reporting)):
+            yield _stall_finding(window, vertex_id, len(reporting), stalled)
 
 
-def _failed(window: JobWindow, vertex_id: str, newest: VertexGauges, errors: int) -> Finding:
+def _error_finding(window: JobWindow, vertex_id: str, newest: VertexGauges, errors: int) -> Finding:
     return vertex_finding(
         window,
         vertex_id,
@@ -81,11 +82,11 @@ def _failed(window: JobWindow, vertex_id: str, newest: VertexGauges, errors: int
     )
 
 
-def _stalled(
+def _stall_finding(
     window: JobWindow, vertex_id: str, known: int, stalled: Sequence[VertexGauges]
 ) -> Finding:
     newest = stalled[-1]
-    why, next_step = _why(newest)
+    why, next_step = _explain(newest)
     return vertex_finding(
         window,
         vertex_id,
@@ -112,7 +113,7 @@ def _stalled(
     )
 
 
-def _why(newest: VertexGauges) -> tuple[str, str]:
+def _explain(newest: VertexGauges) -> tuple[str, str]:
     files = newest.level0_files or 0
     if files >= SLOWED_AT_FILES or newest.compactions_pending or newest.compaction_pending_bytes:
         detail = (

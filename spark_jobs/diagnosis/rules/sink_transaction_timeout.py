@@ -1,4 +1,4 @@
-"""The time-out is the one that sinks log, or that an operator sets for the job."""
+"""The time-out is what sinks log, unless an operator sets the threshold ``set_ms``."""
 
 from collections.abc import Iterator
 
@@ -6,12 +6,17 @@ from ingest.messages import message, plural
 from spark_jobs.diagnosis.findings import Confidence, Evidence, Finding, Limits, Severity, Threshold
 from spark_jobs.diagnosis.rule import job_finding, rule
 from spark_jobs.diagnosis.samples import JobWindow
-from spark_jobs.diagnosis.transactions import BROKER_MAX_MS, TOLD, Transactions, transactions_of
+from spark_jobs.diagnosis.transactions import (
+    BROKER_MAX_MS,
+    EVENTS_READ,
+    Transactions,
+    transactions_of,
+)
 
 RULE = "sink.transaction_timeout"
 SET, RATIO = f"{RULE}.set_ms", f"{RULE}.open_ratio"
 LOOK_BACK_MS = 3_600_000
-"""What was slow once in an hour will be again."""
+"""What was slow once in an hour will be slow again."""
 
 
 @rule(
@@ -23,7 +28,7 @@ LOOK_BACK_MS = 3_600_000
     ),
     fed_by="incidents/1.20.5/short-transactions",
     hold_s=1800,
-    reads=TOLD,
+    reads=EVENTS_READ,
     thresholds=(
         Threshold(
             SET,
@@ -49,8 +54,8 @@ LOOK_BACK_MS = 3_600_000
     ),
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
-    if not (window.events or limits[SET]):  # no sink logs transactions: nothing is counted
-        return
+    if not (window.events or limits[SET]):
+        return  # no sink logs its transactions
     transactions = transactions_of(
         window.checkpoints,
         window.starts,
@@ -73,11 +78,11 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
             transactions,
             "critical" if is_over else "warning",
             "medium" if is_over else "high",
-            _open(transactions),
+            _describe_open(transactions),
         )
     elif (transactions.needed_ms or 0) > transactions.timeout_ms:
         yield _finding(
-            window, limits, transactions, "warning", "medium", _with_restart(transactions)
+            window, limits, transactions, "warning", "medium", _describe_restart(transactions)
         )
 
 
@@ -94,11 +99,11 @@ def _describe_loss(transactions: Transactions) -> tuple[str, str]:
         "records in them are not in the target.{longest:text}",
         lost=lost,
         timeout=timeout,
-        longest=_longest(transactions),
+        longest=_longest_text(transactions),
     )
 
 
-def _open(transactions: Transactions) -> tuple[str, str]:
+def _describe_open(transactions: Transactions) -> tuple[str, str]:
     return (
         message(
             "Transactions are open for up to {open_ms:duration}, their time-out is "
@@ -110,13 +115,13 @@ def _open(transactions: Transactions) -> tuple[str, str]:
             "A transaction is open from one checkpoint to the end of the "
             "next.{longest:text} Once the time-out of {timeout_ms:duration} is over, "
             "the store aborts it, the commit fails, and what it holds is lost.",
-            longest=_longest(transactions),
+            longest=_longest_text(transactions),
             timeout_ms=transactions.timeout_ms or 0,
         ),
     )
 
 
-def _with_restart(transactions: Transactions) -> tuple[str, str]:
+def _describe_restart(transactions: Transactions) -> tuple[str, str]:
     return (
         message(
             "A restart would take transactions over their time-out of {timeout_ms:duration}",
@@ -126,14 +131,14 @@ def _with_restart(transactions: Transactions) -> tuple[str, str]:
             "A transaction that is prepared when the job fails is committed after the "
             "restart.{longest:text} The longest restart took {restart_ms:duration}: "
             "together {needed_ms:duration}, more than the time-out.",
-            longest=_longest(transactions),
+            longest=_longest_text(transactions),
             restart_ms=transactions.restart_ms or 0,
             needed_ms=transactions.needed_ms or 0,
         ),
     )
 
 
-def _longest(transactions: Transactions) -> str:
+def _longest_text(transactions: Transactions) -> str:
     longest = transactions.longest
     if longest is None or (transactions.pending_ms or 0) > longest.open_ms:
         return (
@@ -217,7 +222,7 @@ def _evidence(limits: Limits, transactions: Transactions) -> Iterator[Evidence]:
             else message("by the log, the shortest"),
         )
     if transactions.timeout_ms and transactions.open_ms is not None:
-        yield limits.compared(
+        yield limits.evidence(
             message("longest that one was open, of the time-out"),
             transactions.open_ms / transactions.timeout_ms,
             RATIO,

@@ -20,9 +20,9 @@ READS_WITHIN_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Idle:
-    """Subtasks of one vertex; ``missed``: records that the slowest active subtask read since the
-    first of these became idle. ``pending``: records they have not read, None if their connector
-    does not report any.
+    """``for_ms``: the longest time without a record; ``missed``: records that the slowest active
+    subtask read in this time. ``pending``: records not read, None if the connector does not report
+    them.
     """
 
     subtasks: Sequence[int]
@@ -99,12 +99,15 @@ def _idle(vertex: VertexWindow, limits: Limits) -> Idle | None:
     ]
     longest_ms = max(idle.values())
     return Idle(
-        tuple(idle), longest_ms, min(rates) * longest_ms / 1000, sum(pending) if pending else None
+        tuple(idle),
+        longest_ms,
+        min(rates) * longest_ms / 1000,
+        sum(pending) if pending else None,
     )
 
 
 def _has_split(vertex: VertexWindow, index: int) -> bool:
-    """Whether the subtask has a split: without one it has neither event time nor pending records."""
+    """A subtask without a split has neither event time nor pending records."""
     return (
         bool(value(vertex.pending_records, index)) or value(vertex.emit_lag_ms, index) is not None
     )
@@ -112,7 +115,7 @@ def _has_split(vertex: VertexWindow, index: int) -> bool:
 
 def _finding(window: JobWindow, limits: Limits, vertex: VertexWindow, idle: Idle) -> Finding:
     name = brief_name(window, vertex.vertex_id)
-    which = subtasks_text(idle.subtasks, vertex.parallelism or len(vertex.source_idle_ms))
+    subtasks = subtasks_text(idle.subtasks, vertex.parallelism or len(vertex.source_idle_ms))
     pending = (
         (Evidence(message("records that it has to read"), idle.pending, "records"),)
         if idle.pending is not None
@@ -127,15 +130,15 @@ def _finding(window: JobWindow, limits: Limits, vertex: VertexWindow, idle: Idle
         title=message(
             "{which:opening} of {name:name} had no record for {for_ms:duration}, the others have "
             "some",
-            which=which,
+            which=subtasks,
             name=name,
             for_ms=idle.for_ms,
         ),
         cause=_cause(idle.pending),
         next_step=_next_step(idle.pending),
         evidence=(
-            limits.compared(message("without a record"), idle.for_ms, IDLE),
-            limits.compared(
+            limits.evidence(message("without a record"), idle.for_ms, IDLE),
+            limits.evidence(
                 message("records of the slowest other subtask in the same time"),
                 idle.missed,
                 MISSED,

@@ -16,7 +16,7 @@ RULE = "source.lag_growing"
 LACKING = message("the lag of any source: no connector of this job reports it")
 GROWING, BEHIND = f"{RULE}.growing_ms", f"{RULE}.behind_s"
 EXCESS = 0.02
-"""Of what is read: rates of minutes differ by about as much by chance."""
+"""Share of what is read: by chance, rates of minutes differ by about as much."""
 MOSTLY = 0.5
 
 
@@ -32,14 +32,14 @@ class Lag:
 
     @property
     def behind_s(self) -> float:
-        """The lag as time: for records, the time to read as many; infinite if it reads none."""
+        """The lag as time: for records, the time to read them; infinite if none is read."""
         if self.kind == "event_time":
             return self.value / 1000
         return self.value / self.out_per_s if self.out_per_s else float("inf")
 
     @property
     def excess_share(self) -> float:
-        """How much more arrives than is read; for event time, how much slower it is than the clock."""
+        """How much more arrives than is read; or how much slower than the clock event time is."""
         if self.kind == "event_time":
             return self.trend.per_s / 1000
         return self.trend.per_s / self.out_per_s if self.out_per_s else float("inf")
@@ -91,28 +91,28 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 def _lag_now(vertex: VertexWindow) -> float | None:
     pending = _sum(vertex.pending_records)
-    return pending if pending is not None else _most(vertex.emit_lag_ms)
+    return pending if pending is not None else _largest(vertex.emit_lag_ms)
 
 
 def _growing(window: JobWindow, limits: Limits, vertex: VertexWindow) -> Lag | None:
-    """None unless the lag grows during all of the required time since the last restart: a backlog
-    from downtime is not growth.
+    """None unless the lag grows for all of the required time since the last restart, after which a
+    backlog is normal.
     """
     pending = _sum(vertex.pending_records)
-    reporting = len(vertex.pending_records) - vertex.pending_records.count(None)
-    now = _lag_now(vertex)
+    reporting_subtasks = len(vertex.pending_records) - vertex.pending_records.count(None)
+    current = _lag_now(vertex)
     # A source that waits keeps the event-time lag of its last record.
-    if now is None or (pending is None and _most(vertex.source_idle_ms)):
+    if current is None or (pending is None and _largest(vertex.source_idle_ms)):
         return None
     since_ms = window.at_ms - int(limits[GROWING]) - WINDOW_MS
-    before = [
+    earlier = [
         (past.window_start_ms + WINDOW_MS, value)
         for past in window.past
         if past.vertex_id == vertex.vertex_id
         and past.window_start_ms >= max((since_ms, *window.restarts[-1:]))
-        and (value := _past_lag(past, reporting)) is not None
+        and (value := _past_lag(past, reporting_subtasks)) is not None
     ]
-    points = [*before, (window.at_ms, now)]
+    points = [*earlier, (window.at_ms, current)]
     out_per_s = _sum(vertex.records_out_per_s)
     least_per_s = EXCESS * (1000 if pending is None else out_per_s or 0)
     trend = lag_trend(points)
@@ -122,11 +122,11 @@ def _growing(window: JobWindow, limits: Limits, vertex: VertexWindow) -> Lag | N
             (later - lag) * 1000 <= least_per_s * (later_ms - at_ms)
             for (at_ms, lag), (later_ms, later) in pairwise(points)
         )
-        or window.at_ms - min(at_ms for at_ms, _ in before) < limits[GROWING]
+        or window.at_ms - min(at_ms for at_ms, _ in earlier) < limits[GROWING]
     ):
         return None
     kind: Literal["records", "event_time"] = "event_time" if pending is None else "records"
-    return Lag(vertex, kind, now, out_per_s, trend)
+    return Lag(vertex, kind, current, out_per_s, trend)
 
 
 def _past_lag(past: VertexPast, reporting: int) -> float | None:
@@ -140,15 +140,17 @@ def _sum(values: Reals) -> float | None:
     return sum(known) if known else None
 
 
-def _most(values: Reals) -> float | None:
+def _largest(values: Reals) -> float | None:
     return max((value for value in values if value is not None), default=None)
 
 
 def _finding(window: JobWindow, limits: Limits, lag: Lag) -> Finding:
     vertex_id = lag.vertex.vertex_id
     name = brief_name(window, vertex_id)
-    held = typical(lag.vertex.backpressured_ratio)
-    cause, next_step = _explain(name, lag, held, is_aligned=vertex_id in aligned_vertices(window))
+    pressure = typical(lag.vertex.backpressured_ratio)
+    cause, next_step = _explain(
+        name, lag, pressure, is_aligned=vertex_id in aligned_vertices(window)
+    )
     return vertex_finding(
         window,
         vertex_id,
@@ -158,7 +160,7 @@ def _finding(window: JobWindow, limits: Limits, lag: Lag) -> Finding:
         title=_title(name, lag),
         cause=cause,
         next_step=next_step,
-        evidence=_evidence(limits, lag, held),
+        evidence=_evidence(limits, lag, pressure),
         data={
             "vertex_id": vertex_id,
             "kind": lag.kind,
@@ -185,13 +187,13 @@ def _title(name: str, lag: Lag) -> str:
     )
 
 
-def _explain(name: str, lag: Lag, held: float | None, *, is_aligned: bool) -> tuple[str, str]:
-    if held is not None and held > MOSTLY:
+def _explain(name: str, lag: Lag, pressure: float | None, *, is_aligned: bool) -> tuple[str, str]:
+    if pressure is not None and pressure > MOSTLY:
         return message(
             "{name:name} is back-pressured {held:share} of the time: what comes after it takes "
             "fewer records than arrive.",
             name=name,
-            held=held,
+            held=pressure,
         ), message(
             "Find what holds it back (the findings on back-pressure name it) and make it faster: "
             "more subtasks, less work for each record. Only then does the source read more."
@@ -232,18 +234,18 @@ def _unhindered_cause(name: str, lag: Lag) -> str:
     )
 
 
-def _evidence(limits: Limits, lag: Lag, held: float | None) -> Iterator[Evidence]:
+def _evidence(limits: Limits, lag: Lag, pressure: float | None) -> Iterator[Evidence]:
     if lag.kind == "records":
         yield Evidence(message("records not read"), lag.value, "records")
         if lag.out_per_s:
-            yield limits.compared(
+            yield limits.evidence(
                 message("as time at the rate that it reads at"), lag.behind_s, BEHIND
             )
             yield Evidence(
                 message("more arrives than is read"), lag.excess_share, "ratio", EXCESS, ">="
             )
     else:
-        yield limits.compared(message("event-time lag"), lag.behind_s, BEHIND)
+        yield limits.evidence(message("event-time lag"), lag.behind_s, BEHIND)
         yield Evidence(
             message("event time goes slower than the clock"),
             lag.excess_share,
@@ -251,5 +253,5 @@ def _evidence(limits: Limits, lag: Lag, held: float | None) -> Iterator[Evidence
             EXCESS,
             ">=",
         )
-    if held is not None:
-        yield Evidence(message("back-pressured"), held, "ratio")
+    if pressure is not None:
+        yield Evidence(message("back-pressured"), pressure, "ratio")

@@ -10,7 +10,8 @@ from spark_jobs.diagnosis.samples import JobStart, JobWindow
 RULE = "start.slow_phase"
 HELD_UP, RATIO = f"{RULE}.held_up_ms", f"{RULE}.over_earlier"
 LONGER_MS = 10_000
-"""A short phase that takes many times as long is still short."""
+"""The least difference to the median: a short phase that takes many times as long is still short.
+"""
 
 LOOK_BACK_MS = 600_000
 BEGINS = ("deploy", "restart", "rescale")
@@ -21,7 +22,7 @@ _DOING = {
     "deploy": message("deploying the tasks"),
     "restore": message("restoring state and opening operators"),
 }
-"""The compared phases; the wait of a restart mostly depends on its restart strategy."""
+"""The phases that are compared. The wait before a restart depends on its restart strategy."""
 _NEXT_STEPS = {
     "graph": message(
         "Look at the size of the _metadata that it restores and at the storage that it is read "
@@ -100,15 +101,17 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 def _longer(window: JobWindow, limits: Limits) -> list[Longer]:
     *earlier, start = window.starts
-    longer = []
+    phases = []
     for phase in _DOING:
-        before = [value for start in earlier if (value := _duration_ms(start, phase)) is not None]
+        earlier_ms = [
+            value for start in earlier if (value := _duration_ms(start, phase)) is not None
+        ]
         took_ms = _duration_ms(start, phase)
-        if took_ms is not None and before:
-            usual_ms = median_low(before)
+        if took_ms is not None and earlier_ms:
+            usual_ms = median_low(earlier_ms)
             if took_ms >= limits[RATIO] * usual_ms and took_ms - usual_ms >= LONGER_MS:
-                longer.append(Longer(phase, took_ms, usual_ms))
-    return sorted(longer, key=lambda phase: phase.usual_ms - phase.took_ms)
+                phases.append(Longer(phase, took_ms, usual_ms))
+    return sorted(phases, key=lambda phase: phase.usual_ms - phase.took_ms)
 
 
 def _duration_ms(start: JobStart, phase: str) -> int | None:
@@ -196,12 +199,12 @@ def _evidence(
     limits: Limits, start: JobStart, longer: list[Longer], holds: bool
 ) -> Iterator[Evidence]:
     if holds:
-        yield limits.compared(
+        yield limits.evidence(
             message("time that all other tasks waited"), start.held_up_ms, HELD_UP
         )
     for phase, took_ms, usual_ms in longer:
         # A median of 0 ms is less than the clock can tell.
-        yield limits.compared(
+        yield limits.evidence(
             message("{phase:name} phase over the median of earlier starts", phase=phase),
             took_ms / max(usual_ms, 1),
             RATIO,

@@ -1,4 +1,6 @@
-"""Only the ResourceManager logs that they die; the job times out, minutes later."""
+"""TaskManagers that die before they register: only the ResourceManager logs it. The job just times
+out, minutes later.
+"""
 
 import re
 from collections.abc import Iterator
@@ -12,13 +14,13 @@ from spark_jobs.diagnosis.stack_traces import without_middle
 
 RULE = "start.workers_lost"
 WORKERS = 3
-"""One may be bad luck of a node; the third ends by the same cause."""
+"""One may die with its node; three have a common cause."""
 LOOK_BACK_MS = 900_000
 """Flink waits five minutes for a TaskManager to register."""
 ENDED, UNREGISTERED, REFUSED = "worker_terminated", "worker_unregistered", "worker_request_failed"
 FATAL = "taskmanager_fatal"
 NOT_STARTED = re.compile(r"TaskManager initialization failed|Failed to start the TaskManagerRunner")
-MEANT = "TASKMANAGER_STOPPED"
+STOPPED_ON_PURPOSE = "TASKMANAGER_STOPPED"
 REASON_CHARS = 300
 
 
@@ -87,7 +89,7 @@ def _is_lost(event: LogEvent) -> bool:
     if event.kind != ENDED:
         return event.kind in (UNREGISTERED, REFUSED)
     cause = cause_of(_reason(event))
-    return cause is not None and cause.code != MEANT
+    return cause is not None and cause.code != STOPPED_ON_PURPOSE
 
 
 def _reason(event: LogEvent) -> str:

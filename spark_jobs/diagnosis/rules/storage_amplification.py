@@ -1,7 +1,3 @@
-"""One merged file (1.20 and later) holds segments of several checkpoints and lasts until the last
-of them is gone.
-"""
-
 from collections.abc import Iterator
 
 from ingest.messages import message
@@ -74,7 +70,7 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
             keys3=KEYS,
         ),
         evidence=(
-            limits.compared(message("amplification"), ratio, RATIO),
+            limits.evidence(message("amplification"), ratio, RATIO),
             Evidence(message("unused bytes in merged files"), excess, "bytes", EXCESS_BYTES, ">="),
         ),
     )

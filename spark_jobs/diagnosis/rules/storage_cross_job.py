@@ -1,17 +1,13 @@
-"""CLAIM and LEGACY restores leave such references: the directory of another job may hold the only
-copy of files that a running job restores from.
-"""
-
 from collections.abc import Iterator
 
 from ingest.messages import brief, list_text, message, plural
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related
 from spark_jobs.diagnosis.rule import rule, stored_job_finding
-from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, Dependence, StorageJobSample
+from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, Dependence, Share, StorageJobSample
 
 RULE = "storage.cross_job"
 LONG_CHAIN = 3
-"""With so many other jobs behind it, nobody remembers which directories a job needs."""
+"""Nobody remembers the directories of so many jobs."""
 MOST_SHOWN = 10
 
 
@@ -24,16 +20,14 @@ MOST_SHOWN = 10
     judges=StorageJobSample,
 )
 def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
-    if files := sum(dependence.files for dependence in sample.depends_on):
-        yield _finding(sample, files)
-
-
-def _finding(sample: StorageJobSample, files: int) -> Finding:
-    others = sorted(
+    files = sum(dependence.files for dependence in sample.depends_on)
+    if not files:
+        return
+    dependences = sorted(
         sample.depends_on, key=lambda dependence: (-dependence.bytes, dependence.job_id)
     )
-    size = sum(dependence.bytes for dependence in others)
-    names = list_text(brief(dependence.job_name or dependence.job_id) for dependence in others)
+    size = sum(dependence.bytes for dependence in dependences)
+    names = list_text(brief(dependence.job_name or dependence.job_id) for dependence in dependences)
     snapshots = message(
         "{dependent:number} of its {retained:message}",
         dependent=sample.dependent,
@@ -41,15 +35,15 @@ def _finding(sample: StorageJobSample, files: int) -> Finding:
             sample.retained, "{count:count} retained snapshot", "{count:count} retained snapshots"
         ),
     )
-    return stored_job_finding(
+    yield stored_job_finding(
         sample,
         RULE,
         "warning" if sample.chain >= LONG_CHAIN and not sample.ended else "info",
         title=message(
             "Checkpoints need {files:message} ({size:bytes}) of {others:message}",
-            files=plural(files, "{count:count} file", "{count:count} files"),
+            files=Share(files, size).files_text,
             size=size,
-            others=plural(len(others), "{count:count} other job", "{count:count} other jobs"),
+            others=plural(len(dependences), "{count:count} other job", "{count:count} other jobs"),
         ),
         cause=message(
             "The job, or one before it, was restored in CLAIM or LEGACY mode from {names:name}, "
@@ -74,12 +68,12 @@ def _finding(sample: StorageJobSample, files: int) -> Finding:
         ),
         related=tuple(
             Related("job", dependence.job_name or dependence.job_id, _note(dependence))
-            for dependence in others[:MOST_SHOWN]
+            for dependence in dependences[:MOST_SHOWN]
         ),
         data={
             "jobs": [
                 {"job_id": dependence.job_id, "files": dependence.files}
-                for dependence in others[:MOST_SHOWN]
+                for dependence in dependences[:MOST_SHOWN]
             ]
         },
     )
@@ -110,7 +104,7 @@ def _note(dependence: Dependence) -> str:
     ]
     return message(
         "{files:message}, {bytes:bytes}; {state:message}",
-        files=plural(dependence.files, "{count:count} file", "{count:count} files"),
+        files=Share(dependence.files).files_text,
         bytes=dependence.bytes,
         state=state,
     )

@@ -1,6 +1,4 @@
-"""Flink deletes neither savepoints nor the checkpoints of a job that failed, or was cancelled with
-RETAIN_ON_CANCELLATION. Weir cannot know whether somebody wants them back, so it only names them.
-"""
+"""Weir cannot know whether somebody wants these snapshots back, so it only names them."""
 
 from collections.abc import Iterator
 
@@ -53,11 +51,11 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
         (snapshots for snapshots in sample.idle if snapshots.idle_ms >= limits[DAYS] * DAY_MS),
         key=lambda snapshots: (-snapshots.size.bytes, snapshots.path),
     )
-    together = Share(
+    total = Share(
         sum(snapshots.size.files for snapshots in old),
         sum(snapshots.size.bytes for snapshots in old),
     )
-    severity = severity_of_space(sample, together, limits, RULE)
+    severity = severity_of_space(sample, total, limits, RULE)
     if severity is None:
         return
     savepoints = sum(snapshots.is_savepoint for snapshots in old)
@@ -68,7 +66,7 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
         severity,
         title=message(
             "{bytes:bytes} in {counts:name} not used for {limits:number} days",
-            bytes=together.bytes,
+            bytes=total.bytes,
             counts=_counts(savepoints, len(old) - savepoints),
             limits=limits[DAYS],
         ),
@@ -88,8 +86,8 @@ def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
             )
         ),
         evidence=(
-            *space_evidence(sample, together, limits, RULE, message("forgotten")),
-            limits.compared(message("oldest"), oldest / DAY_MS, DAYS),
+            *space_evidence(sample, total, limits, RULE, message("forgotten")),
+            limits.evidence(message("oldest"), oldest / DAY_MS, DAYS),
         ),
         related=tuple(
             Related(

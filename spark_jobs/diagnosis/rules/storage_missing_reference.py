@@ -34,7 +34,6 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
 
 
 def _finding(sample: StorageJobSample, incomplete: list[IncompleteSnapshot]) -> Finding:
-    """``incomplete``: the most important one first."""
     first = incomplete[0]
     name = _name(first)
     lacks = message(
@@ -91,10 +90,10 @@ def _finding(sample: StorageJobSample, incomplete: list[IncompleteSnapshot]) -> 
     )
 
 
-def _severity(sample: StorageJobSample, worst: IncompleteSnapshot) -> Severity:
-    if worst.superseded:
+def _severity(sample: StorageJobSample, snapshot: IncompleteSnapshot) -> Severity:
+    if snapshot.superseded:
         return "info"
-    return "critical" if worst.is_newest and not sample.ended else "warning"
+    return "critical" if snapshot.is_newest and not sample.ended else "warning"
 
 
 def _name(snapshot: IncompleteSnapshot) -> str:
@@ -104,8 +103,8 @@ def _name(snapshot: IncompleteSnapshot) -> str:
     return message("{kind:message} {rsplit:name}", kind=kind, rsplit=name)
 
 
-def _cause(worst: IncompleteSnapshot) -> str:
-    if worst.superseded:
+def _cause(snapshot: IncompleteSnapshot) -> str:
+    if snapshot.superseded:
         return message(
             "A later checkpoint of the same chain is whole, so nothing is lost. A restore "
             "in CLAIM mode leaves old checkpoints like this: Flink deletes files that they "
@@ -118,8 +117,8 @@ def _cause(worst: IncompleteSnapshot) -> str:
     )
 
 
-def _next_step(sample: StorageJobSample, worst: IncompleteSnapshot) -> str:
-    if worst.superseded:
+def _next_step(sample: StorageJobSample, snapshot: IncompleteSnapshot) -> str:
+    if snapshot.superseded:
         return message("Nothing. Restore from the newest checkpoint, not from this one.")
     if sample.ended:
         return message(

@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 
 from ingest.messages import list_text, message
-from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Severity
+from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related
 from spark_jobs.diagnosis.rule import root_finding, rule
 from spark_jobs.diagnosis.storage_samples import TWO_DAYS_S, Share, StorageRootSample
 from spark_jobs.diagnosis.storage_space import (
@@ -45,13 +45,10 @@ KIND_WORDS = {
     ),
 )
 def judge(sample: StorageRootSample, limits: Limits) -> Iterator[Finding]:
-    severity = severity_of_space(sample, sample.orphans, limits, RULE)
-    if severity:
-        yield _finding(sample, limits, severity)
-
-
-def _finding(sample: StorageRootSample, limits: Limits, severity: Severity) -> Finding:
     orphans = sample.orphans
+    severity = severity_of_space(sample, orphans, limits, RULE)
+    if severity is None:
+        return
     kinds = sorted(sample.orphan_kinds, key=lambda pair: -pair[1].bytes)
     left_by = list_text(
         message(
@@ -60,7 +57,7 @@ def _finding(sample: StorageRootSample, limits: Limits, severity: Severity) -> F
         for kind, part in kinds
         if kind in KIND_WORDS
     )
-    return root_finding(
+    yield root_finding(
         sample,
         RULE,
         severity,

@@ -1,5 +1,3 @@
-"""Flink deletes a retained checkpoint only if a job has claimed it."""
-
 from collections.abc import Iterator
 
 from ingest.messages import message

@@ -14,7 +14,7 @@ FILES, CALLS_PER_S = f"{RULE}.files", f"{RULE}.calls_per_s"
 VERY_MANY = 100_000
 """So many files of one job affect everybody who uses the same name service."""
 SHARE = 0.5
-"""Where most files are large, the small ones are not what costs."""
+"""If most files are large, the small ones cost little."""
 SMALL = "1 MiB"
 
 
@@ -56,10 +56,10 @@ def judge(sample: StorageJobSample, limits: Limits) -> Iterator[Finding]:
     makes_many_calls = calls_per_s is not None and calls_per_s >= limits[CALLS_PER_S]
     if share < SHARE or (sample.small_files < limits[FILES] and not makes_many_calls):
         return
-    evidence = [limits.compared(message("small files"), sample.small_files, FILES)]
+    evidence = [limits.evidence(message("small files"), sample.small_files, FILES)]
     pace = ""
     if calls_per_s is not None:
-        evidence.append(limits.compared(message("name service"), calls_per_s, CALLS_PER_S))
+        evidence.append(limits.evidence(message("name service"), calls_per_s, CALLS_PER_S))
         pace = message(
             " One checkpoint costs {calls:count} calls, {calls_per_s:count} a second at "
             "its interval; twice the interval would halve that.",

@@ -1,10 +1,10 @@
-"""Clients retry by themselves, so a log line alone may have had no effect."""
+"""Clients retry, so a log line alone may have had no effect."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ingest.messages import join_messages, list_text, message, plural
-from spark_jobs.diagnosis.failure_causes.table import of_code
+from spark_jobs.diagnosis.failure_causes.table import cause_by_code
 from spark_jobs.diagnosis.findings import Evidence, Finding, Limits, Related, Threshold
 from spark_jobs.diagnosis.rule import rule, store_finding
 from spark_jobs.diagnosis.samples import JobWindow
@@ -20,13 +20,12 @@ from spark_jobs.diagnosis.store_faults import (
     TASK,
     THROTTLED,
     StoreFault,
-    store_faults,
+    find_faults,
 )
 
 RULE = "store.faults"
 LOGGED_LINES = f"{RULE}.logged"
 LOOK_BACK_MS = 600_000
-"""Ten minutes hold several checkpoints at the usual intervals."""
 MOST_PREFIXES = 10
 ASSUMED = message(
     "No text names the bucket. It is taken to be that of the job's checkpoints, because these "
@@ -61,17 +60,17 @@ ASSUMED = message(
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     by_store: dict[tuple[str, str], list[StoreFault]] = {}
-    for fault in store_faults(window, window.at_ms - LOOK_BACK_MS):
-        # A policy refuses a prefix; what limits requests limits the bucket.
+    for fault in find_faults(window, window.at_ms - LOOK_BACK_MS):
+        # A policy may refuse one prefix; limits on requests concern the whole bucket.
         store = fault.place.path if fault.code == REFUSED else fault.place.uri
         by_store.setdefault((fault.code, store), []).append(fault)
     costs = {
-        key: sum(1_000 if fault.came_of in (CHECKPOINT, TASK) else 1 for fault in faults)
+        key: sum(1_000 if fault.effect in (CHECKPOINT, TASK) else 1 for fault in faults)
         for key, faults in by_store.items()
     }
     for (code, store), faults in by_store.items():
-        alike = {key: cost for key, cost in costs.items() if key[0] == code}
-        is_worst = (code, store) == max(alike, key=lambda key: (alike[key], key[1]))
+        code_costs = {key: cost for key, cost in costs.items() if key[0] == code}
+        is_worst = (code, store) == max(code_costs, key=lambda key: (code_costs[key], key[1]))
         yield _finding(window, limits, code, store, faults, explains=is_worst)
 
 
@@ -84,8 +83,8 @@ def _finding(
     *,
     explains: bool,
 ) -> Finding:
-    came_of = Counter(fault.came_of for fault in faults)
-    failed = came_of[CHECKPOINT] + came_of[TASK]
+    effects = Counter(fault.effect for fault in faults)
+    failed = effects[CHECKPOINT] + effects[TASK]
     prefixes = list(counts_of(fault.place.prefix for fault in faults if fault.place.prefix))
     is_assumed = all(fault.is_assumed for fault in faults)
     return store_finding(
@@ -93,17 +92,17 @@ def _finding(
         f"{store} {code}",
         store,
         RULE,
-        "warning" if failed or came_of[LOGGED] >= limits[LOGGED_LINES] else "info",
+        "warning" if failed or effects[LOGGED] >= limits[LOGGED_LINES] else "info",
         "medium" if is_assumed else "high",
         title=_title(code, store),
-        cause=join_messages((*_effects(came_of), *([ASSUMED] if is_assumed else ())), " "),
+        cause=join_messages((*_effect_sentences(effects), *([ASSUMED] if is_assumed else ())), " "),
         next_step=message(
             "{advice:message} The page Object stores says which other jobs meet it.",
-            advice=of_code(code).next_step,
+            advice=cause_by_code(code).next_step,
         ),
         seen_at_ms=faults[-1].at_ms,
         began_at_ms=faults[0].at_ms,
-        evidence=_evidence(limits, faults, came_of, prefixes),
+        evidence=_evidence(limits, faults, effects, prefixes),
         related=(Related("store", store),),
         data={
             "fault": code,
@@ -112,7 +111,7 @@ def _finding(
             # If two buckets fail alike, it is unknown which one lost the checkpoint.
             "cause": code if explains else None,
             "prefixes": prefixes[:MOST_PREFIXES],
-            "counts": dict(came_of),
+            "counts": dict(effects),
             "is_assumed": is_assumed,
         },
     )
@@ -128,20 +127,20 @@ def _title(code: str, store: str) -> str:
     return message("Requests to {store:name} time out", store=store)
 
 
-def _effects(came_of: Counter[str]) -> Iterator[str]:
-    if number := came_of[CHECKPOINT]:
+def _effect_sentences(effects: Counter[str]) -> Iterator[str]:
+    if number := effects[CHECKPOINT]:
         yield plural(
             number,
             "{count:count} checkpoint was lost by it.",
             "{count:count} checkpoints were lost by it.",
         )
-    if number := came_of[TASK]:
+    if number := effects[TASK]:
         yield plural(
             number,
             "Tasks failed by it {count:count} time.",
             "Tasks failed by it {count:count} times.",
         )
-    if not came_of[CHECKPOINT] and not came_of[TASK]:
+    if not effects[CHECKPOINT] and not effects[TASK]:
         yield message(
             "No task or checkpoint is known to have failed because of it: the clients tried again."
         )
@@ -150,7 +149,7 @@ def _effects(came_of: Counter[str]) -> Iterator[str]:
 def _evidence(
     limits: Limits,
     faults: Sequence[StoreFault],
-    came_of: Counter[str],
+    effects: Counter[str],
     prefixes: Sequence[str],
 ) -> Iterator[Evidence]:
     yield Evidence(message("faults"), len(faults), "count")
@@ -159,9 +158,9 @@ def _evidence(
         (message("failures of tasks"), TASK),
         (message("retries"), RETRIED),
     ):
-        if came_of[kind]:
-            yield Evidence(name, came_of[kind], "count")
-    if came_of[LOGGED]:
-        yield limits.compared(message("lines in logs"), came_of[LOGGED], LOGGED_LINES)
+        if effects[kind]:
+            yield Evidence(name, effects[kind], "count")
+    if effects[LOGGED]:
+        yield limits.evidence(message("lines in logs"), effects[LOGGED], LOGGED_LINES)
     if prefixes:
         yield Evidence(message("prefixes"), list_text(prefixes, MOST_PREFIXES))

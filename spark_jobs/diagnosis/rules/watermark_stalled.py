@@ -14,7 +14,7 @@ STILL = f"{RULE}.still_ms"
 
 PAST_WINDOW_MS = 60_000
 FINAL_WATERMARK_MS = 2**62
-"""An ended input sends Long.MAX_VALUE, and holds back nothing."""
+"""An input that has ended sends Long.MAX_VALUE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class Stall:
 
 
 @dataclass(frozen=True, slots=True)
-class Silent:
-    """An input that emits nothing: the whole vertex (``subtasks`` empty), or some subtasks of it."""
+class SilentInput:
+    """A vertex (``subtasks`` empty), or some of its subtasks, that emit nothing."""
 
     vertex_id: str
     subtasks: tuple[int, ...]
@@ -62,7 +62,6 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         return
     if not window.vertex_windows:
         raise NotJudged(LACKING)
-    # Monotone: a watermark that differs from an older one has moved since.
     past: dict[str, list[VertexPast]] = {}
     for vertex_window in window.past:
         if vertex_window.watermark_ms is not None:
@@ -90,6 +89,7 @@ def _stall(vertex: VertexWindow, past: Sequence[VertexPast]) -> Stall | None:
     arriving = sum(rate for rate in vertex.records_in_per_s if rate is not None)
     if lowest >= FINAL_WATERMARK_MS or arriving <= 0:
         return None
+    # Watermarks never go back, so a different older one was lower.
     since_ms = None
     for vertex_window in sorted(past, key=lambda earlier: earlier.window_start_ms, reverse=True):
         if vertex_window.watermark_ms != lowest or vertex_window.records_in_per_s == 0:
@@ -109,10 +109,10 @@ def _finding(
     name = brief_name(window, vertex_id)
     still_ms = window.at_ms - stall.since_ms
     silent = _silent_inputs(window, topology, vertex_id)
-    behind = [
-        other
-        for other in topology.all_downstream(vertex_id)
-        if other in stalled and other != vertex_id
+    downstream_ids = [
+        target
+        for target in topology.all_downstream(vertex_id)
+        if target in stalled and target != vertex_id
     ]
     silent_names = [_silent_text(window, source) for source in silent]
     because = (
@@ -135,7 +135,7 @@ def _finding(
         cause=_cause(window, topology, vertex_id, silent_names),
         next_step=_next_step(silent_names),
         evidence=(
-            limits.compared(message("watermark unmoved"), still_ms, STILL),
+            limits.evidence(message("watermark unmoved"), still_ms, STILL),
             Evidence(message("records arriving"), stall.records_in_per_s, "records/s", 0, ">"),
             Evidence(
                 message("watermark"),
@@ -147,8 +147,8 @@ def _finding(
         related=(
             *(Related("vertex", text, message("emits no records")) for text in silent_names),
             *(
-                Related("vertex", other, message("does not advance because of it"))
-                for other in names(window, behind)
+                Related("vertex", target, message("does not advance because of it"))
+                for target in names(window, downstream_ids)
             ),
         ),
         data={
@@ -161,18 +161,18 @@ def _finding(
     )
 
 
-def _silent_inputs(window: JobWindow, topology: Topology, vertex_id: str) -> list[Silent]:
-    seen = {vertex.vertex_id: vertex for vertex in window.vertex_windows}
-    silent = []
+def _silent_inputs(window: JobWindow, topology: Topology, vertex_id: str) -> list[SilentInput]:
+    windows = {vertex.vertex_id: vertex for vertex in window.vertex_windows}
+    inputs = []
     for upstream in topology.upstream(vertex_id):
-        rates = seen[upstream].records_out_per_s if upstream in seen else ()
-        quiet = tuple(index for index, rate in enumerate(rates) if rate == 0)
-        if quiet:
-            silent.append(Silent(upstream, () if len(quiet) == len(rates) else quiet))
-    return silent
+        rates = windows[upstream].records_out_per_s if upstream in windows else ()
+        silent = tuple(index for index, rate in enumerate(rates) if rate == 0)
+        if silent:
+            inputs.append(SilentInput(upstream, () if len(silent) == len(rates) else silent))
+    return inputs
 
 
-def _silent_text(window: JobWindow, silent: Silent) -> str:
+def _silent_text(window: JobWindow, silent: SilentInput) -> str:
     name = brief_name(window, silent.vertex_id)
     return (
         list_text(subtask_text(name, index) for index in silent.subtasks)

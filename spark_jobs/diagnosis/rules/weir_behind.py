@@ -69,5 +69,5 @@ def judge(sample: StageProgress, limits: Limits) -> Iterator[Finding]:
             "Spark. Weir catches up by itself, the oldest first."
         ),
         seen_at_ms=sample.at_ms,
-        evidence=(limits.compared(message("behind for"), behind_ms / 1000, AFTER), *evidence),
+        evidence=(limits.evidence(message("behind for"), behind_ms / 1000, AFTER), *evidence),
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from spark_jobs.diagnosis.known_bugs.bug import Seen
+from spark_jobs.diagnosis.known_bugs.bug import FindingFacts
 from spark_jobs.diagnosis.known_bugs.conditions import JobFacts
 from spark_jobs.diagnosis.known_bugs.tasks import TICKERS
 
@@ -49,7 +49,7 @@ class Case:
     hit: JobFacts | None
     spared: tuple[JobFacts, ...] = ()
     open_question: JobFacts | None = None
-    finding: tuple[Seen, str] | None = None
+    finding: tuple[FindingFacts, str] | None = None
     doubtful: tuple[JobFacts, ...] = ()
 
 
@@ -95,7 +95,7 @@ CASES = {
         ROCKSDB_JOB,
         (HEAP_JOB, FULL_JOB),
         IN_CODE,
-        (Seen("checkpoint.full_after_savepoint"), "shows"),
+        (FindingFacts("checkpoint.full_after_savepoint"), "shows"),
     ),
     "FLINK-30461": Case(
         ("1.12.0", "1.14.6", "1.15.3", "1.16.1"),
@@ -103,7 +103,7 @@ CASES = {
         ROCKSDB_JOB,
         (HEAP_JOB, FULL_JOB),
         IN_CODE,
-        (Seen("storage.orphans"), "may_explain"),
+        (FindingFacts("storage.orphans"), "may_explain"),
     ),
     "FLINK-29913": Case(
         ("1.15.0", "1.15.4", "1.16.2", "1.17.1"),
@@ -111,7 +111,7 @@ CASES = {
         job(configuration=INCREMENTAL, state_backend=ROCKSDB, max_concurrent=2),
         (ROCKSDB_JOB, job(configuration=INCREMENTAL, max_concurrent=2)),
         job(state_backend=ROCKSDB, max_concurrent=2),
-        (Seen("restore.missing_file"), "may_explain"),
+        (FindingFacts("restore.missing_file"), "may_explain"),
     ),
     "FLINK-21351": Case(
         ("1.12.0", "1.12.1"),
@@ -125,7 +125,7 @@ CASES = {
             HEAP_JOB,
         ),
         IN_CODE,
-        (Seen("storage.missing_reference"), "may_explain"),
+        (FindingFacts("storage.missing_reference"), "may_explain"),
     ),
     "FLINK-38347": Case(
         ("1.20.0", "1.20.2", "2.0.0", "2.1.0"),
@@ -133,7 +133,7 @@ CASES = {
         job(configuration={"execution.checkpointing.file-merging.enabled": "true"}),
         (job(configuration={"execution.checkpointing.file-merging.enabled": "false"}),),
         ALIGNED,
-        (Seen("storage.orphans"), "may_explain"),
+        (FindingFacts("storage.orphans"), "may_explain"),
     ),
     "FLINK-38433": Case(
         ("2.0.0", "2.1.0"),
@@ -141,7 +141,7 @@ CASES = {
         job(state_backend="ForStStateBackend"),
         (ROCKSDB_JOB,),
         NOT_REPORTED,
-        (Seen("restore.missing_file"), "may_explain"),
+        (FindingFacts("restore.missing_file"), "may_explain"),
     ),
     "FLINK-20654": Case(
         ("1.12.0", "1.12.2"), ("1.12.3", "1.13.0"), UNALIGNED, (ALIGNED,), NOT_REPORTED
@@ -169,7 +169,10 @@ CASES = {
         UNALIGNED,
         (ALIGNED,),
         NOT_REPORTED,
-        (Seen("restart.loop", "high", _trace("ArrayIndexOutOfBoundsException: 3")), "may_explain"),
+        (
+            FindingFacts("restart.loop", "high", _trace("ArrayIndexOutOfBoundsException: 3")),
+            "may_explain",
+        ),
     ),
     "FLINK-35351": Case(
         ("1.19.0",),
@@ -185,7 +188,7 @@ CASES = {
         (ALIGNED,),
         NOT_REPORTED,
         (
-            Seen(
+            FindingFacts(
                 "restart.loop",
                 "high",
                 _trace("Cannot rescale the given pointwise partitioner.\nDid you change"),
@@ -200,7 +203,7 @@ CASES = {
         (ALIGNED,),
         NOT_REPORTED,
         (
-            Seen(
+            FindingFacts(
                 "restart.loop",
                 "high",
                 _trace("Cannot get old subtasks from a descriptor that represents no state."),
@@ -260,7 +263,7 @@ CASES = {
         ),
         job(configuration=ZOOKEEPER),
         (
-            Seen("restart.loop", "high", _trace("There is no operator for the state 0a1b")),
+            FindingFacts("restart.loop", "high", _trace("There is no operator for the state 0a1b")),
             "shows",
         ),
     ),
@@ -317,7 +320,7 @@ CASES = {
         None,
         (),
         ALIGNED,
-        (Seen("watermark.stalled"), "may_explain"),
+        (FindingFacts("watermark.stalled"), "may_explain"),
         NOT_WATERMARK_ALIGNMENT,
     ),
     "FLINK-32496": Case(
@@ -326,7 +329,7 @@ CASES = {
         None,
         (),
         ALIGNED,
-        (Seen("watermark.stalled"), "may_explain"),
+        (FindingFacts("watermark.stalled"), "may_explain"),
         NOT_WATERMARK_ALIGNMENT,
     ),
     "FLINK-35157": Case(
@@ -335,7 +338,7 @@ CASES = {
         None,
         (),
         ALIGNED,
-        (Seen("watermark.stalled"), "may_explain"),
+        (FindingFacts("watermark.stalled"), "may_explain"),
         NOT_WATERMARK_ALIGNMENT,
     ),
     "FLINK-37670": Case(
@@ -344,7 +347,7 @@ CASES = {
         None,
         (),
         ALIGNED,
-        (Seen("watermark.stalled"), "may_explain"),
+        (FindingFacts("watermark.stalled"), "may_explain"),
         NOT_WATERMARK_ALIGNMENT,
     ),
     "FLINK-28975": Case(
@@ -378,7 +381,9 @@ CASES = {
         ("1.15.4", "1.16.1", "1.17.0"),
         ALIGNED,
         finding=(
-            Seen("restart.loop", "high", _trace("Sending the partition request to 'tm/1' failed.")),
+            FindingFacts(
+                "restart.loop", "high", _trace("Sending the partition request to 'tm/1' failed.")
+            ),
             "may_explain",
         ),
     ),
@@ -391,7 +396,7 @@ CASES = {
             job(configuration={COMPACTION: "5 min"}),
         ),
         IN_CODE,
-        (Seen("memory.step_after_restart"), "may_explain"),
+        (FindingFacts("memory.step_after_restart"), "may_explain"),
     ),
     "FLINK-39923": Case(
         ("2.0.0", "2.3.0"),
@@ -410,7 +415,7 @@ CASES = {
             ),
         ),
         IN_CODE,
-        (Seen("memory.step_after_restart"), "may_explain"),
+        (FindingFacts("memory.step_after_restart"), "may_explain"),
     ),
     "FLINK-28060": Case(
         ("1.15.0",),

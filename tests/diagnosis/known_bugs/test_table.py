@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from spark_jobs.diagnosis.known_bugs import BY_ISSUE, KNOWN_BUGS
-from spark_jobs.diagnosis.known_bugs.bug import Seen
+from spark_jobs.diagnosis.known_bugs.bug import FindingFacts
 from spark_jobs.diagnosis.known_bugs.conditions import JobFacts
 from spark_jobs.diagnosis.known_bugs.releases import NEWEST_EXAMINED
 from spark_jobs.diagnosis.registry import all_rules
@@ -134,7 +134,9 @@ def test_it_explains_its_symptom_and_no_other_finding(issue):
     case, bug = CASES[issue], BY_ISSUE[issue]
     job = on(case.affected[0], any_job(issue))
     others = [
-        Seen(rule) for rule in all_rules() if not case.finding or rule != case.finding[0].rule
+        FindingFacts(rule)
+        for rule in all_rules()
+        if not case.finding or rule != case.finding[0].rule
     ]
     assert [seen for seen in others if bug.explains(job, seen) == "shows"] == []
     if case.finding is None:
@@ -143,7 +145,10 @@ def test_it_explains_its_symptom_and_no_other_finding(issue):
     seen, shown = case.finding
     assert bug.explains(job, seen) == shown
     if seen.exceptions:
-        assert bug.explains(job, Seen(seen.rule, "high", ("java.lang.Exception: other",))) is None
+        assert (
+            bug.explains(job, FindingFacts(seen.rule, "high", ("java.lang.Exception: other",)))
+            is None
+        )
     assert bug.explains(job, replace(seen, confidence="low")) != "shows"
 
 

@@ -59,7 +59,7 @@ CANONICAL = stored(keyed={SAVEPOINT_KEYED})
 CASES = {
     "the same": (SNAPSHOT, JOB, "restores", None),
     "types may have changed": (SNAPSHOT, replace(JOB, keeps_types=False), "unknown", "types"),
-    "it took it": (SNAPSHOT, replace(JOB, keeps_types=False, took_it=True), "restores", None),
+    "it took it": (SNAPSHOT, replace(JOB, keeps_types=False, took_snapshot=True), "restores", None),
     "operator gone": (SNAPSHOT, RENAMED, "refused", "operators"),
     "operator gone, allowed": (SNAPSHOT, replace(RENAMED, may_drop=True), "restores", None),
     "operator perhaps within a chain": (
@@ -141,17 +141,17 @@ CASES = {
     "a vendor's": (SNAPSHOT, replace(JOB, flink_version="1.20-vvr-8"), "unknown", "version"),
     "a vendor's that took it": (
         SNAPSHOT,
-        replace(JOB, flink_version="1.20-vvr-8", took_it=True),
+        replace(JOB, flink_version="1.20-vvr-8", took_snapshot=True),
         "restores",
         None,
     ),
     "not released yet": (SNAPSHOT, replace(JOB, flink_version="2.4.0"), "unknown", "version"),
     "version not known": (SNAPSHOT, replace(JOB, flink_version=None), "unknown", "version"),
     "records in flight": (IN_FLIGHT, JOB, "unknown", "in_flight"),
-    "records in flight of its own": (IN_FLIGHT, replace(JOB, took_it=True), "restores", None),
+    "records in flight of its own": (IN_FLIGHT, replace(JOB, took_snapshot=True), "restores", None),
     "records in flight, and a bug": (
         replace(IN_FLIGHT, flink_version="1.20.3"),
-        replace(JOB, took_it=True, flink_version="1.20.3"),
+        replace(JOB, took_snapshot=True, flink_version="1.20.3"),
         "unknown",
         "known_bug",
     ),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from spark_jobs import manifest as manifests
-from spark_jobs.diagnosis.failure_causes.table import of_code
+from spark_jobs.diagnosis.failure_causes.table import cause_by_code
 from spark_jobs.run_rows import rows_of
 from spark_jobs.serving import SERVING_TABLES
 from tests.diagnosis.test_field_stories import (
@@ -52,7 +52,7 @@ def test_slots_that_stay_away_after_a_taskmanager_died_are_notified_with_what_he
         evaluate(BEGUN + timedelta(minutes=minute))
     [alert] = [one for notice in told() for one in notice.alerts if one.rule == "restart.loop"]
     assert alert.severity == "critical"
-    assert str(of_code("NO_RESOURCE_AVAILABLE").next_step) in alert.next_step
+    assert str(cause_by_code("NO_RESOURCE_AVAILABLE").next_step) in alert.next_step
     assert "It began with TaskManager lost (tm-1)" in alert.cause
 
 

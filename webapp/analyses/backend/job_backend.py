@@ -9,7 +9,7 @@ from typing import Any
 from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS
 from ingest.flink_rest.versions import release
 from ingest.messages import message
-from spark_jobs.diagnosis.fed_vertices import Fed, UnknownBecause, apart_ms, fed_samples
+from spark_jobs.diagnosis.fed_vertices import FedSample, UnknownBecause, apart_ms, fed_samples
 from spark_jobs.diagnosis.samples import VertexGauges
 from webapp.fleet.models import JobCurrent
 from webapp.lib.instants import epoch_ms, instant_of
@@ -301,7 +301,7 @@ def _fed_vertices(
     )
 
 
-def _fed_vertex(fed: Fed, names: Mapping[str, str]) -> FedVertex:
+def _fed_vertex(fed: FedSample, names: Mapping[str, str]) -> FedVertex:
     greatest = max(fed.known_ms.values(), default=0)
     feeders = [
         Feeder(

@@ -8,7 +8,7 @@ from django.core.cache import cache
 from django.db.models import Sum
 
 from ingest.uris import BadUri, canonical
-from spark_jobs.filesystem_calls.bursts import Written, by_second
+from spark_jobs.filesystem_calls.bursts import Burst, calls_by_second
 from spark_jobs.filesystem_calls.namenode_heap import Namespace, small_heap_bytes
 from webapp.analyses.filesystem_calls.fleet_jobs import WINDOW, FleetJob, fleet_jobs
 from webapp.fleet.models import JobCurrent
@@ -170,9 +170,11 @@ def _calls_to_system(name: str, jobs: Sequence[FleetJob], start: datetime) -> Fi
         ]
         for job, calls in known
     }
-    seconds = by_second((call for of_job in written.values() for call in of_job), SECONDS)
+    seconds = calls_by_second((call for of_job in written.values() for call in of_job), SECONDS)
     worst = int(seconds.argmax())
-    shares = [(job, float(by_second(written[id(job)], SECONDS)[worst])) for job, _calls in known]
+    shares = [
+        (job, float(calls_by_second(written[id(job)], SECONDS)[worst])) for job, _calls in known
+    ]
     together = [
         Together(job.cluster, job.job_id, job.name, calls) for job, calls in shares if calls
     ]
@@ -189,5 +191,5 @@ def _calls_to_system(name: str, jobs: Sequence[FleetJob], start: datetime) -> Fi
     )
 
 
-def _written_calls(trigger: datetime, duration_s: float, calls: float, start: datetime) -> Written:
-    return Written((trigger - start).total_seconds(), duration_s, calls)
+def _written_calls(trigger: datetime, duration_s: float, calls: float, start: datetime) -> Burst:
+    return Burst((trigger - start).total_seconds(), duration_s, calls)

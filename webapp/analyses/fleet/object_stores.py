@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from django.urls import reverse
 
 from ingest.messages import Message, list_text, message, plural
-from spark_jobs.diagnosis.failure_causes.table import of_code
+from spark_jobs.diagnosis.failure_causes.table import cause_by_code
 from spark_jobs.diagnosis.store_faults import (
     CHECKPOINT,
     EXHAUSTED,
@@ -115,7 +115,7 @@ def _assumed(troubles: Sequence[StoreTrouble]) -> int:
 
 def _stores(troubles: Sequence[StoreTrouble]) -> Table:
     recent = message("of the newest ten minutes of each job")
-    titles = {fault: of_code(fault).title for fault in _FAULTS}
+    titles = {fault: cause_by_code(fault).title for fault in _FAULTS}
 
     def count(key: str, name: str, kind: str) -> Column:
         return Column(key, name, "count", recent, lambda trouble: trouble.count(kind))
@@ -193,7 +193,7 @@ def _advice(troubles: Sequence[StoreTrouble]) -> Iterator[str]:
     }
     for fault, alike in by_fault.items():
         if alike:
-            yield of_code(fault).next_step
+            yield cause_by_code(fault).next_step
     if throttled := by_fault[THROTTLED]:
         yield message(
             "S3 serves 3,500 writes and 5,500 reads a second for each prefix. The requests of all "

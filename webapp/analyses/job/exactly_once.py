@@ -12,8 +12,8 @@ from spark_jobs.diagnosis.rules.sink_transaction_timeout import RATIO, SET
 from spark_jobs.diagnosis.samples import CheckpointSample, JobStart, LogEvent
 from spark_jobs.diagnosis.transactions import (
     BROKER_MAX_MS,
+    EVENTS_READ,
     LOST,
-    TOLD,
     Transactions,
     transactions_of,
 )
@@ -63,7 +63,9 @@ def job_transactions(
         **own, outcome="completed", is_savepoint=False, trigger_time__lte=at
     ).order_by("-trigger_time")
     starts = StoredStart.objects.filter(**own, at__lte=at).order_by("-at")
-    log_events = models.LogEvent.objects.filter(**own, kind__in=TOLD, ts__lte=at).order_by("-ts")
+    log_events = models.LogEvent.objects.filter(**own, kind__in=EVENTS_READ, ts__lte=at).order_by(
+        "-ts"
+    )
     transactions = transactions_of(
         list(samples_of(CheckpointSample, done[:MOST_COMMITS], *_OF_COMMIT))[::-1],
         list(samples_of(JobStart, starts[:MOST_STARTS]))[::-1],

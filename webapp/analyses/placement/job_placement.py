@@ -16,7 +16,7 @@ from spark_jobs.diagnosis.samples import EVENLY_SPREAD, LOAD_BALANCE_MODE
 from spark_jobs.placement.network_buffers import BufferSettings
 from spark_jobs.placement.plan import Indices, Plan
 from spark_jobs.placement.regions import regions, restarted_by_taskmanager
-from spark_jobs.placement.slots import Placement, simulated
+from spark_jobs.placement.slots import Placement, simulate
 from spark_jobs.placement.spread import Spread, spread
 from webapp.fleet.job_plan import buffer_settings, plan_of, restarts_all
 from webapp.fleet.models import JobCurrent
@@ -176,7 +176,7 @@ def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
         )
     slots_each, sentence = _slots_each(plan, sampled, names)
     unknown += sentence
-    simulated_spread, outcomes = simulated(plan, slots_each), []
+    simulated_spread, outcomes = simulate(plan, slots_each), []
     if now is not None:
         spread_now = spread(plan, now, len(names), settings)
         outcomes.append(_outcome(NOW, plan, spread_now))

@@ -15,8 +15,8 @@ from django.db.models import Count, Q
 from spark_jobs.diagnosis.pressure import typical
 from spark_jobs.diagnosis.regional_model import (
     PROPOSED_LIMITS,
-    Tried,
-    at_least,
+    Outcomes,
+    least_task_success,
     regional_share,
     task_success,
 )
@@ -150,10 +150,10 @@ def regional_checkpoints(
         completed=Count("pk", filter=Q(outcome="completed")),
         failed=Count("pk", filter=Q(outcome__in=FAILED_OUTCOMES)),
     )
-    tried = Tried(counts["completed"], counts["failed"], plan.tasks)
+    tried = Outcomes(counts["completed"], counts["failed"], plan.tasks)
     enough = tried.completed + tried.failed >= LEAST_CHECKPOINTS
     own = task_success(tried) if enough and tried.failed else None
-    least = at_least(tried) if enough else None
+    least = least_task_success(tried) if enough else None
     now = max(vertex.parallelism for vertex in plan.vertices)
     curve = []
     for parallelism in sorted(
