@@ -17,15 +17,15 @@ from webapp.lib.outage import Outage
 
 MOST_RESTARTS, MOST_RESTORES = 500, 1_000
 RESTORED_WITHIN = timedelta(minutes=10)
-"""If nobody reported when a restart ended, a restore later than this belongs to another restart."""
+"""If the end of a restart is unknown, a later restore belongs to another restart."""
 DATED_WITHIN = timedelta(seconds=1)
-"""The annotation and the start of one restart may differ by this much in when it began."""
+"""The annotation and the start of one restart may differ by this much."""
 _MS = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True)
 class OutageTotals:
-    """``unknown``: the number without a reported end; ``downtime_ms`` is of the others."""
+    """``unknown``: the number of outages without a reported end; ``downtime_ms`` is without these."""
 
     count: int
     unknown: int
@@ -34,42 +34,48 @@ class OutageTotals:
 
 def outages(job: JobCurrent, start: datetime, end: datetime) -> tuple[Outage, ...]:
     """Outages that began in the range, oldest first; only the newest if there are too many."""
-    own = JobAnnotation.objects.filter(cluster=job.cluster, job_id=job.job_id, at__gte=start)
-    restarts = _begun(own.filter(at__lte=end)).order_by("-at", "-id").values_list("at", "detail")
+    annotations = JobAnnotation.objects.filter(
+        cluster=job.cluster, job_id=job.job_id, at__gte=start
+    )
+    restarts = (
+        _outage_begins(annotations.filter(at__lte=end))
+        .order_by("-at", "-id")
+        .values_list("at", "detail")
+    )
     read_outages = [_outage(at, detail or {}) for at, detail in reversed(restarts[:MOST_RESTARTS])]
     if not read_outages:
         return ()
     if any(outage.downtime_ms is None for outage in read_outages):
         read_outages = _ended_by_starts(job, read_outages)
     restores = (
-        own.filter(kind="restore", at__lte=end + RESTORED_WITHIN)
+        annotations.filter(kind="restore", at__lte=end + RESTORED_WITHIN)
         .order_by("at", "id")
         .values_list("at", "subject")
     )
-    restored = [
+    restores = [
         (at, int(subject))
         for at, subject in restores[:MOST_RESTORES]
         if subject.isascii() and subject.isdigit() and len(subject) < 19
     ]
-    triggers = _triggers(job, {number for _, number in restored})
-    following = [outage.at for outage in read_outages[1:]]
+    triggers = _triggers(job, {number for _, number in restores})
+    next_begins = [outage.at for outage in read_outages[1:]]
     return tuple(
-        _with_restored(episode, until, restored, triggers)
-        for episode, until in itertools.zip_longest(read_outages, following)
+        _with_restore(outage, until, restores, triggers)
+        for outage, until in itertools.zip_longest(read_outages, next_begins)
     )
 
 
 def outage_totals(job: JobCurrent, start: datetime, end: datetime) -> OutageTotals:
-    """Totals of all outages that began in the range. One query. If some annotations lack
-    the end and are not too many, the queries of :func:`outages` are made as well.
+    """Totals of outages that began in the range. One query, and those of :func:`outages` if some
+    outages without an end are worth looking up.
     """
-    begun = _begun(
+    restarts = _outage_begins(
         JobAnnotation.objects.filter(
             cluster=job.cluster, job_id=job.job_id, at__gte=start, at__lte=end
         )
     )
     downtime_ms = Cast(KT("detail__downtime_ms"), FloatField())
-    sums = begun.aggregate(
+    sums = restarts.aggregate(
         count=Count("pk"), known=Count(downtime_ms), downtime_ms=Sum(downtime_ms)
     )
     if sums["known"] < sums["count"] <= MOST_RESTARTS:
@@ -78,14 +84,14 @@ def outage_totals(job: JobCurrent, start: datetime, end: datetime) -> OutageTota
     return OutageTotals(sums["count"], sums["count"] - sums["known"], sums["downtime_ms"] or 0)
 
 
-def _begun(marks: QuerySet[JobAnnotation]) -> QuerySet[JobAnnotation]:
-    return marks.filter(kind="restart").exclude(detail__has_key="outage_began_at")
+def _outage_begins(annotations: QuerySet[JobAnnotation]) -> QuerySet[JobAnnotation]:
+    return annotations.filter(kind="restart").exclude(detail__has_key="outage_began_at")
 
 
 def _outage(at: datetime, detail: Mapping[str, Any]) -> Outage:
     parts = detail.get("parts_ms") or {}
     downtime_ms = detail.get("downtime_ms")
-    # Marks are dated to the full second.
+    # Annotations are dated to the full second.
     at = datetime.fromisoformat(detail["began_at"]) if "began_at" in detail else at
     return Outage(
         at=at,
@@ -146,10 +152,10 @@ def _triggers(job: JobCurrent, numbers: set[int]) -> dict[int, datetime]:
     return dict(facts.order_by("trigger_time").values_list("checkpoint_id", "trigger_time"))
 
 
-def _with_restored(
+def _with_restore(
     outage: Outage,
     next_at: datetime | None,
-    restored: Sequence[tuple[datetime, int]],
+    restores: Sequence[tuple[datetime, int]],
     triggers: Mapping[int, datetime],
 ) -> Outage:
     latest = outage.until if outage.until else outage.at + RESTORED_WITHIN
@@ -157,7 +163,7 @@ def _with_restored(
     number = next(
         (
             number
-            for at, number in reversed(restored)
+            for at, number in reversed(restores)
             if outage.at - timedelta(seconds=1) < at <= until
         ),
         None,

@@ -1,4 +1,4 @@
-"""Which job runs on which host, what happened there, and which TaskManagers lived there."""
+"""Jobs, events and TaskManagers of hosts."""
 
 from django.db import models
 

@@ -1,6 +1,4 @@
-"""Pages of hosts: all, the worst first; one with its events, its jobs and the findings that name
-it.
-"""
+"""Pages of all hosts, of one host and of one TaskManager."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,8 +37,8 @@ MOST_MOMENTS = 100
 
 @dataclass(frozen=True)
 class Moment:
-    """``jobs``: (cluster, id, name) of the affected ones; ``trigger_ms``: of the first one's
-    checkpoint.
+    """An event for the time line. ``jobs``: (cluster, id, name) of affected jobs. ``trigger_ms``: of
+    the checkpoint of the first job.
     """
 
     at: datetime
@@ -55,19 +53,16 @@ class Moment:
 
 @dataclass(frozen=True)
 class HostTimeline:
-    """Newest first; ``left_out``: the number of oldest ones beyond the limit."""
+    """``moments``, newest first. ``left_out``: older ones are beyond the limit."""
 
     moments: Sequence[Moment]
     left_out: bool = False
 
 
 def timeline(
-    events: QuerySet[HostEvent],
-    losses: QuerySet[TaskManagerLife],
-    start: datetime,
-    end: datetime,
+    events: QuerySet[HostEvent], losses: QuerySet[TaskManagerLife], start: datetime, end: datetime
 ) -> HostTimeline:
-    """``events``, ``losses``: of the host. At most four queries."""
+    """``events`` and ``losses`` of a host or a TaskManager. At most four queries."""
     rows = list(
         events.filter(at__gte=start, at__lte=end).order_by("-at", "-id")[: MOST_MOMENTS + 1]
     )
@@ -93,7 +88,7 @@ def _moments(
 ) -> Iterator[Moment]:
     for event in rows:
         triggered = epoch_ms(event.trigger_time) if event.trigger_time else None
-        title, detail = _words(event)
+        title, detail = _title_and_detail(event)
         yield Moment(
             event.at,
             "warn" if event.kind == "expired" else "crit",
@@ -122,7 +117,7 @@ def _losses(
             )
 
 
-def _words(row: HostEvent) -> tuple[str, str]:
+def _title_and_detail(row: HostEvent) -> tuple[str, str]:
     task = (
         f"{row.vertex_name or gettext('a task')}{'' if row.subtask is None else f'/{row.subtask}'}"
     )
@@ -150,8 +145,8 @@ def _words(row: HostEvent) -> tuple[str, str]:
 
 
 def clusters_of_page(request: HttpRequest, host: str) -> tuple[list[str], list[str]]:
-    """Clusters with a host of this name, and those to show: the requested one, else all. Pages link
-    to hosts of which nothing else is known, so the page always exists.
+    """Clusters with a host of this name, and those to show: the requested cluster or all. A
+    requested one is shown in any case, since pages link to hosts that have no rows.
     """
     known = lookup.clusters_of(host)
     chosen = request.GET.get("cluster", "")
@@ -204,7 +199,7 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
     jobs, running = lookup.jobs_of(host, clusters)
     findings = lookup.findings_of(host, clusters, start, end)
     losses = lost(start, end).filter(host=host, cluster__in=clusters)
-    story = timeline(events, losses, start, end)
+    host_timeline = timeline(events, losses, start, end)
     context: dict[str, Any] = {
         "name": host,
         "is_known": bool(set(known) & set(clusters)),
@@ -214,8 +209,8 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
         "range_query": time_range.query if time_range.chosen else "",
         "counts": lookup.counts_of(host, clusters, start, end),
         "concentrations": lookup.concentrations(host, clusters, start, end),
-        "moments": [(moment, SHAPES[moment.tone]) for moment in story.moments],
-        "left_out": story.left_out,
+        "moments": [(moment, SHAPES[moment.tone]) for moment in host_timeline.moments],
+        "left_out": host_timeline.left_out,
         "jobs": [
             (job, JOB_BADGES.get(job.job.status, UNKNOWN) if job.job else UNKNOWN) for job in jobs
         ],
@@ -244,23 +239,22 @@ def taskmanagers(request: HttpRequest, host: str) -> HttpResponse:
 def taskmanager(request: HttpRequest, cluster: str, taskmanager_id: str) -> HttpResponse:
     time_range = last_day(request, timezone.now())
     start, end = time_range.from_time, time_range.to_time
-    of_it = {"cluster": cluster, "taskmanager_id": taskmanager_id}
-    lives = list(TaskManagerLife.objects.filter(**of_it).order_by("-life")[:LIVES_SHOWN])
-    events = HostEvent.objects.filter(**of_it)
+    key = {"cluster": cluster, "taskmanager_id": taskmanager_id}
+    lives = list(TaskManagerLife.objects.filter(**key).order_by("-life")[:LIVES_SHOWN])
+    events = HostEvent.objects.filter(**key)
     if not lives and not events.exists():
         raise Http404(gettext("No TaskManager of this name was seen on this cluster."))
     host = lives[0].host if lives else events.values_list("host", flat=True)[0]
-    happened = events.filter(host=host, at__gte=start, at__lte=end).order_by("-at", "-id")
-    losses = lost(start, end).filter(**of_it)
-    story = timeline(happened, losses, start, end)
+    losses = lost(start, end).filter(**key)
+    host_timeline = timeline(events.filter(host=host), losses, start, end)
     context: dict[str, Any] = {
         "cluster": cluster,
         "taskmanager_id": taskmanager_id,
         "host": host,
         "lives": [(life, ended_words(life)) for life in lives],
         "living": bool(lives) and lives[0].ended_at is None,
-        "moments": [(moment, SHAPES[moment.tone]) for moment in story.moments],
-        "left_out": story.left_out,
+        "moments": [(moment, SHAPES[moment.tone]) for moment in host_timeline.moments],
+        "left_out": host_timeline.left_out,
         "time_range": time_range,
         "range_query": time_range.query if time_range.chosen else "",
     }
@@ -273,7 +267,7 @@ LABEL_OF_CLUSTER = ClusterLabels("name")
 def host_rows(
     filters: HostsFilters, start: datetime, end: datetime
 ) -> tuple[lookup.Hosts, list[lookup.HostRow]]:
-    """The matching hosts in order; none if a parameter is invalid."""
+    """All hosts, and the matching ones, worst first; both empty if a parameter is invalid."""
     if not filters.is_valid():
         return lookup.Hosts((), start), []
     values = filters.values

@@ -20,7 +20,7 @@ from webapp.fleet.badges import job_badge
 from webapp.fleet.freshness import late_before
 from webapp.fleet.job_lookup import JobView, look_up
 from webapp.fleet.shown_attempts import shown_attempts
-from webapp.job_page.tabs import Shown, content
+from webapp.job_page.tabs import PageData, content
 from webapp.lib.exports import export_response
 from webapp.lib.instants import drawable
 from webapp.pressure.models import PressureWindow
@@ -63,7 +63,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         or PressureWindow.objects.filter(
             cluster=cluster, job_id=job_id, window_start__gte=start, window_start__lte=end
         ).exists(),
-        **content(Shown(request, view, attempts, findings)),
+        **content(PageData(request, view, attempts, findings)),
     }
     return render(request, "job_page/job.html", context)
 

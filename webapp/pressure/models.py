@@ -72,9 +72,7 @@ class PressureWindow(models.Model):
 
 @scoped()
 class VertexHour(models.Model):
-    """Records read and emitted by one vertex in one hour, summed up from its windows. ``windows``:
-    the number measured; ``records_…``: only from these.
-    """
+    """Records read and emitted by one vertex in one hour, summed up from its measured windows."""
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)

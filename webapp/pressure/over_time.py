@@ -17,19 +17,19 @@ from webapp.pressure.models import PressureWindow, VertexHour
 MOST_SLICES = 180
 MOST_VERTICES = 6
 MOST_ROWS = 60_000
-_OF_SOURCES = ("pending_records", "emit_lag_ms")
+_SOURCE_COLUMNS = ("pending_records", "emit_lag_ms")
 _WINDOW_S, _HOUR_S = 60, 3_600
 _MS_PER_S = 1_000
 
 
 @dataclass(frozen=True)
 class OverTime:
-    """By slice, each ``width`` long from its start.
+    """Figures by slice, each ``width`` long from its start.
 
-    ``shares``: of the most back-pressured or busy of all ``vertices``, in plan order.
-    ``from_sources`` and ``into_sinks``: records per second of the job, ``None`` if one of its
-    sources or sinks is unknown. ``pending_records``: unread records of sources that report them;
-    ``lag_ms``: the largest age of emitted records.
+    ``shares``: of the ``MOST_VERTICES`` with most pressure, in plan order; ``vertices``: the number
+    of all measured ones. ``from_sources`` and ``into_sinks``: records per second of the job, None
+    if one source or sink is unknown. ``pending_records``: unread records of sources that report
+    them. ``lag_ms``: the largest age of emitted records.
     """
 
     starts: Sequence[datetime]
@@ -42,7 +42,7 @@ class OverTime:
     lag_ms: Sequence[float | None]
 
 
-class _EpochS(Func):
+class _EpochSeconds(Func):
     output_field = BigIntegerField()
 
     def as_sqlite(self, compiler: Any, connection: Any, **more: Any) -> Any:
@@ -61,17 +61,17 @@ def over_time(
     start: datetime,
     end: datetime,
 ) -> OverTime | None:
-    """``None`` without data. One query; a second for hourly sums if windows may have been deleted."""
-    wanted_s = (end - start).total_seconds() / MOST_SLICES
-    width_s = max(int(-(-wanted_s // _WINDOW_S)), 1) * _WINDOW_S
+    """None without data. One query of windows, and one of hourly sums for a long range or if no
+    windows are left.
+    """
+    slice_s = (end - start).total_seconds() / MOST_SLICES
+    width_s = max(int(-(-slice_s // _WINDOW_S)), 1) * _WINDOW_S
     of_jobs = {"cluster": cluster, "job_id__in": job_ids}
     rows = (
         PressureWindow.objects.filter(
-            **of_jobs,
-            window_start__gt=start - timedelta(seconds=_WINDOW_S),
-            window_start__lte=end,
+            **of_jobs, window_start__gt=start - timedelta(seconds=_WINDOW_S), window_start__lte=end
         )
-        .annotate(slice=_EpochS("window_start") / width_s)
+        .annotate(slice=_EpochSeconds("window_start") / width_s)
         .values_list("vertex_id", "slice")
         .annotate(
             Max("vertex_name"),
@@ -79,7 +79,7 @@ def over_time(
             Max("busy_ms_per_s_p50"),
             Avg("records_out_per_s"),
             Avg("records_in_per_s"),
-            *(Max(name) for name in _OF_SOURCES),
+            *(Max(name) for name in _SOURCE_COLUMNS),
         )
         .order_by("-slice")[:MOST_ROWS]
     )
@@ -96,13 +96,13 @@ def over_time(
                 period_start__gt=start - timedelta(seconds=_HOUR_S),
                 period_start__lte=end,
             )
-            .annotate(slice=_EpochS("period_start") / width_s)
+            .annotate(slice=_EpochSeconds("period_start") / width_s)
             .values_list("vertex_id", "slice")
             .annotate(
                 Max("vertex_name"),
                 Avg("records_out_per_s"),
                 Avg("records_in_per_s"),
-                *(Max(f"{name}_max") for name in _OF_SOURCES),
+                *(Max(f"{name}_max") for name in _SOURCE_COLUMNS),
             )
             .order_by("-slice")[:MOST_ROWS]
         )
@@ -127,57 +127,63 @@ def over_time(
     worst = sorted(measured, key=lambda key: -_pressure(measured[key]))[:MOST_VERTICES]
     plan = [vertex.get("vertex_id") for vertex in (graph or {}).get("vertices") or ()]
     edges = (graph or {}).get("edges") or ()
-    after = {edge.get("target") for edge in edges}
-    before = {edge.get("source") for edge in edges}
+    targets = {edge.get("target") for edge in edges}
+    sources = {edge.get("source") for edge in edges}
     return OverTime(
         [instant_of(number * width_s * 1_000) for number in slices],
         timedelta(seconds=width_s),
-        [measured[key] for key in sorted(worst, key=_place_in(plan))],
+        [measured[key] for key in sorted(worst, key=_plan_position(plan))],
         len(measured),
-        [_sum(cells, [key for key in plan if key not in after], number, 2) for number in slices],
-        [_sum(cells, [key for key in plan if key not in before], number, 3) for number in slices],
-        [_sum_if_complete(cells, number, 4, sum) for number in slices],
-        [_sum_if_complete(cells, number, 5, max) for number in slices],
+        [
+            _sum_if_all_known(cells, [key for key in plan if key not in targets], number, 2)
+            for number in slices
+        ],
+        [
+            _sum_if_all_known(cells, [key for key in plan if key not in sources], number, 3)
+            for number in slices
+        ],
+        [_of_known(cells, number, 4, sum) for number in slices],
+        [_of_known(cells, number, 5, max) for number in slices],
     )
 
 
-def _place_in(plan: Sequence[Any]) -> Callable[[str], int]:
+def _plan_position(plan: Sequence[Any]) -> Callable[[str], int]:
     return lambda vertex_id: plan.index(vertex_id) if vertex_id in plan else len(plan)
 
 
 def _pressure(row: VertexShares) -> float:
     return sum(
-        max(held or 0.0, busy or 0.0)
-        for held, busy in zip(row.backpressured, row.busy, strict=True)
+        max(backpressured or 0.0, busy or 0.0)
+        for backpressured, busy in zip(row.backpressured, row.busy, strict=True)
     )
 
 
-def _share(figures: Sequence[float | None] | None, place: int) -> float | None:
-    value = figures[place] if figures else None
+def _share(figures: Sequence[float | None] | None, position: int) -> float | None:
+    value = figures[position] if figures else None
     return None if value is None else round(min(max(value / _MS_PER_S, 0.0), 1.0), 3)
 
 
-def _sum(
-    cells: Mapping[str, Mapping[int, Any]], vertices: Sequence[Any], number: int, place: int
+def _sum_if_all_known(
+    cells: Mapping[str, Mapping[int, Any]], vertices: Sequence[Any], number: int, position: int
 ) -> float | None:
     known = [
         value
         for key in vertices
-        if number in cells.get(key, ()) and (value := cells[key][number][place]) is not None
+        if number in cells.get(key, ()) and (value := cells[key][number][position]) is not None
     ]
     return round(sum(known), 1) if known and len(known) == len(vertices) else None
 
 
-def _sum_if_complete(
+def _of_known(
     cells: Mapping[str, Mapping[int, Any]],
     number: int,
-    place: int,
-    summed: Callable[[list[float]], float],
+    position: int,
+    merge: Callable[[list[float]], float],
 ) -> float | None:
     values = [
         value
         for of_vertex in cells.values()
-        for value in of_vertex.get(number, ())[place : place + 1]
+        for value in of_vertex.get(number, ())[position : position + 1]
         if value is not None
     ]
-    return summed(values) if values else None
+    return merge(values) if values else None

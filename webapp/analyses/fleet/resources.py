@@ -55,7 +55,7 @@ class ResourcesFilters(ListFilters):
 
 @analysis(
     "resources",
-    of="fleet",
+    subject="fleet",
     title=message("Resources"),
     summary=message(
         "memory, CPU and slots of all jobs on their TaskManagers, and what of them is not used"

@@ -95,7 +95,7 @@ def _verdict(job_placement: JobPlacement) -> Verdict:
         )
         return Verdict("ok", even)
     is_better = _is_worth_balancing(job_placement)
-    rest = (
+    consequence = (
         message("Balanced tasks would bring it to {ratio:decimal2}.", ratio=balanced.max_over_mean)
         if is_better and balanced.max_over_mean is not None
         else message("Balancing tasks would not make it more even.")
@@ -106,7 +106,7 @@ def _verdict(job_placement: JobPlacement) -> Verdict:
         tasks=now.tasks[0],
         all_tasks=sum(now.tasks),
         ratio=ratio,
-        rest=rest,
+        rest=consequence,
     )
     return Verdict("warn" if is_better else "ok", uneven)
 

@@ -22,7 +22,7 @@ from tests.first_cycles import served_tables
 from tests.raw_starts import FIXTURES, by_log, by_rest, states_by_rest
 from tests.selections import mostly_long
 from tests.webapp.builders import cluster, job, start
-from webapp.analyses.job.starts import about_calls, verdict
+from webapp.analyses.job.starts import calls_text, verdict
 from webapp.analyses.starts.job_starts import job_starts
 from webapp.analyses.starts.rpc_troubles import rpc_troubles
 from webapp.checkpoints.models import CheckpointFact
@@ -289,9 +289,9 @@ def test_a_job_whose_calls_came_in_time_says_so_and_one_without_logs_that_it_is_
     with django_assert_num_queries(2):
         found = rpc_troubles(job, None, ())
     assert (found.slots, found.seconds) == (0, ())
-    assert about_calls(found).startswith("No request for a slot")
+    assert calls_text(found).startswith("No request for a slot")
     LogEvent.objects.all().delete()
-    assert about_calls(rpc_troubles(job, None, ())).startswith(
+    assert calls_text(rpc_troubles(job, None, ())).startswith(
         "Whether calls timed out is not known"
     )
 
