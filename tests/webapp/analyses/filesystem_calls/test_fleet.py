@@ -54,7 +54,7 @@ def test_a_recorded_job_has_the_calls_and_the_pace_of_what_flink_did(home, tmp_p
     )
     (system,) = fleet_calls(as_of).file_systems
     assert sum(system.seconds) == pytest.approx(one.calls * len(one.checkpoints))
-    assert (system.peak, system.jobs, system.unknown) == (max(system.seconds), 1, 0)
+    assert (system.peak, system.jobs, system.uncounted) == (max(system.seconds), 1, 0)
     assert abs((end - datetime.fromtimestamp(triggered[-1] / 1000, end.tzinfo)).total_seconds()) < 5
 
 
@@ -135,7 +135,7 @@ def test_jobs_that_meet_make_the_worst_second(fleet):
         (f"job-{at}", cost(files) / 2) for at, files in enumerate((100, 60, 40))
     ]
     assert nn1.per_s == pytest.approx((cost(100) + cost(60) + cost(40) + cost(10)) / 30)
-    assert (found["hdfs://nn2"].jobs, found["hdfs://nn2"].unknown) == (2, 1)
+    assert (found["hdfs://nn2"].jobs, found["hdfs://nn2"].uncounted) == (2, 1)
 
 
 def test_the_document_has_bursts_and_their_chart(viewer, fleet, monkeypatch):
