@@ -31,9 +31,7 @@ Draw = Callable[..., Drawn]
 
 @dataclass(frozen=True)
 class Action:
-    """A button that operators see if the job runs. ``address`` is the URL name of a view that takes
-    the parameters by POST.
-    """
+    """A button for operators if the job runs. ``address``: URL name of a view that takes a POST."""
 
     address: str
     text: str

@@ -56,9 +56,7 @@ def value_text(value: Value, unit: Unit) -> str:
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON data: rows of a table are objects by column key, instants are ISO 8601 in
-    UTC, texts are English.
-    """
+    """JSON data: rows are objects by column key, instants ISO 8601 in UTC, texts English."""
     if isinstance(value, Link):
         return value.text
     if is_dataclass(value) and not isinstance(value, type):

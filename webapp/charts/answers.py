@@ -20,9 +20,7 @@ _FORMAT_KEYS = ("hoverformat", "hovertemplate")
 
 
 def figure_json(figure: go.Figure) -> dict[str, Any]:
-    """JSON for plotly.js. ``layout.meta.utc_offset_ms``: how far the time axis is ahead of UTC; it is
-    absent if the axis is in UTC.
-    """
+    """JSON for plotly.js. ``layout.meta.utc_offset_ms`` of the time axis is absent for UTC."""
     # Plotly's own encoder handles its arrays and types; the faster one refuses integers beyond 64
     # bits, such as sums of hostile figures.
     try:

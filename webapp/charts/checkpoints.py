@@ -71,9 +71,7 @@ def bar_widths_ms(times: Sequence[datetime], span_ms: float, share: float) -> li
 HEIGHT_PX = 290
 FAILED_OPACITY = 0.42
 SHARED = "bars"
-"""Traces with this ``meta`` take hover texts and links from ``layout.meta``, which has those of all
-bars once.
-"""
+"""Traces with this ``meta`` take hover texts and links from ``layout.meta``."""
 _MOST_GOOD_MARKS = 160
 _MARKS_SHARE = 0.1
 """Distance of the outcomes below the bars, as a share of the longest bar."""
@@ -95,9 +93,7 @@ class CheckpointBar(CheckpointPoint):
 
     @property
     def phases_ms(self) -> dict[str, float]:
-        """Durations that can be added. The alignment of an unaligned checkpoint is 0, since its
-        asynchronous phase may contain it.
-        """
+        """The alignment of an unaligned checkpoint is 0: the asynchronous phase may contain it."""
         phases_ms = {phase: getattr(self, f"{phase}_ms") or 0.0 for phase in PHASES}
         if self.unaligned:
             phases_ms["alignment"] = 0.0

@@ -41,9 +41,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Edge:
-    """``path`` is the ``d`` of an SVG path from the far side of its source to the near side of its
-    target.
-    """
+    """``path``: ``d`` of an SVG path from the right of its source to the left of its target."""
 
     source: str
     target: str

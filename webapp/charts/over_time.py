@@ -80,9 +80,7 @@ def thin_out(
     end: datetime,
     pick: Callable[[Sequence[float]], float] = max,
 ) -> list[Point]:
-    """At most ``MOST_POINTS`` by time, each the ``pick`` of the values of its slice. A point with
-    None marks a gap.
-    """
+    """At most ``MOST_POINTS`` by time: the ``pick`` of each slice, and None in gaps."""
     width = (end - start) / MOST_POINTS
     slices: dict[int, tuple[datetime, list[float]]] = {}
     for at, value in points:
@@ -104,9 +102,7 @@ def thin_out(
 def running(
     lives: Iterable[tuple[datetime | None, datetime | None, int]], start: datetime, end: datetime
 ) -> list[Point]:
-    """How many existed, as steps. ``lives``: (begin, end, count); an instant outside the range may
-    be None.
-    """
+    """How many exist, as steps. ``lives``: (begin, end, count); None is outside the range."""
     changes: dict[datetime, int] = {}
     at_start = 0
     for begins, ends, count in lives:

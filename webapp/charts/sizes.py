@@ -1,6 +1,4 @@
-"""Size of a job's state over time: full state as a line, uploads of checkpoints as bars, and the
-trend.
-"""
+"""Size of a job's state over time: full state, uploads of checkpoints, and the trend."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

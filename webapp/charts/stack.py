@@ -30,9 +30,7 @@ def stack_figures(
     events: Sequence[annotated.Annotation] = (),
     downtimes: Sequence[tuple[datetime, datetime]] = (),
 ) -> tuple[go.Figure, str]:
-    """The figure, and a note on events that it left out. All ``parts`` mark ``events`` and
-    ``downtimes``.
-    """
+    """The figure, and a note on omitted ``events``. All parts mark events and downtimes."""
     marks, note = annotated.annotation_layout(events, start, end)
     inner_px = sum(part.height_px + _TITLE_PX for part in parts)
     traces: list[dict[str, Any]] = []

@@ -13,9 +13,7 @@ _STEP_PX, _BAR_PX, _HEIGHT_PX = 3, 2, 14
 
 
 def health_trend(slices: Sequence[tuple[int | None, str]] | None) -> SafeString | str:
-    """``slices``: (health 0 … 100, tone), oldest first; health is None if a slice was not judged.
-    Empty if no slice was judged.
-    """
+    """``slices``: (health 0 … 100 or None, tone), oldest first. Empty if no slice was judged."""
     judged = [(health, tone) for health, tone in slices or () if health is not None]
     if not judged:
         return ""
@@ -37,9 +35,7 @@ def health_trend(slices: Sequence[tuple[int | None, str]] | None) -> SafeString 
 
 
 def bytes_trend(points: Sequence[tuple[float, int]] | None) -> SafeString | str:
-    """``points``: (position in the range 0 … 1, bytes), oldest first; empty for fewer than two. The
-    axis begins at zero.
-    """
+    """``points``: (position in the range 0 … 1, bytes), oldest first; empty for fewer than two."""
     if not points or len(points) < 2:
         return ""
     width, most = SLICES * _STEP_PX, max(max(size for _, size in points), 1)

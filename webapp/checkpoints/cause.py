@@ -90,9 +90,7 @@ class Row:
 
 @dataclass(frozen=True)
 class CheckpointComparison:
-    """``good``: the last checkpoint that completed before, None if none is known. ``slow`` and
-    ``large``: sentences, or empty.
-    """
+    """``good``: the last completed checkpoint before. ``slow``, ``large``: sentences, or empty."""
 
     good: CheckpointFact | None
     rows: tuple[Row, ...]
@@ -382,10 +380,14 @@ def _laggards(fact: CheckpointFact) -> str:
     return total + "; ".join(parts) + ("; and more" if len(known) > 3 else "")
 
 
+def _data(finding: Finding) -> Mapping[str, Any]:
+    return finding.data if isinstance(finding.data, Mapping) else {}
+
+
 def _is_about(finding: Finding, checkpoint_id: int) -> bool:
     if not finding.rule.startswith("checkpoint."):
         return False
-    data: Mapping[str, Any] = finding.data if isinstance(finding.data, Mapping) else {}
+    data = _data(finding)
     checkpoints = data.get("checkpoints")
     if isinstance(checkpoints, list) and checkpoint_id in checkpoints:
         return True
@@ -399,11 +401,7 @@ def _holder(
 ) -> Holder | None:
     origins = [finding for finding in at_that_time if finding.finding.rule in ORIGIN_RULES]
     for finding in related:
-        held_by = (
-            finding.finding.data.get("held_by")
-            if isinstance(finding.finding.data, Mapping)
-            else None
-        )
+        held_by = _data(finding.finding).get("held_by")
         if isinstance(held_by, Mapping) and held_by.get("name"):
             name = str(held_by["name"])
             origin = next((other for other in origins if other.finding.subject == name), None)

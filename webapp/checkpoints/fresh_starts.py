@@ -29,9 +29,7 @@ FIRST = 1
 
 
 def take_up(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Judge jobs of ``rows``, just loaded ones of the serving table ``checkpoint_fact``. Call in a
-    transaction.
-    """
+    """Judge jobs of just loaded ``rows`` of ``checkpoint_fact``. Call in a transaction."""
     starting_jobs: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         if row["checkpoint_id"] == FIRST:

@@ -33,9 +33,7 @@ _CUTS = ("restart", "restore")
 def trend_of(
     job: JobCurrent, attempts: Sequence[JobCurrent] = (), until: datetime | None = None
 ) -> SizeTrend | None:
-    """The job's row. With other ``attempts``, an unsaved row over all of them, up to ``until``. At
-    most two queries.
-    """
+    """The job's row; with other ``attempts``, an unsaved row over all, up to ``until``."""
     if not attempts:
         return SizeTrend.objects.filter(cluster=job.cluster, job_id=job.job_id).first()
     attempts_by_id = {attempt.job_id: attempt for attempt in (job, *attempts)}

@@ -75,9 +75,7 @@ def of_attempts(cluster: str, job_ids: Sequence[str], start: datetime, end: date
 
 
 def outcome_counts(facts: Any) -> dict[str, int]:
-    """Counts without savepoints: by outcome, ``total`` of settled and ``bad`` ones. And the number
-    of ``savepoints``.
-    """
+    """Numbers by outcome, of settled (``total``) and ``bad`` ones; and of ``savepoints``."""
     settled = WITHOUT_SAVEPOINTS & ~Q(outcome__in=UNSETTLED_OUTCOMES)
     counts: dict[str, Any] = {
         outcome: Count("id", filter=WITHOUT_SAVEPOINTS & Q(outcome=outcome)) for outcome in OUTCOMES
@@ -131,9 +129,7 @@ def point_values(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_slowest_known(row: Mapping[str, Any]) -> bool:
-    """Whether the slowest subtask is known. For a lost checkpoint, the slowest of those that
-    acknowledged does not count.
-    """
+    """False for lost checkpoints, whose slowest subtask may not have acknowledged."""
     return bool(row["slowest_vertex_name"]) and row["outcome"] in ("completed", "in_progress")
 
 
@@ -155,9 +151,7 @@ def export_rows(facts: Any, columns: tuple[str, ...]) -> Iterator[dict[str, Any]
 
 
 def links(cluster: str) -> Link:
-    """Compute URLs of checkpoints. They include the trigger, since ids repeat if a job with a fixed
-    id is submitted again.
-    """
+    """URLs include the trigger: ids repeat if a job with a fixed id is submitted again."""
 
     # reverse() is most of the cost of a link.
     @cache

@@ -1,6 +1,4 @@
-"""The host of each subtask when a checkpoint was triggered, by the last sample before, from the
-lake.
-"""
+"""The host of each subtask when a checkpoint was triggered, by the last sample before."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta

@@ -13,9 +13,7 @@ from webapp.work.lake import lake
 
 @dataclass(frozen=True)
 class SubtaskPart:
-    """One subtask's part of a checkpoint; None is unknown. ``acknowledged_at``: None if the subtask
-    did not acknowledge or aborted.
-    """
+    """A subtask's part of a checkpoint. ``acknowledged_at``: None if it did not, or aborted."""
 
     vertex_id: str
     vertex_name: str

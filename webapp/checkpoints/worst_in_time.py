@@ -17,9 +17,7 @@ MOST_FACTS = 50_000
 
 @dataclass(frozen=True)
 class Selection:
-    """At most ``limit`` checkpoints of ``among``: the first by ``worst_first`` of each of ``limit``
-    equal slices of time.
-    """
+    """The first of ``among`` by ``worst_first``, of each of ``limit`` equal slices of time."""
 
     limit: int
     worst_first: Sequence[OrderBy]
@@ -86,9 +84,7 @@ def _slices(first: datetime, last: datetime, limit: int) -> Iterator[tuple[datet
 
 
 def _worst_of_each(rows: Any, slices: Sequence[tuple[datetime, datetime]]) -> list[int]:
-    """``rows``: the worst first. Each slice is a range of the index, which costs less than sorting
-    all rows by slice.
-    """
+    """``rows``: worst first. Ranges of the index cost less than sorting all rows by slice."""
     in_slice = {
         "trigger_time__gte": RawSQL("slice.begins", (), output_field=DateTimeField()),
         "trigger_time__lte": RawSQL("slice.ends", (), output_field=DateTimeField()),

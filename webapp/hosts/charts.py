@@ -125,9 +125,7 @@ def _cores(samples: Samples) -> list[Point]:
 
 
 def _rates(samples: Samples, counter: str) -> list[Point]:
-    """Rates of a counter in ms, per ms, between consecutive samples, without a restart, which resets
-    the counter.
-    """
+    """Rates of a counter in ms, per ms, between samples; none over a restart, which resets it."""
     known = [(row["ts"], row[counter]) for row in samples if row[counter] is not None]
     return [
         (at, (value - before) / ((at - then).total_seconds() * 1000))

@@ -1,6 +1,4 @@
-"""Events on hosts that belong to a checkpoint are loaded with its fact, and replace those of earlier
-reports.
-"""
+"""Host events of a checkpoint are loaded with its fact, and replace those of earlier reports."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,9 +39,7 @@ class CheckpointEvents:
                 )
 
     def finish(self) -> int:
-        """Delete events that were not reported again, and return their number. Call in a
-        transaction.
-        """
+        """Delete events that were not reported again; returns how many. Call in a transaction."""
         deleted = 0
         for ids in chunks(list(self._reported_before.values()), IDS_AT_ONCE):
             outdated = HostEvent.objects.filter(id__in=ids)

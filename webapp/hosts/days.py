@@ -41,9 +41,7 @@ def record_loaded(rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def sum_again(places: Iterable[tuple[str, str, date]]) -> None:
-    """``places``: (cluster, host, day). Hosts of the same names in other clusters of ``places`` are
-    counted too, with the same result.
-    """
+    """``places``: (cluster, host, day). Same host names in their other clusters are counted too."""
     hosts_by_day: dict[date, set[tuple[str, str]]] = defaultdict(set)
     for cluster, host, day in places:
         hosts_by_day[day].add((cluster, host))
@@ -70,9 +68,7 @@ def places_of(rows: "QuerySet[HostEvent]") -> list[tuple[str, str, date]]:
 
 
 def whole_days(start: datetime, end: datetime) -> tuple[date, date]:
-    """The first whole day of the range, and the day after the last whole day; equal if no day is
-    whole.
-    """
+    """The first whole day of the range, and the day after the last; equal if no day is whole."""
     start, end = drawable(start), drawable(end)
     first = (
         day_of(start) if begin_of_day(day_of(start)) == start else day_of(start) + timedelta(days=1)

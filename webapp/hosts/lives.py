@@ -21,9 +21,7 @@ Job = tuple[str, str]
 
 
 def lost(start: datetime, end: datetime) -> "QuerySet[TaskManagerLife]":
-    """TaskManagers lost in the range. One that shut down is lost only if a job still had tasks
-    there.
-    """
+    """TaskManagers lost in the range; of those that shut down, only if a job had tasks there."""
     annotations = JobAnnotation.objects.filter(
         cluster=OuterRef("cluster"),
         kind=TASKMANAGER_LOST,
@@ -42,9 +40,7 @@ def lost(start: datetime, end: datetime) -> "QuerySet[TaskManagerLife]":
 def jobs_that_lost(
     losses: Sequence[TaskManagerLife],
 ) -> Iterator[tuple[TaskManagerLife, list[Job]]]:
-    """Each loss with the jobs that had tasks there, by their annotations. One query for each
-    ``MOST_AT_ONCE``.
-    """
+    """Each loss with the jobs that had tasks there, by their annotations."""
     for first in range(0, len(losses), MOST_AT_ONCE):
         lives = losses[first : first + MOST_AT_ONCE]
         instants = [life.ended_at for life in lives if life.ended_at]
@@ -71,9 +67,7 @@ def jobs_that_lost(
 
 
 def ended_before(at: datetime, since: datetime, cluster: str | None = None) -> set[tuple[str, str]]:
-    """(cluster, id) of TaskManagers whose newest life ended between ``since`` and ``at``. One
-    query.
-    """
+    """(cluster, id) of TaskManagers whose newest life ended between ``since`` and ``at``."""
     lives = TaskManagerLife.objects.filter(
         Q(ended_at=None) | Q(ended_at__gte=since), Q(born_at=None) | Q(born_at__lte=at)
     )

@@ -30,9 +30,7 @@ def record_loaded(rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def sum_again(places: Iterable[tuple[str, str]]) -> None:
-    """``places``: (cluster, host). Hosts of the same names in other clusters of ``places`` are
-    summed too, with the same result.
-    """
+    """``places``: (cluster, host). Same host names in their other clusters are summed up too."""
     running = JobHost.objects.filter(**SAME_HOST, left_at__isnull=True)
     for part in chunks(sorted(set(places)), HOSTS_AT_ONCE):
         write_sums(HostLoad.objects.all(), _SUMS, [], part, running)

@@ -1,6 +1,4 @@
-"""Hosts from the database: figures of all hosts, and the data of one. Queries are bounded and use
-indexes.
-"""
+"""Hosts from the database, by bounded queries that use indexes."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -138,9 +136,7 @@ def worst_first(row: HostRow) -> tuple[Any, ...]:
 
 MOST_HOSTS = 20_000
 MOST_EVENTS = 50_000
-"""Events of incomplete days that are counted one by one. If there are more, only the newest events
-of the whole range are counted.
-"""
+"""Events outside whole days. If there are more, only the newest of the range are counted."""
 MOST_JOBS, MOST_FINDINGS, MOST_CLUSTERS = 100, 50, 20
 KEPT_S = 20
 
@@ -293,9 +289,7 @@ def job_name(known: Mapping[tuple[str, str], JobCurrent], row: JobHost | HostEve
 def findings_of(
     host: str, clusters: Sequence[str], start: datetime, end: datetime
 ) -> list[Finding]:
-    """Findings that name the host and are open or were seen in the range; open ones first, then by
-    severity. One query.
-    """
+    """Findings that name the host, open or seen in the range; open ones first, then by severity."""
     named = FindingHost.objects.filter(host=host, cluster__in=clusters)
     at_that_time = Q(state=FindingState.OPEN) | Q(last_seen__gte=start, first_seen__lte=end)
     findings = Finding.objects.filter(at_that_time, pk__in=named.values("finding")).defer(
@@ -314,9 +308,7 @@ def counts_of(host: str, clusters: Sequence[str], start: datetime, end: datetime
 def concentrations(
     host: str, clusters: Sequence[str], start: datetime, end: datetime
 ) -> list[Concentration]:
-    """Each kind of event on the host, for jobs that run or ran there; notable ones first. Four
-    queries.
-    """
+    """Each kind of event, for jobs that run or ran on the host; notable ones first."""
     placed_jobs = (
         JobHost.objects.filter(host=host, cluster__in=clusters).order_by().values("job_id")
     )

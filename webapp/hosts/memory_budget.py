@@ -37,9 +37,7 @@ BUSY_GC_RATIO = 0.1
 ROOM: Mapping[str, float] = {HEAP: 2.5, OFF_HEAP: 1.5, NETWORK: 1.5, METASPACE: 1.5}
 """The sufficient size of a part, in multiples of its usage; of heap, of that after a collection."""
 TIGHT_ROOM = 1.5
-"""The advised size of a nearly full part, in multiples of its configured size: the real need is
-unknown.
-"""
+"""The advised size of a nearly full part, in multiples of its size: the need is unknown."""
 STEP_BYTES = 32 << 20
 LEAST_SPARE_RATIO = 0.1
 

@@ -36,9 +36,7 @@ class JobHost(models.Model):
 
 @scoped()
 class HostLoad(models.Model):
-    """The current load of one host, summed over :class:`JobHost` by :mod:`webapp.hosts.loads`; idle
-    hosts have no row.
-    """
+    """The load of one host now, summed by :mod:`webapp.hosts.loads`. Idle hosts have no row."""
 
     cluster = models.CharField(max_length=100)
     host = models.CharField(max_length=HOST_LENGTH)

@@ -30,7 +30,7 @@ from webapp.lib.badges import SHAPES, UNKNOWN
 from webapp.lib.instants import epoch_ms
 from webapp.lib.list_pages import Control, filter_form
 from webapp.lib.messages.rendering import localised
-from webapp.lib.timeranges import last_day
+from webapp.lib.timeranges import TimeRange, last_day
 
 MOST_MOMENTS = 100
 
@@ -199,18 +199,14 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
     jobs, running = lookup.jobs_of(host, clusters)
     findings = lookup.findings_of(host, clusters, start, end)
     losses = lost(start, end).filter(host=host, cluster__in=clusters)
-    host_timeline = timeline(events, losses, start, end)
     context: dict[str, Any] = {
         "name": host,
         "is_known": bool(set(known) & set(clusters)),
         "clusters": clusters,
         "other_clusters": [name for name in known if name not in clusters],
-        "time_range": time_range,
-        "range_query": time_range.query if time_range.chosen else "",
         "counts": lookup.counts_of(host, clusters, start, end),
         "concentrations": lookup.concentrations(host, clusters, start, end),
-        "moments": [(moment, SHAPES[moment.tone]) for moment in host_timeline.moments],
-        "left_out": host_timeline.left_out,
+        **_timeline_context(events, losses, time_range),
         "jobs": [
             (job, JOB_BADGES.get(job.job.status, UNKNOWN) if job.job else UNKNOWN) for job in jobs
         ],
@@ -220,6 +216,18 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
         "open_findings": sum(finding.state == FindingState.OPEN for finding in findings),
     }
     return render(request, "hosts/host.html", context)
+
+
+def _timeline_context(
+    events: QuerySet[HostEvent], losses: QuerySet[TaskManagerLife], time_range: TimeRange
+) -> dict[str, Any]:
+    shown = timeline(events, losses, time_range.from_time, time_range.to_time)
+    return {
+        "moments": [(moment, SHAPES[moment.tone]) for moment in shown.moments],
+        "left_out": shown.left_out,
+        "time_range": time_range,
+        "range_query": time_range.query if time_range.chosen else "",
+    }
 
 
 @require_GET
@@ -246,17 +254,13 @@ def taskmanager(request: HttpRequest, cluster: str, taskmanager_id: str) -> Http
         raise Http404(gettext("No TaskManager of this name was seen on this cluster."))
     host = lives[0].host if lives else events.values_list("host", flat=True)[0]
     losses = lost(start, end).filter(**key)
-    host_timeline = timeline(events.filter(host=host), losses, start, end)
     context: dict[str, Any] = {
         "cluster": cluster,
         "taskmanager_id": taskmanager_id,
         "host": host,
         "lives": [(life, ended_words(life)) for life in lives],
         "living": bool(lives) and lives[0].ended_at is None,
-        "moments": [(moment, SHAPES[moment.tone]) for moment in host_timeline.moments],
-        "left_out": host_timeline.left_out,
-        "time_range": time_range,
-        "range_query": time_range.query if time_range.chosen else "",
+        **_timeline_context(events.filter(host=host), losses, time_range),
     }
     return render(request, "hosts/taskmanager.html", context)
 

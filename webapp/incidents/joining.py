@@ -1,6 +1,4 @@
-"""Changed findings → incidents, in the transaction that stores the findings, in a few queries for
-any number.
-"""
+"""Changed findings → incidents, in the transaction that stores them, by few queries."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence

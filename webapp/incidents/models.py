@@ -116,9 +116,7 @@ class Incident(models.Model):
 
 @scoped_as("incidents.Incident", by="incident")
 class IncidentMember(models.Model):
-    """A finding of an incident. If the finding is deleted, the next evaluation of alerts removes
-    this row.
-    """
+    """A finding of an incident. After the finding's deletion, the next evaluation removes it."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="members")
     finding = models.OneToOneField(

@@ -38,9 +38,7 @@ MOST_DOWNTIMES = 100
 
 
 def strip(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
-    """Checkpoints, sizes, pressure and rates, stacked; parts without data are left out. The number
-    of queries is constant.
-    """
+    """Checkpoints, sizes, pressure and rates, stacked. Parts without data are left out."""
     view = look_up(request, cluster, job_id)
     attempts = shown_attempts(request, view)
     start, end = attempts.drawn_from, view.time_range.to_time

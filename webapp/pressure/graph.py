@@ -31,9 +31,7 @@ NO_BLAME = Blame()
 
 
 def blame(graph: Mapping[str, Any] | None, findings: Iterable[PresentedFinding]) -> Blame:
-    """Findings have paths of names. These are followed upstream from the origin, since two vertices
-    may have the same name.
-    """
+    """Paths in findings have names. Names may repeat, so paths are followed from the origin."""
     names = {
         str(vertex["vertex_id"]): str(vertex.get("name") or "")
         for vertex in (graph or {}).get("vertices") or ()

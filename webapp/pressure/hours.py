@@ -17,9 +17,7 @@ from webapp.work.models import RolledUp
 from webapp.work.runs import RunRecord
 
 LOOK_BACK = timedelta(minutes=10)
-"""Vertices are sampled at different instants. A window is not current if it began longer than this
-before the newest one.
-"""
+"""Vertices are sampled at different instants. A window this much older is not current."""
 
 _MOST_ROWS = 5_000
 

@@ -7,9 +7,7 @@ from webapp.lib.scoped_rows import scoped
 
 @scoped()
 class PressureWindow(models.Model):
-    """Serving table ``pressure_window``: buffer usage and time metrics of one vertex, over its
-    subtasks.
-    """
+    """Serving table ``pressure_window``: buffer usage and time metrics of one vertex."""
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)

@@ -18,6 +18,8 @@ MOST_SLICES = 180
 MOST_VERTICES = 6
 MOST_ROWS = 60_000
 _SOURCE_COLUMNS = ("pending_records", "emit_lag_ms")
+_BACKPRESSURED, _BUSY, _OUT, _IN, _PENDING, _LAG = range(6)
+"""Positions of a slice's figures."""
 _WINDOW_S, _HOUR_S = 60, 3_600
 _MS_PER_S = 1_000
 
@@ -54,6 +56,16 @@ class _EpochSeconds(Func):
         return self.as_sql(compiler, connection, template=template, **more)
 
 
+def _by_slice(rows: Any, start: str, width_s: int, figures: Sequence[Any]) -> Any:
+    """(vertex id, slice, vertex name, *figures), newest slices first."""
+    return (
+        rows.annotate(slice=_EpochSeconds(start) / width_s)
+        .values_list("vertex_id", "slice")
+        .annotate(Max("vertex_name"), *figures)
+        .order_by("-slice")[:MOST_ROWS]
+    )
+
+
 def over_time(
     cluster: str,
     job_ids: Sequence[str],
@@ -61,52 +73,28 @@ def over_time(
     start: datetime,
     end: datetime,
 ) -> OverTime | None:
-    """None without data. One query of windows, and one of hourly sums for a long range or if no
-    windows are left.
-    """
+    """None without data. One query of windows; one of hours if windows may be deleted."""
     slice_s = (end - start).total_seconds() / MOST_SLICES
     width_s = max(int(-(-slice_s // _WINDOW_S)), 1) * _WINDOW_S
     of_jobs = {"cluster": cluster, "job_id__in": job_ids}
-    rows = (
-        PressureWindow.objects.filter(
-            **of_jobs, window_start__gt=start - timedelta(seconds=_WINDOW_S), window_start__lte=end
-        )
-        .annotate(slice=_EpochSeconds("window_start") / width_s)
-        .values_list("vertex_id", "slice")
-        .annotate(
-            Max("vertex_name"),
-            Max("backpressured_ms_per_s_p50"),
-            Max("busy_ms_per_s_p50"),
-            Avg("records_out_per_s"),
-            Avg("records_in_per_s"),
-            *(Max(name) for name in _SOURCE_COLUMNS),
-        )
-        .order_by("-slice")[:MOST_ROWS]
+    windows = PressureWindow.objects.filter(
+        **of_jobs, window_start__gt=start - timedelta(seconds=_WINDOW_S), window_start__lte=end
     )
+    pressure = (Max("backpressured_ms_per_s_p50"), Max("busy_ms_per_s_p50"))
+    rates = (Avg("records_out_per_s"), Avg("records_in_per_s"))
+    columns = (*pressure, *rates, *map(Max, _SOURCE_COLUMNS))
     cells: dict[str, dict[int, Any]] = defaultdict(dict)
     names: dict[str, str] = {}
-    for vertex_id, number, name, *figures in rows:
+    for vertex_id, number, name, *figures in _by_slice(windows, "window_start", width_s, columns):
         cells[vertex_id][number] = figures
         names.setdefault(vertex_id, name or vertex_id)
     if width_s >= _HOUR_S or not cells:
         width_s = max(width_s, _HOUR_S)
-        hours = (
-            VertexHour.objects.filter(
-                **of_jobs,
-                period_start__gt=start - timedelta(seconds=_HOUR_S),
-                period_start__lte=end,
-            )
-            .annotate(slice=_EpochSeconds("period_start") / width_s)
-            .values_list("vertex_id", "slice")
-            .annotate(
-                Max("vertex_name"),
-                Avg("records_out_per_s"),
-                Avg("records_in_per_s"),
-                *(Max(f"{name}_max") for name in _SOURCE_COLUMNS),
-            )
-            .order_by("-slice")[:MOST_ROWS]
+        hours = VertexHour.objects.filter(
+            **of_jobs, period_start__gt=start - timedelta(seconds=_HOUR_S), period_start__lte=end
         )
-        for vertex_id, number, name, *figures in hours:
+        columns = (*rates, *(Max(f"{name}_max") for name in _SOURCE_COLUMNS))
+        for vertex_id, number, name, *figures in _by_slice(hours, "period_start", width_s, columns):
             cells[vertex_id].setdefault(number, [None, None, *figures])
             names.setdefault(vertex_id, name or vertex_id)
     if not cells:
@@ -116,8 +104,8 @@ def over_time(
     shares = {
         vertex_id: VertexShares(
             names[vertex_id],
-            [_share(of_vertex.get(number), 0) for number in slices],
-            [_share(of_vertex.get(number), 1) for number in slices],
+            [_share(of_vertex.get(number), _BACKPRESSURED) for number in slices],
+            [_share(of_vertex.get(number), _BUSY) for number in slices],
         )
         for vertex_id, of_vertex in cells.items()
     }
@@ -128,22 +116,18 @@ def over_time(
     plan = [vertex.get("vertex_id") for vertex in (graph or {}).get("vertices") or ()]
     edges = (graph or {}).get("edges") or ()
     targets = {edge.get("target") for edge in edges}
-    sources = {edge.get("source") for edge in edges}
+    origins = {edge.get("source") for edge in edges}
+    sources = [key for key in plan if key not in targets]
+    sinks = [key for key in plan if key not in origins]
     return OverTime(
         [instant_of(number * width_s * 1_000) for number in slices],
         timedelta(seconds=width_s),
         [measured[key] for key in sorted(worst, key=_plan_position(plan))],
         len(measured),
-        [
-            _sum_if_all_known(cells, [key for key in plan if key not in targets], number, 2)
-            for number in slices
-        ],
-        [
-            _sum_if_all_known(cells, [key for key in plan if key not in sources], number, 3)
-            for number in slices
-        ],
-        [_of_known(cells, number, 4, sum) for number in slices],
-        [_of_known(cells, number, 5, max) for number in slices],
+        [_sum_if_all_known(cells, sources, number, _OUT) for number in slices],
+        [_sum_if_all_known(cells, sinks, number, _IN) for number in slices],
+        [_of_known(cells, number, _PENDING, sum) for number in slices],
+        [_of_known(cells, number, _LAG, max) for number in slices],
     )
 
 

@@ -48,9 +48,7 @@ those of the median subtask. None is not reported.
 def newest_sample(
     cluster: str, job_id: str, vertex_id: str, until: datetime
 ) -> tuple[datetime | None, list[Subtask]]:
-    """The newest sample in ``LOOK_BACK`` before ``until``; (None, []) if there is none. Raises the
-    storage's errors.
-    """
+    """The newest sample before ``until``; (None, []) if there is none. Raises storage errors."""
     where = {"cluster": cluster, "job_id": job_id, "vertex_id": vertex_id}
     table, _since = read_newest(
         "vertex_metrics", where, until - LOOK_BACK, until, ("ts", *_MEASURED), MOST_SAMPLES

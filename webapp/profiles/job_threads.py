@@ -79,9 +79,7 @@ class JobThreads:
 def job_threads(
     job: JobCurrent, at: datetime, now: datetime, vertex_id: str = "", taskmanager_id: str = ""
 ) -> JobThreads:
-    """Two queries, and samples of some minutes. With a ``vertex_id``, only its TaskManagers and
-    threads.
-    """
+    """Two queries, and samples of some minutes. ``vertex_id``, ``taskmanager_id``: only these."""
     vertices = {
         str(vertex["vertex_id"]): vertex
         for vertex in (job.graph or {}).get("vertices") or ()

@@ -1,6 +1,4 @@
-"""Requests of thread dumps: the next collect cycle asks Flink for a dump, which is stored until
-there is a newer one.
-"""
+"""Requests of thread dumps, which the next collect cycle takes and Weir stores."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
@@ -39,9 +37,7 @@ MOST_AT_ONCE = 20
 
 
 def request_dump(cluster: str, taskmanager_id: str, now: datetime, by: str = "") -> bool:
-    """Request a dump; False if one is already requested, or was answered less than ``NOT_BEFORE``
-    ago.
-    """
+    """Request a dump; False if one is requested, or was answered less than ``NOT_BEFORE`` ago."""
     rows = ThreadDump.objects
     key = {"cluster": cluster, "taskmanager_id": taskmanager_id}
     request = {"wanted_at": now, "wanted_by": by[:150], "ask_at": now, "asked": 0}

@@ -161,9 +161,7 @@ class VertexFigures:
 
     @property
     def apart_ms(self) -> int | None:
-        """How far the first input's watermark is ahead of the second's; None if unknown, or if the
-        slower input is idle.
-        """
+        """First minus second input's watermark; None if unknown or the slower input is idle."""
         watermarks = {name: self.newest[name] for name in (*INPUT_FIGURES, *EVENT_TIME_FIGURES)}
         return apart_ms(VertexGauges(self.vertex_id, 0, **watermarks))
 

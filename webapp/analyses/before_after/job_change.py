@@ -85,9 +85,7 @@ class Change:
 
 
 def changes(before: JobCurrent, after: JobCurrent) -> list[Change]:
-    """The first ``MOST_CHANGES`` by section and name. Sections that one attempt did not report are
-    in :func:`not_reported`.
-    """
+    """The first ``MOST_CHANGES``, without sections that are in :func:`not_reported`."""
     differences = [
         *_mapping_changes(message("job"), _figures(before), _figures(after)),
         *_mapping_changes(

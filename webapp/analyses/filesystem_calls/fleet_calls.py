@@ -37,9 +37,7 @@ class RootMemory:
 
     @property
     def share(self) -> float | None:
-        """The root's share of its NameNode's files, directories and blocks. The root's directories
-        are not counted.
-        """
+        """Of the NameNode's files, directories and blocks. The root's directories do not count."""
         node = self.namenode
         if node is None or node.files is None or node.blocks is None:
             return None

@@ -90,18 +90,14 @@ def bugs_of_job(job: JobCurrent) -> JobBugs:
     return _bugs_of(job, _showing(of_job), None)
 
 
+_COUNTED = ("shows", "can_hit", "unknown", "gone", "left")
+
+
 def by_bug(jobs: Iterable[JobBugs]) -> list[BugJobs]:
     """Bugs that concern a job, those that show in most jobs first."""
     jobs = list(jobs)
     counted = [
-        BugJobs(
-            bug,
-            sum(bug.issue in job.shows for job in jobs),
-            sum(bug.issue in job.can_hit for job in jobs),
-            sum(bug.issue in job.unknown for job in jobs),
-            sum(bug.issue in job.gone for job in jobs),
-            sum(bug.issue in job.left for job in jobs),
-        )
+        BugJobs(bug, *(sum(bug.issue in getattr(job, name) for job in jobs) for name in _COUNTED))
         for bug in KNOWN_BUGS
     ]
     concerned = [bug for bug in counted if bug.shows or bug.can_hit or bug.unknown or bug.left]

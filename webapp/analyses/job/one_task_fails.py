@@ -1,6 +1,4 @@
-"""What restarts if one task of a job fails, and what regional checkpoints or restarting it alone
-would save.
-"""
+"""What restarts if one task of a job fails, and what would save restarts."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -79,9 +79,7 @@ class Source:
 
     @cached_property
     def trend(self) -> LagTrend | None:
-        """The trend of the newest minutes; None if unknown, or if the source waits for records,
-        since its event time stands still.
-        """
+        """The trend of the newest minutes; None if unknown or if the source waits for records."""
         since = self.now.window_start - TREND_OVER
         if self.started_at:
             since = max(since, self.started_at)

@@ -1,6 +1,4 @@
-"""What a failure restarts, by failover regions and as observed, and the cost of restarting one task
-alone.
-"""
+"""What a failure restarts, by failover regions and as observed."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,9 +34,7 @@ ALONE_PHASES = ("detect", "redeploy", "restore")
 
 @dataclass(frozen=True)
 class Phases:
-    """Medians over ``outages``; None if unknown in all. ``alone_ms``: of one task that restarts
-    alone.
-    """
+    """Medians over ``outages``; None is unknown. ``alone_ms``: of one task that restarts alone."""
 
     outages: int
     downtime_ms: float | None
@@ -74,9 +70,7 @@ def phases(outages: Iterable[Outage]) -> Phases:
 def spare_slots(
     observed: Sequence[tuple[Outage, int]], delay_ms: float | None, slots: int | None
 ) -> SpareSlots | None:
-    """``observed``: (outage, number of lost TaskManagers). None if no TaskManager was lost, or the
-    usual wait is unknown.
-    """
+    """``observed``: (outage, number of lost TaskManagers). None if none was lost, or unknown."""
     waits = [(lost, wait) for outage, lost in observed if (wait := _wait_ms(outage)) is not None]
     with_loss = [wait for lost, wait in waits if lost]
     without_loss = [wait for lost, wait in waits if not lost]
@@ -114,9 +108,7 @@ class Shares:
 
 @dataclass(frozen=True)
 class AtParallelism:
-    """``shares`` at the success rate of the job's tasks; ``at_least``: at its lower bound. None is
-    unknown.
-    """
+    """``shares`` at the success rate of the job's tasks; ``at_least`` at its lower bound."""
 
     parallelism: int
     tasks: int

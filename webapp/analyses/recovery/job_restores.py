@@ -117,9 +117,7 @@ def _sizes(job: JobCurrent, snapshots: Iterable[Restored]) -> dict[Restored, int
 
 @dataclass(frozen=True)
 class RestoreRange:
-    """``expected_ms``: the median of observations, each scaled up if the state has grown since, but
-    not scaled down.
-    """
+    """``expected_ms``: the median of observations, scaled up (never down) to the present size."""
 
     least_ms: float
     expected_ms: float

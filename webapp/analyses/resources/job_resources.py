@@ -349,9 +349,7 @@ def groupings() -> tuple[str, ...]:
 
 
 def look_up_fleet(now: datetime, by: str = CLUSTER) -> FleetResources | None:
-    """All jobs that have slots, most unused memory first; ``by``: one of :func:`groupings`. None if
-    the lake could not be read.
-    """
+    """Most unused memory first, ``by`` one of :func:`groupings`; None without the lake."""
     at = end_of_step(now)
     key = answer_key("fleet-resources", (*_CACHED_CLASSES, FleetResources), at, by)
     cached = cache.get(key)
@@ -440,13 +438,12 @@ def memory_advice(
     if not changed:
         return
     needed_bytes, current_bytes = sum(needed.values()), sum(now.values())
-    if needed_bytes > current_bytes and (no_room := _no_room(resources, needed_bytes)):
-        yield from (_reason(part, resources) for part in changed if part.state == "tight")
-        yield no_room
-        return
-    new_settings = settings_for(needed, settings, version)
+    no_room = _no_room(resources, needed_bytes) if needed_bytes > current_bytes else None
+    new_settings = None if no_room else settings_for(needed, settings, version)
     if new_settings is None:
         yield from (_reason(part, resources) for part in changed if part.state == "tight")
+        if no_room:
+            yield no_room
         return
     yield from (_reason(part, resources) for part in changed)
     for option, size in new_settings.items():
@@ -468,9 +465,7 @@ def memory_advice(
 def _current_sizes(
     resources: JobResources, configuration: Mapping[str, Any], version: str | None
 ) -> Sizes | None:
-    """The derived sizes; None if TaskManagers have others, as with another configuration than the
-    recorded one.
-    """
+    """Sizes by the recorded configuration; None if TaskManagers have other sizes."""
     try:
         sizes = derived_sizes(configuration, version)
     except Refused:

@@ -88,9 +88,7 @@ class Start:
 
 @dataclass(frozen=True)
 class JobStarts:
-    """``starts``, newest first. ``compared``: the number of starts of jobs of the name, of ``jobs``
-    job ids.
-    """
+    """``starts``, newest first. ``compared``: number of starts of the name, by ``jobs`` job ids."""
 
     starts: Sequence[Start]
     compared: int
@@ -209,9 +207,7 @@ _TYPES = ("high-availability.type", "high-availability")
 
 @dataclass(frozen=True)
 class Download:
-    """``process``: the log of the TaskManager. ``at_most_ms``: until its first task of the job was
-    deployed, None if unknown.
-    """
+    """``process``: a TaskManager's log. ``at_most_ms``: until its first task was deployed."""
 
     process: str
     at: datetime

@@ -37,9 +37,7 @@ _LISTS = (STORAGE_REFERENCE.name, STORAGE_LIVE.name)
 
 
 def oldest_files(audit: StorageAudit) -> dict[str, datetime] | None:
-    """When the oldest referenced file of each job directory was written. None if the audit's lists
-    are gone or too long.
-    """
+    """By job directory, when its oldest referenced file was written; None without lists."""
     key = f"oldest-files:{audit.audit_id}"
     cached: dict[str, datetime] | None = cache.get(key)
     if cached is not None:
