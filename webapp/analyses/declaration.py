@@ -39,9 +39,8 @@ class Action:
 
 @dataclass
 class Analysis:
-    """``name`` is used in URLs and commands. ``parameters``: those that a reader may set.
-    ``is_slow``: the page loads the answer afterwards. Only analyses of jobs use ``tab``,
-    ``in_report`` and ``action``.
+    """``name`` is used in URLs and commands. ``is_slow``: the page loads the answer afterwards. Only
+    analyses of jobs use ``tab``, ``in_report`` and ``action``.
     """
 
     name: str

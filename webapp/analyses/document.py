@@ -1,6 +1,6 @@
-"""The result of an analysis: a frozen tree of blocks. Page, API, command and report render it.
-Texts are messages (``ingest.messages``) or users' names. Values are numbers in the stated unit,
-aware instants or texts; ``None`` is unknown and shown as unknown.
+"""The result of an analysis: a tree of blocks, which page, API, command and report render. Texts are
+messages (``ingest.messages``) or users' names. Values are numbers in the stated unit, aware instants
+or texts; ``None`` is unknown.
 """
 
 from collections.abc import Callable, Iterable, Mapping

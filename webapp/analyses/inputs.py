@@ -1,6 +1,4 @@
-"""The inputs of analyses. The range of a job ends when the job was last seen, that of a root is the
-instant of its newest audit, that of the fleet is now.
-"""
+"""The inputs of analyses. Ranges end when a job was last seen, at a root's newest audit, or now."""
 
 from django.utils import timezone
 

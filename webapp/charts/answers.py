@@ -1,6 +1,5 @@
 """Figures as JSON, with the time axis in the reader's zone. The whole axis has the UTC offset of its
-end; otherwise the hour that daylight saving repeats would overlap itself. Instants in hover texts
-have their own offset.
+end, since daylight saving repeats an hour. Instants in hover texts have their own offset.
 """
 
 import json

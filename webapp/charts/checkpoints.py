@@ -51,8 +51,7 @@ def thinning_note(shown: int, total: int, noun: str, kept: str) -> str:
 
 def bar_widths_ms(times: Sequence[datetime], span_ms: float, share: float) -> list[float]:
     """Widths of bars at sorted ``times``: ``share`` of the median distance, or of the distance to a
-    closer neighbour. All bars would be hairlines if they had the width of a savepoint that is right
-    beside a checkpoint.
+    closer neighbour, as between a checkpoint and a savepoint.
     """
     widest_ms = span_ms * WIDEST_BAR_SHARE
     gaps = [
@@ -75,7 +74,6 @@ SHARED = "bars"
 _MOST_GOOD_MARKS = 160
 _MARKS_SHARE = 0.1
 """Distance of the outcomes below the bars, as a share of the longest bar."""
-
 _MS = timedelta(milliseconds=1)
 _TICK_STEPS_MS = (
     *map(float, (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 30_000)),
@@ -120,10 +118,7 @@ def timeline(
     events: Sequence[annotated.Annotation] = (),
     total: int | None = None,
 ) -> tuple[go.Figure, str]:
-    """The figure, and a note on what it left out.
-
-    ``bars`` are sorted by trigger time, at most ``MOST_BARS`` of the ``total``.
-    """
+    """The figure, and a note on what it left out. ``bars``: by time, ``MOST_BARS`` of ``total``."""
     layout, events_note = annotated.annotation_layout(events, start, end)
     widths_ms = bar_widths_ms(
         [bar.trigger_time for bar in bars], (end - start) / timedelta(milliseconds=1), 0.72

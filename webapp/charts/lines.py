@@ -26,9 +26,7 @@ def lines(
     value_text: Callable[[float | None], str],
     step_of: Callable[[float], float] = step_bytes,
 ) -> go.Figure:
-    """``starts`` of the slices; ``value_text`` writes a value with its unit; ``step_of`` computes a
-    round step between ticks from the highest value.
-    """
+    """``starts`` of the slices; ``step_of`` the highest value: a round step between ticks."""
     highest = max(
         (value for line in series for value in line.values if value is not None), default=0
     )

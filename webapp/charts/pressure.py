@@ -27,9 +27,7 @@ class VertexShares:
 def busy_by_vertex(
     rows: Sequence[VertexShares], starts: Sequence[datetime], width: timedelta
 ) -> tuple[go.Figure, int]:
-    """A heat map, and its height in pixels. A vertex has three rows: its name, its back-pressured
-    shares and its busy shares, by slice.
-    """
+    """A heat map, and its height in pixels. Rows of a vertex: name, back-pressured, busy."""
     edges_px, cells, hovers, labels = [0], [], [], []
     blank = [None] * len(starts)
     for row in rows:

@@ -1,5 +1,5 @@
 """The last checkpoints of a job as a strip: a tall red bar failed, a lower green bar completed, a
-diamond is a savepoint. It has an SVG path per tone, no rectangles: a fleet page has fifty strips.
+diamond is a savepoint. One SVG path per tone, since a fleet page has fifty strips.
 """
 
 from collections import Counter

@@ -42,9 +42,7 @@ MOST_USUAL = 20
 SLOW_TIMES, SLOW_LEAST_MS = 2.0, 1_000
 """A slow checkpoint takes at least twice the usual time, and at least a second more."""
 LARGE_TIMES, LARGE_LEAST_BYTES = 3.0, 1_000_000
-"""A large checkpoint uploads at least three times the usual, and at least a megabyte more. Uploads
-of incremental checkpoints vary by themselves.
-"""
+"""At least three times the usual, and a megabyte more: incremental uploads vary by themselves."""
 _MEASURES: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (
     ("End to end", "end_to_end_ms", duration_text),
     *(
@@ -77,9 +75,7 @@ _NOTEWORTHY = (
 
 @dataclass(frozen=True)
 class Row:
-    """A measure of two checkpoints. ``change``: empty if a value is unknown. ``is_worse``: the value
-    at least doubled, and grew noticeably.
-    """
+    """``change``: empty if a value is unknown. ``is_worse``: at least doubled, and noticeable."""
 
     title: str
     before: str
@@ -237,9 +233,8 @@ class Holder:
 
 @dataclass(frozen=True)
 class Cause:
-    """``headline`` is one sentence. ``lacking``: the number of subtasks that never acknowledged;
-    ``laggards``: their vertices and hosts. ``no_holder``: why no holder is known. ``findings``:
-    about this checkpoint.
+    """``headline``: one sentence. ``lacking``: the number of subtasks that never acknowledged;
+    ``laggards``: their vertices and hosts. ``no_holder``: why no holder is known.
     """
 
     badge: Badge

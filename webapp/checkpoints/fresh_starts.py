@@ -1,6 +1,6 @@
 """Findings of ``restore.without_state`` for a job that returns under another id and whose first
-checkpoint has the number 1: Flink would continue the numbers if the job had restored state. Only
-the web application knows earlier attempts: see :mod:`webapp.fleet.attempts`.
+checkpoint has the number 1: Flink continues the numbers of restored jobs. Only the web application
+knows earlier attempts (:mod:`webapp.fleet.attempts`).
 """
 
 from collections import defaultdict

@@ -1,6 +1,5 @@
-"""How the full state of a job grows over its attempts. A restart or restore begins a new trend, and
-so does an attempt that began without state. An attempt that restored the state of the previous
-one continues the trend.
+"""How the full state of a job grows over its attempts. A restart or restore begins a new trend, as
+does an attempt without state. An attempt that restored the previous one's state continues it.
 """
 
 from collections.abc import Iterator, Sequence

@@ -47,14 +47,14 @@ def outages(job: JobCurrent, start: datetime, end: datetime) -> tuple[Outage, ..
         return ()
     if any(outage.downtime_ms is None for outage in read_outages):
         read_outages = _ended_by_starts(job, read_outages)
-    restores = (
+    snapshots = (
         annotations.filter(kind="restore", at__lte=end + RESTORED_WITHIN)
         .order_by("at", "id")
         .values_list("at", "subject")
     )
     restores = [
         (at, int(subject))
-        for at, subject in restores[:MOST_RESTORES]
+        for at, subject in snapshots[:MOST_RESTORES]
         if subject.isascii() and subject.isdigit() and len(subject) < 19
     ]
     triggers = _triggers(job, {number for _, number in restores})
@@ -66,9 +66,7 @@ def outages(job: JobCurrent, start: datetime, end: datetime) -> tuple[Outage, ..
 
 
 def outage_totals(job: JobCurrent, start: datetime, end: datetime) -> OutageTotals:
-    """Totals of outages that began in the range. One query, and those of :func:`outages` if some
-    outages without an end are worth looking up.
-    """
+    """Totals of outages that began in the range, with the ends of :func:`outages` if needed."""
     restarts = _outage_begins(
         JobAnnotation.objects.filter(
             cluster=job.cluster, job_id=job.job_id, at__gte=start, at__lte=end

@@ -27,9 +27,7 @@ from webapp.lib.row_numbers import LARGEST
 
 
 def address_of(path: str | None) -> str:
-    """The canonical path of the ``_metadata``; "" if Flink reported none (state in memory only, or
-    not completed).
-    """
+    """The canonical path of its ``_metadata``, "" if Flink reported no path."""
     if not path or path.startswith("<"):
         return ""
     try:

@@ -1,6 +1,4 @@
-"""The worst checkpoint of each slice of time, selected by the database: a month has tens of
-thousands of checkpoints, a chart shows hundreds.
-"""
+"""The worst checkpoint of each slice of time, selected by the database."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

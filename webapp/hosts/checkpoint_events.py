@@ -17,8 +17,8 @@ Key = tuple[Any, ...]
 
 class CheckpointEvents:
     """Call ``before`` a batch of a table is upserted, in the same transaction, and ``finish`` after
-    both tables are loaded. Reports of a checkpoint differ: the end of an expired one is first the
-    log's, then REST's, and its missing subtasks become known gradually.
+    both tables. Later reports differ: the end of an expired checkpoint is first the log's, then
+    REST's, and its missing subtasks become known gradually.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,5 @@
 """Counts of each host's events by UTC day, which lists of hosts over weeks read. Code that writes or
-deletes rows of :class:`HostEvent` must call :func:`sum_again` for their hosts and days in the same
-transaction.
+deletes :class:`HostEvent` must call :func:`sum_again` in the same transaction.
 """
 
 from collections import defaultdict

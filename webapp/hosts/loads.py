@@ -43,9 +43,7 @@ def write_sums(
     places: Sequence[tuple[str, str]],
     source: "QuerySet[Any]",
 ) -> None:
-    """``query`` computes the sums, with ``values`` and the clusters and hosts of ``places`` as
-    parameters; ``sums`` without a ``source`` row are deleted.
-    """
+    """Run ``query`` with ``values`` and ``places``; delete ``sums`` without a ``source`` row."""
     clusters = sorted({cluster for cluster, _ in places})
     hosts = sorted({host for _, host in places})
     known = sums.filter(cluster__in=clusters, host__in=hosts)

@@ -44,9 +44,7 @@ Job = tuple[str, str]
 
 @dataclass(frozen=True)
 class Concentration:
-    """``on_host`` of ``total`` events of the jobs were on the host. ``expected``: the number by its
-    share of subtasks, None if a placement is unknown.
-    """
+    """``on_host`` of ``total`` events. ``expected`` by its share of subtasks, None if unknown."""
 
     kind: str
     on_host: int
@@ -83,9 +81,7 @@ class Concentration:
 def concentration(
     kind: str, events: Mapping[Job, tuple[int, int]], subtasks: Mapping[Job, tuple[int, int]]
 ) -> Concentration:
-    """``events`` and ``subtasks`` by job: (on the host, all). The expected number assumes that all
-    subtasks of a job are equally likely.
-    """
+    """``events``, ``subtasks``: (on the host, all) by job. All subtasks are equally likely."""
     shares = {job: on_host / total for job, (on_host, total) in subtasks.items() if total}
     totals = {job: total for job, (_, total) in events.items() if total}
     expected = (
@@ -169,9 +165,7 @@ class HostJob:
 
 
 def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
-    """Hosts of one cluster or of all, unordered, cached briefly. Whole days are read from their
-    counts, the rest of the range from events. Six queries.
-    """
+    """Hosts, unordered, cached briefly: whole days from their counts, the rest from events."""
     # The end of most ranges moves with time.
     span = (
         (end_of_step(start), end_of_step(end)) if abs(timezone.now() - end) < STEP else (start, end)
@@ -253,9 +247,7 @@ def clusters_of(host: str) -> list[str]:
 
 
 def jobs_of(host: str, clusters: Sequence[str]) -> tuple[list[HostJob], int]:
-    """Jobs that run on the host, most subtasks first, then those that left it, the latest first; and
-    the number of those that run. Four queries.
-    """
+    """Jobs on the host, most subtasks first, then those that left; and the number running."""
     rows = JobHost.objects.filter(host=host, cluster__in=clusters)
     running = list(rows.filter(left_at__isnull=True).order_by("-subtasks", "id")[:MOST_JOBS])
     left = list(

@@ -76,9 +76,8 @@ class MemoryPart:
 @dataclass(frozen=True)
 class TaskManagerBudget:
     """``since``, ``at`` of the first and newest sample. ``job_slots``: slots by job, None before
-    Flink 1.13. ``cpu_used``: cores that the JVM used on average. ``cpu_allotted``: cores of all
-    slots. ``gc_ratio``: share of time in collections, in the worst hour. ``physical_bytes`` of the
-    machine.
+    Flink 1.13. ``cpu_used``: cores, on average. ``cpu_allotted``: cores of all slots. ``gc_ratio``:
+    share of time in collections, in the worst hour. ``physical_bytes`` of the machine.
     """
 
     cluster: str

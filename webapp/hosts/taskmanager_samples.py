@@ -53,9 +53,7 @@ def has_slots(row: Mapping[str, Any], job_id: str) -> bool:
 def read_taskmanagers(
     at: datetime, cluster: str | None = None, look_back: timedelta = LOOK_BACK
 ) -> tuple[list[Samples], datetime]:
-    """The samples of each TaskManager by time, and the instant from which they are read: later than
-    requested if they are many. Raises the storage's errors.
-    """
+    """Samples by TaskManager, and from when: later than requested if they are many. Raises."""
     where = {"cluster": cluster} if cluster else {}
     rows, since = read_newest("taskmanagers", where, at - look_back, at, COLUMNS, MOST_SAMPLES)
     rows_by_taskmanager: dict[tuple[str, str], list[Mapping[str, Any]]] = {}

@@ -37,9 +37,7 @@ MOST_MOMENTS = 100
 
 @dataclass(frozen=True)
 class Moment:
-    """An event for the time line. ``jobs``: (cluster, id, name) of affected jobs. ``trigger_ms``: of
-    the checkpoint of the first job.
-    """
+    """An event of a time line. ``jobs``: (cluster, id, name). ``trigger_ms`` of the first job."""
 
     at: datetime
     tone: str

@@ -35,9 +35,7 @@ READ = (
 
 @dataclass(frozen=True)
 class Joined:
-    """``of_finding``: incidents by finding key. ``merged``: uids of incidents, each with the uid of
-    the incident that it was merged into.
-    """
+    """``of_finding``: by finding key. ``merged``: uid of an incident → uid of its target."""
 
     of_finding: Mapping[int, Incident] = field(default_factory=dict)
     merged: Mapping[str, str] = field(default_factory=dict)
@@ -90,9 +88,7 @@ def join(findings: Sequence[Finding], now: datetime) -> Joined:
 
 
 def forget_deleted_findings() -> int:
-    """Remove members whose finding was deleted (recreated or too old), and update their incidents.
-    Returns the number of members. Call in a transaction.
-    """
+    """Remove members without finding, and update their incidents. Returns how many."""
     orphaned = list(
         IncidentMember.objects.filter(finding__isnull=True)
         .order_by("incident")

@@ -13,7 +13,7 @@ from webapp.charts.answers import answer
 from webapp.charts.checkpoints import tick_step_ms, timeline
 from webapp.charts.lines import Line, lines
 from webapp.charts.pressure import busy_by_vertex
-from webapp.charts.sizes import Trend, size_over_time, step_bytes
+from webapp.charts.sizes import Trend, size_over_time
 from webapp.charts.stack import Part, stack_figures
 from webapp.charts.theme import ACCENT, OK
 from webapp.checkpoints import querysets as facts_of
@@ -102,38 +102,23 @@ def _pressure_charts(view: JobView, attempts: ShownAttempts) -> Iterator[NotedPa
         )
         title = gettext("Back-pressured above, busy below, by vertex")
         yield Part("pressure", title, figure, height_px), note
-    for name, title, height_px, series, value_text, step_of in (
-        (
-            "records",
-            gettext("Records per second"),
-            70,
-            (
-                Line(gettext("out of sources"), ACCENT, rates.from_sources),
-                Line(gettext("into sinks"), OK, rates.into_sinks),
-            ),
-            per_second_text,
-            step_bytes,
-        ),
-        (
-            "pending",
-            gettext("Records that sources have not read"),
-            60,
-            (Line(gettext("not read"), ACCENT, rates.pending_records),),
-            count_text,
-            step_bytes,
-        ),
-        (
-            "lag",
-            gettext("Source lag: age of what sources emit"),
-            60,
-            (Line(gettext("lag"), ACCENT, rates.lag_ms),),
-            duration_text,
-            tick_step_ms,
-        ),
-    ):
-        known = [line for line in series if {None} != {*line.values}]
-        if known:
-            yield Part(name, title, lines(known, rates.starts, value_text, step_of), height_px), ""
+    records = (
+        Line(gettext("out of sources"), ACCENT, rates.from_sources),
+        Line(gettext("into sinks"), OK, rates.into_sinks),
+    )
+    if known := _known_lines(*records):
+        figure = lines(known, rates.starts, per_second_text)
+        yield Part("records", gettext("Records per second"), figure, 70), ""
+    if known := _known_lines(Line(gettext("not read"), ACCENT, rates.pending_records)):
+        figure = lines(known, rates.starts, count_text)
+        yield Part("pending", gettext("Records that sources have not read"), figure, 60), ""
+    if known := _known_lines(Line(gettext("lag"), ACCENT, rates.lag_ms)):
+        figure = lines(known, rates.starts, duration_text, tick_step_ms)
+        yield Part("lag", gettext("Source lag: age of what sources emit"), figure, 60), ""
+
+
+def _known_lines(*series: Line) -> list[Line]:
+    return [line for line in series if {None} != {*line.values}]
 
 
 def _downtimes(view: JobView, attempts: ShownAttempts) -> list[tuple[datetime, datetime]]:

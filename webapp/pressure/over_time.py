@@ -1,6 +1,4 @@
-"""Pressure and rates of a job's vertices in equal slices of time, aggregated by the database: a
-week of a job has a hundred thousand windows.
-"""
+"""Pressure and rates of a job's vertices in slices of time, aggregated by the database."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -26,12 +24,10 @@ _MS_PER_S = 1_000
 
 @dataclass(frozen=True)
 class OverTime:
-    """Figures by slice, each ``width`` long from its start.
-
-    ``shares``: of the ``MOST_VERTICES`` with most pressure, in plan order; ``vertices``: the number
-    of all measured ones. ``from_sources`` and ``into_sinks``: records per second of the job, None
-    if one source or sink is unknown. ``pending_records``: unread records of sources that report
-    them. ``lag_ms``: the largest age of emitted records.
+    """Figures by slice. ``shares`` of the vertices with most pressure, in plan order; ``vertices``:
+    the number of measured ones. ``from_sources``, ``into_sinks``: records per second, None if one
+    source or sink is unknown. ``pending_records``: unread by sources that report them. ``lag_ms``:
+    the largest age of emitted records.
     """
 
     starts: Sequence[datetime]

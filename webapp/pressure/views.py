@@ -40,9 +40,7 @@ _MEASURED = (
 
 
 Subtask = Mapping[str, Any]
-"""Its number, ``subtask``, the measured columns, and ``over_median``: its records in, divided by
-those of the median subtask. None is not reported.
-"""
+"""``subtask``: its number. ``over_median``: records in, over those of the median subtask."""
 
 
 def newest_sample(

@@ -146,9 +146,7 @@ ROCKSDB_FIGURES = tuple(
 
 @dataclass(frozen=True)
 class VertexFigures:
-    """``newest``: each figure as last reported. ``samples``: the number of samples with figures on
-    stalls; ``stalled``: the number of those with a stall.
-    """
+    """``newest``: each figure as last reported. ``samples``, ``stalled``: numbers of samples."""
 
     vertex_id: str
     name: str
@@ -204,9 +202,8 @@ class FedVertex:
 
 @dataclass(frozen=True)
 class JobBackend:
-    """``backend``, ``storage``: as Flink names them. ``options``: None if the configuration is
-    unknown. ``vertices``: those with stalls first; None if the lake could not be read. ``fed``:
-    vertices whose release reports no watermark for each input; the farthest apart first.
+    """``options``: None if the configuration is unknown. ``vertices``: those with stalls first; None
+    without the lake. ``fed``: vertices without reported input watermarks, the farthest apart first.
     """
 
     backend: str | None

@@ -165,9 +165,7 @@ SHORTEST = timedelta(seconds=10)
 
 @dataclass(frozen=True)
 class Windows:
-    """``start`` to ``at`` and ``at`` to ``end``. ``cut``: why they are shorter than requested, or
-    "".
-    """
+    """``start`` to ``at`` to ``end``. ``cut``: why they are shorter than requested, or ""."""
 
     start: datetime
     at: datetime
@@ -246,9 +244,8 @@ class Mark:
 @dataclass(frozen=True)
 class JobChange:
     """``marks``: events at the instant. ``other_marks``: other events in the windows, which affect
-    the figures too. ``windows``: None if one side is unknown. ``changes``: None for the same
-    attempt, since its settings cannot change. ``first``: the first checkpoint that completed after
-    the instant.
+    the figures too. ``windows``: None if one side is unknown. ``changes``: None within an attempt.
+    ``first``: the first checkpoint that completed after the instant.
     """
 
     windows: Windows | None

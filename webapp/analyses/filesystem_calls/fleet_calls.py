@@ -26,9 +26,7 @@ MOST_PATHS = 1_000
 
 @dataclass(frozen=True)
 class RootMemory:
-    """The memory of a NameNode that a root takes. ``namenode``: None if unknown. ``small_files``:
-    of at most 1 MiB, ``_metadata`` left out.
-    """
+    """Memory that a root takes. ``small_files``: of at most 1 MiB, ``_metadata`` left out."""
 
     root: str
     namespace: Namespace
@@ -128,9 +126,7 @@ class FileSystemCalls:
 
 @dataclass(frozen=True)
 class FleetCalls:
-    """``start`` of the first second. ``left_out``: how many jobs are beyond the limit, with fewer
-    checkpoints. ``namenodes``: their JMX in the same minutes.
-    """
+    """``start`` of the first second. ``left_out``: number of jobs with fewer checkpoints."""
 
     start: datetime
     left_out: int

@@ -33,9 +33,8 @@ class TakenCheckpoint:
 
 @dataclass(frozen=True)
 class FleetJob:
-    """``file_system``: scheme and authority of the job's checkpoints, "" if unknown. ``files`` and
-    ``calls`` of one checkpoint: None if no audit counted its files. ``period_s`` between
-    checkpoints: None if the job took only one.
+    """``file_system``: scheme and authority of checkpoints, "" if unknown. ``files``, ``calls``: of
+    one checkpoint, None if no audit counted. ``period_s``: None if the job took only one.
     """
 
     cluster: str
@@ -53,9 +52,7 @@ class FleetJob:
 
 
 class FleetJobs(NamedTuple):
-    """``end`` of the minutes. ``left_out``: the number of jobs beyond a limit, with fewer
-    checkpoints than those of ``jobs``.
-    """
+    """``end`` of the minutes. ``left_out``: number of jobs with fewer checkpoints."""
 
     end: datetime
     jobs: list[FleetJob]

@@ -131,8 +131,6 @@ class FleetReadiness:
 
 @dataclass
 class _Snapshots:
-    """The newest snapshots of one job: on its own storage, relocatable, on another storage."""
-
     newest: Snapshot | None = None
     relocatable: Snapshot | None = None
     elsewhere: Snapshot | None = None

@@ -34,9 +34,7 @@ COMMITTER = "committer"
 
 @dataclass(frozen=True)
 class JobTransactions:
-    """``committers``: names of vertices that commit transactions or files. ``open_ratio``: the rule
-    warns from this share of the time-out.
-    """
+    """``committers``: names of vertices. ``open_ratio``: the rule warns from this share on."""
 
     committers: Sequence[str]
     open_ratio: float

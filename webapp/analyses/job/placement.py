@@ -31,9 +31,7 @@ LABELS = {
     BALANCED: message("Balanced tasks"),
 }
 EVEN = 1.1
-"""A placement is even up to this ratio of its largest load to the mean. Another placement justifies
-a restart if the ratio falls by this factor.
-"""
+"""Largest load over mean: up to it, a placement is even; a gain by it justifies a restart."""
 BUFFERS_NEEDED = message("network buffers without which tasks fail, where most are needed")
 NO_PLAN = message("The plan of this job is not known")
 READ_FIRST = message("It is read with the first answer of its cluster.")

@@ -45,8 +45,7 @@ REPORTS_LAG = Q(*((f"{name}__isnull", False) for name in _LAGS), _connector=Q.OR
 @dataclass(frozen=True)
 class Source:
     """``windows`` of the last hour, by time. ``fastest_per_s``: the highest rate of a month.
-    ``gauges`` of some connectors. ``started_at``: start of the job; lag from before, of a downtime,
-    is no trend.
+    ``gauges`` of some connectors. ``started_at`` of the job; lag of its downtime is no trend.
     """
 
     vertex_id: str

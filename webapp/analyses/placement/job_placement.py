@@ -73,8 +73,8 @@ NOW, DEFAULT, BALANCED = "now", "default", "balanced"
 
 @dataclass(frozen=True)
 class Outcome:
-    """A placement. ``tasks`` by TaskManager, fullest first. ``concentration``: of a vertex, its most
-    subtasks on one TaskManager divided by their even share; the largest of all vertices.
+    """A placement. ``tasks`` by TaskManager, fullest first. ``concentration``: a vertex's most
+    subtasks on one TaskManager over their even share, the largest of all vertices.
     ``buffers_least``: network buffers that a TaskManager needs, the most of all.
     """
 
@@ -88,9 +88,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class TaskManagerLoad:
-    """``buffers`` of its pool; ``short_by``: how many its tasks lack. ``restarts``: the number of
-    tasks that restart if the TaskManager is lost.
-    """
+    """``buffers`` of its pool; ``short_by``: lacking ones. ``restarts``: tasks, if it is lost."""
 
     taskmanager_id: str
     host: str | None
@@ -330,9 +328,7 @@ _CACHED_CLASSES = (JobPlacement, Outcome, TaskManagerLoad, HostLoad, VertexSprea
 
 
 def look_up_placement(job: JobCurrent, until: datetime | None = None) -> JobPlacement | None:
-    """The placement when the job was last seen, up to ``until``; None if the plan is unknown. If the
-    lake cannot be read, only the current placement is unknown.
-    """
+    """When the job was last seen, up to ``until``. None if the plan is unknown."""
     at = job.last_seen_at or job.as_of
     at = end_of_step(min(at, until) if until else at)
     key = answer_key("placement", _CACHED_CLASSES, job.cluster, job.job_id, job.as_of, at)

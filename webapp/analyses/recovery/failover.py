@@ -43,9 +43,8 @@ class Phases:
 
 @dataclass(frozen=True)
 class SpareSlots:
-    """``saved_ms``: by how much outages with lost TaskManagers wait longer than other outages
-    (``usual_ms``; without other outages, the delay of the restart strategy). ``slots``: the needed
-    spare slots, those of one TaskManager.
+    """``saved_ms``: by how much outages with lost TaskManagers wait longer than others
+    (``usual_ms``; by default the delay of the restart strategy). ``slots`` of one TaskManager.
     """
 
     outages: int
@@ -120,9 +119,7 @@ class AtParallelism:
 
 @dataclass(frozen=True)
 class RegionalCheckpoints:
-    """``task_success`` of one task in one checkpoint: None if too few are known or none failed.
-    ``at_least``: its lower bound with 95 % confidence.
-    """
+    """``task_success`` of one task, None if unknown; ``at_least``: with 95 % confidence."""
 
     completed: int
     failed: int

@@ -157,9 +157,7 @@ class UnionReads:
 
 @dataclass(frozen=True)
 class OperatorState:
-    """Operator state in the newest checkpoint that an audit read. ``growth`` since the oldest one
-    with as many subtasks; None if there is none.
-    """
+    """Operator state in the newest audited checkpoint; ``growth`` over the same parallelism."""
 
     trend: OperatorStateTrend
     growth: Growth | None
@@ -192,9 +190,9 @@ _NONE_COMPLETED = {
 
 @dataclass(frozen=True)
 class Choice:
-    """A snapshot from which the job could be restored now. ``files``: None if its ``_metadata`` was
-    not read. ``largest_bytes`` of the subtask with most state, which the restore waits for.
-    ``estimate``: None if no restore of this kind was observed with its size.
+    """A snapshot to restore from. ``files``: None if its ``_metadata`` was not read.
+    ``largest_bytes`` of the subtask with most state, which the restore waits for. ``estimate``: None
+    if no restore of this kind was observed with its size.
     """
 
     kind: str

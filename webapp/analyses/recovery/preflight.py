@@ -43,9 +43,7 @@ MOST_RUNS = 20
 
 @dataclass(frozen=True)
 class Answer:
-    """``why`` nothing was compared, and what to do; else "". ``took_it``: this run of the job took
-    the snapshot.
-    """
+    """``why`` nothing was compared, or "". ``took_it``: this run of the job took the snapshot."""
 
     path: str | None
     snapshot: Snapshot | None = None
@@ -57,9 +55,7 @@ class Answer:
 def preflight(
     job: JobCurrent, written: str = "", *, may_drop: bool = False, keeps_types: bool = False
 ) -> Answer:
-    """``written``: the snapshot or its ``_metadata``, "" for the newest retained one of the job.
-    Errors of storages and files are in the answer.
-    """
+    """``written``: the snapshot, "" for the newest retained one. Errors are in the answer."""
     if not written:
         newest = _completed(job).exclude(discarded=True).first()
         if newest is None:
@@ -266,9 +262,7 @@ def _canonical(path: str) -> str:
 
 
 def _missing(paths: Mapping[str, int]) -> tuple[set[str], str]:
-    """Paths that are missing or too short; and why some were not looked for, or "". Each directory is
-    listed once.
-    """
+    """Paths that are missing or too short, and why some were not looked for, or ""."""
     by_directory: defaultdict[str, list[str]] = defaultdict(list)
     for path in paths:
         by_directory[_parent(_canonical(path))].append(path)

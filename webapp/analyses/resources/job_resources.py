@@ -59,9 +59,7 @@ _CONFIGURED = (
 
 @dataclass(frozen=True)
 class Observation:
-    """``hours`` of the last day that have samples. ``peak_ratio``: CPU time of the busiest hour
-    divided by that of the median hour; None if unknown.
-    """
+    """``hours`` of the last day with samples. ``peak_ratio``: CPU time, busiest / median hour."""
 
     hours: int
     peak_ratio: float | None
@@ -152,8 +150,7 @@ STATES = ("tight", "unknown", "ok", "spare")
 class JobResources:
     """``memory_bytes``: the job's share of its TaskManagers' processes, by slots in use;
     ``unused_bytes``: its share of their unused memory. None is unknown. ``parts``: the largest size
-    and the highest use on any TaskManager of the last day. ``observation``: None if only one moment
-    was read.
+    and the highest use on any TaskManager of the last day. ``observation``: None for one moment.
     """
 
     cluster: str

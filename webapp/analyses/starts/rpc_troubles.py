@@ -32,9 +32,8 @@ class TroubledSecond:
 
 @dataclass(frozen=True)
 class RpcTroubles:
-    """Timed-out requests of slots and calls about tasks, and missing partitions, in the hour up to
-    ``until``. ``seconds``: worst first. ``cut``: there are more lines than are read. ``is_known``: a
-    log of the job was read for the hour.
+    """Timed-out calls and missing partitions in the hour up to ``until``. ``seconds``: worst first.
+    ``cut``: there are more lines than are read. ``is_known``: a log was read for the hour.
     """
 
     until: datetime
