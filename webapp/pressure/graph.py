@@ -111,7 +111,7 @@ class DrawnVertex:
     level: str
     pools: tuple[Pool, Pool]
     role: str = ""
-    tooltip: str = ""
+    title: str = ""
     url: str = ""
 
 
@@ -216,7 +216,7 @@ def _vertex(
         level=usage_level(max(known, default=None)),
         pools=(_pool(gettext("in"), in_pool), _pool(gettext("out"), out_pool)),
         role=role,
-        tooltip=gettext(
+        title=gettext(
             "%(name)s: %(count)s, %(does)s%(verdict)s. In pool %(in_pool)s, out pool %(out_pool)s."
         )
         % {
