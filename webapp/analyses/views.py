@@ -134,6 +134,9 @@ def page(request: HttpRequest, analysis: Analysis, **address: str) -> HttpRespon
 def chart(request: HttpRequest, analysis: Analysis, draw: Draw, **address: str) -> HttpResponse:
     drawn = draw(*REQUESTS[analysis.subject](request, analysis, **address).arguments)
     if drawn.figure is None:
-        empty = {"title": localised(drawn.empty_title), "text": localised(drawn.empty_text)}
+        empty = {
+            "title": localised(drawn.empty_title),
+            "text": localised(drawn.empty_text),
+        }
         return JsonResponse({"figure": None, "empty": empty})
     return JsonResponse(answer(drawn.figure, localised(drawn.note)))

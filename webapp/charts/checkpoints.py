@@ -50,9 +50,7 @@ def thinning_note(shown: int, total: int, noun: str, kept: str) -> str:
 
 
 def bar_widths_ms(times: Sequence[datetime], span_ms: float, share: float) -> list[float]:
-    """Widths of bars at sorted ``times``: ``share`` of the median distance, or of the distance to a
-    closer neighbour, as between a checkpoint and a savepoint.
-    """
+    """``share`` of the median distance at sorted ``times``, or of that to a closer neighbour."""
     widest_ms = span_ms * WIDEST_BAR_SHARE
     gaps = [
         (later - earlier) / timedelta(milliseconds=1)

@@ -73,12 +73,12 @@ def lay_out(
     keys: Sequence[str], edges: Iterable[tuple[str, str]], geometry: Geometry = FULL
 ) -> Layout:
     """Place the first ``MOST_NODES`` of ``keys`` so that every edge points downstream."""
-    shown = list(dict.fromkeys(keys))[:MOST_NODES]
-    known = set(shown)
+    node_keys = list(dict.fromkeys(keys))[:MOST_NODES]
+    known = set(node_keys)
     links = _without_cycles(
-        shown, [(a, b) for a, b in dict.fromkeys(edges) if a in known and b in known and a != b]
+        node_keys, [(a, b) for a, b in dict.fromkeys(edges) if a in known and b in known and a != b]
     )
-    layers = _layers(shown, links)
+    layers = _layers(node_keys, links)
     chains = _chains(layers, links)
     ordered = _order_layers(_with_lanes(layers, chains), chains)
     tops = _tops(ordered, geometry)
@@ -94,11 +94,11 @@ def lay_out(
     )
     bottoms = [top + _height(item, geometry) for item, (_, top) in corners.items()]
     return Layout(
-        nodes=tuple(Node(key, *corners[key]) for key in shown),
+        nodes=tuple(Node(key, *corners[key]) for key in node_keys),
         edges=drawn_edges,
         width=len(ordered) * step - geometry.gap_layers + 2 * MARGIN if ordered else 0,
         height=max(bottoms) + MARGIN if bottoms else 0,
-        left_out=len(set(keys)) - len(shown),
+        left_out=len(set(keys)) - len(node_keys),
     )
 
 

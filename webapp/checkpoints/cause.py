@@ -222,9 +222,7 @@ _OUTCOME_SENTENCES = {
 
 @dataclass(frozen=True)
 class Holder:
-    """The vertex that holds back the barrier. ``path``: from the farthest waiting vertex to the
-    origin. ``finding``: names this vertex; None if no finding does.
-    """
+    """The vertex that holds back the barrier. ``path`` to it, from the farthest waiting vertex."""
 
     name: str
     path: tuple[str, ...]
@@ -278,12 +276,12 @@ def cause_of(
         explanation.finding.next_step if explanation else "",
         next_step(fact.reason, fact.dominant_phase),
     )
-    headline, *rest = _sentences(fact, comparison, explanation, timeout_ms)
+    headline, *sentences = _sentences(fact, comparison, explanation, timeout_ms)
     badge = _badge(fact, comparison, related)
     return Cause(
         badge=badge,
         headline=headline,
-        sentences=tuple(rest),
+        sentences=tuple(sentences),
         is_lost=fact.outcome not in ("completed", *UNSETTLED_OUTCOMES),
         lacking=not_acknowledged(fact),
         laggards=_laggards(fact),

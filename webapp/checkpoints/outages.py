@@ -77,8 +77,8 @@ def outage_totals(job: JobCurrent, start: datetime, end: datetime) -> OutageTota
         count=Count("pk"), known=Count(downtime_ms), downtime_ms=Sum(downtime_ms)
     )
     if sums["known"] < sums["count"] <= MOST_RESTARTS:
-        every = [outage.downtime_ms for outage in outages(job, start, end)]
-        return OutageTotals(len(every), every.count(None), sum(filter(None, every)))
+        downtimes = [outage.downtime_ms for outage in outages(job, start, end)]
+        return OutageTotals(len(downtimes), downtimes.count(None), sum(filter(None, downtimes)))
     return OutageTotals(sums["count"], sums["count"] - sums["known"], sums["downtime_ms"] or 0)
 
 
@@ -101,27 +101,27 @@ def _outage(at: datetime, detail: Mapping[str, Any]) -> Outage:
     )
 
 
-def _ended_by_starts(job: JobCurrent, every: Sequence[Outage]) -> list[Outage]:
+def _ended_by_starts(job: JobCurrent, read_outages: Sequence[Outage]) -> list[Outage]:
     starts = JobStart.objects.filter(
         cluster=job.cluster,
         job_id=job.job_id,
         total_ms__isnull=False,
-        begun_at__gte=every[0].at - DATED_WITHIN,
-        begun_at__lte=every[-1].at + DATED_WITHIN,
+        begun_at__gte=read_outages[0].at - DATED_WITHIN,
+        begun_at__lte=read_outages[-1].at + DATED_WITHIN,
     ).exclude(kind="start")
-    ended = list(starts.defer("detail").order_by("-at")[:MOST_RESTARTS])
+    ended_starts = list(starts.defer("detail").order_by("-at")[:MOST_RESTARTS])
     return [
         next(
             (
                 _with_end(outage, start)
-                for start in ended
+                for start in ended_starts
                 if outage.downtime_ms is None
                 and start.begun_at is not None
                 and abs(start.begun_at - outage.at) < DATED_WITHIN
             ),
             outage,
         )
-        for outage in every
+        for outage in read_outages
     ]
 
 

@@ -92,7 +92,7 @@ def checkpoint(
         "checkpoint_id", "trigger_time"
     )
     comparison = compare(fact)
-    shown = parts[number * SUBTASKS_A_PAGE : (number + 1) * SUBTASKS_A_PAGE]
+    page_parts = parts[number * SUBTASKS_A_PAGE : (number + 1) * SUBTASKS_A_PAGE]
     context: dict[str, Any] = {
         "cause": cause_of(fact, comparison, view.job.checkpoint_timeout_ms, view.job.judged_at),
         "comparison": comparison,
@@ -103,8 +103,8 @@ def checkpoint(
         "badge": outcome_badge(fact.outcome),
         "xray_path": "" if fact.discarded else address_of(fact.external_path),
         "phases": _phases(fact),
-        "parts": shown,
-        "parts_with_hosts": _with_hosts(fact, shown),
+        "parts": page_parts,
+        "parts_with_hosts": _with_hosts(fact, page_parts),
         "parts_total": len(parts),
         "parts_from": number * SUBTASKS_A_PAGE + 1,
         "parts_to": min((number + 1) * SUBTASKS_A_PAGE, len(parts)),

@@ -35,9 +35,7 @@ NOTABLE = 2.0
 """In multiples of the expected number."""
 LEAST_EVENTS = 3
 MOST_CHANCE = 0.05
-"""The probability of as many events on the host if all subtasks were equally likely: three of three
-on one of two hosts are not notable.
-"""
+"""If subtasks were equally likely. Three of three events on one of two hosts are not notable."""
 
 Job = tuple[str, str]
 
@@ -193,8 +191,8 @@ def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
         .order_by()
         .values("host", "cluster", "jobs", "subtasks", "slots")
     )
-    named = FindingHost.objects.filter(**in_cluster, finding__state=FindingState.OPEN)
-    worst = _by_host(named, findings=Count("pk"), worst_rank=Max("finding__severity_rank"))
+    finding_hosts = FindingHost.objects.filter(**in_cluster, finding__state=FindingState.OPEN)
+    worst = _by_host(finding_hosts, findings=Count("pk"), worst_rank=Max("finding__severity_rank"))
     for row in chain(running[: MOST_HOSTS + 1], worst):
         facts_by_host.setdefault((row["host"], row["cluster"]), {}).update(row)
     days = HostDay.objects.filter(**in_cluster, day__gte=first, day__lt=last)
@@ -250,10 +248,10 @@ def jobs_of(host: str, clusters: Sequence[str]) -> tuple[list[HostJob], int]:
     """Jobs on the host, most subtasks first, then those that left; and the number running."""
     rows = JobHost.objects.filter(host=host, cluster__in=clusters)
     running = list(rows.filter(left_at__isnull=True).order_by("-subtasks", "id")[:MOST_JOBS])
-    left = list(
+    former = list(
         rows.filter(left_at__isnull=False).order_by("-left_at", "id")[: MOST_JOBS - len(running)]
     )
-    rows_shown = [*running, *left]
+    rows_shown = [*running, *former]
     known = known_jobs([(row.cluster, row.job_id) for row in rows_shown])
     jobs = [
         HostJob(row, job_name(known, row), known.get((row.cluster, row.job_id)))
@@ -282,9 +280,9 @@ def findings_of(
     host: str, clusters: Sequence[str], start: datetime, end: datetime
 ) -> list[Finding]:
     """Findings that name the host, open or seen in the range; open ones first, then by severity."""
-    named = FindingHost.objects.filter(host=host, cluster__in=clusters)
+    finding_hosts = FindingHost.objects.filter(host=host, cluster__in=clusters)
     at_that_time = Q(state=FindingState.OPEN) | Q(last_seen__gte=start, first_seen__lte=end)
-    findings = Finding.objects.filter(at_that_time, pk__in=named.values("finding")).defer(
+    findings = Finding.objects.filter(at_that_time, pk__in=finding_hosts.values("finding")).defer(
         "evidence", "data"
     )
     return list(findings.order_by("-state", "-severity_rank", "-last_seen", "-id")[:MOST_FINDINGS])

@@ -53,9 +53,7 @@ class HostLoad(models.Model):
 
 @scoped()
 class HostDay(models.Model):
-    """Events on one host on one UTC day, counted over :class:`HostEvent` by
-    :mod:`webapp.hosts.days`; days without events have no row.
-    """
+    """Events on a host by UTC day, counted by :mod:`webapp.hosts.days`. Quiet days have no row."""
 
     cluster = models.CharField(max_length=100)
     host = models.CharField(max_length=HOST_LENGTH)

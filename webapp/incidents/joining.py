@@ -60,10 +60,10 @@ def join(findings: Sequence[Finding], now: datetime) -> Joined:
         if not ids:
             new.append(keys)
             continue
-        kept = min(ids)
-        merged |= {other: kept for other in ids if other != kept}
-        touched.add(kept)
-        _assign(of_finding, keys, kept)
+        target = min(ids)
+        merged |= {other: target for other in ids if other != target}
+        touched.add(target)
+        _assign(of_finding, keys, target)
     new_rows = Incident.objects.bulk_create(
         [_new_incident(candidates, keys, now) for keys in new], batch_size=ROWS_AT_ONCE
     )
@@ -83,7 +83,7 @@ def join(findings: Sequence[Finding], now: datetime) -> Joined:
     rows = Incident.objects.in_bulk([*{of_finding[key] for key in changed}, *merged])
     return Joined(
         {key: rows[of_finding[key]] for key in changed if of_finding.get(key) in rows},
-        {rows[other].uid: rows[kept].uid for other, kept in merged.items()},
+        {rows[other].uid: rows[target].uid for other, target in merged.items()},
     )
 
 
@@ -183,14 +183,14 @@ def _new_incident(
 
 
 def _merge(merged: Mapping[int, int]) -> None:
-    for other, kept in merged.items():
-        IncidentMember.objects.filter(incident=other).update(incident=kept)
-        Incident.objects.filter(merged_into=other).update(merged_into=kept)
-        Incident.objects.filter(pk=other).update(merged_into=kept, state=IncidentState.MERGED)
+    for merged_id, target in merged.items():
+        IncidentMember.objects.filter(incident=merged_id).update(incident=target)
+        Incident.objects.filter(merged_into=merged_id).update(merged_into=target)
+        Incident.objects.filter(pk=merged_id).update(merged_into=target, state=IncidentState.MERGED)
 
 
 def _write_members(of_finding: Mapping[int, int]) -> None:
-    known = dict(
+    stored = dict(
         IncidentMember.objects.filter(finding__in=list(of_finding)).values_list(
             "finding_id", "incident_id"
         )
@@ -199,7 +199,7 @@ def _write_members(of_finding: Mapping[int, int]) -> None:
         [
             IncidentMember(incident_id=incident, finding_id=key)
             for key, incident in of_finding.items()
-            if key not in known
+            if key not in stored
         ],
         batch_size=ROWS_AT_ONCE,
     )

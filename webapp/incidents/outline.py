@@ -31,7 +31,7 @@ WRITTEN = (
 
 def outline(ids: Collection[int], loaded: Mapping[int, tuple[IncidentFinding, int]]) -> None:
     """Update incidents. ``loaded``: findings at hand, with their incident. Call in a transaction."""
-    counted = {
+    counts_by_incident = {
         row["incident_member__incident"]: row
         for row in Finding.objects.filter(incident_member__incident__in=ids)
         .order_by()
@@ -58,7 +58,7 @@ def outline(ids: Collection[int], loaded: Mapping[int, tuple[IncidentFinding, in
         if row.cause is not None:
             for name in OF_CAUSE:
                 setattr(row, name, getattr(row.cause, name))
-        counts = counted.get(row.pk)
+        counts = counts_by_incident.get(row.pk)
         if counts is None:
             row.state, row.ended_at, row.finding_count = (
                 IncidentState.CLOSED,

@@ -153,7 +153,7 @@ def tab_links(data: PageData, tab: str) -> list[Link]:
     def address(name: str, *more: str) -> str:
         return f"{reverse(name, args=(job.cluster, job.job_id, *more))}{query and '?'}{query}"
 
-    found = [
+    links = [
         Link(declared.title, declared.summary, address(declared.name))
         for declared in all_analyses().values()
         if declared.tab == tab
@@ -162,8 +162,8 @@ def tab_links(data: PageData, tab: str) -> list[Link]:
         summary = gettext(
             "copies of its checkpoints elsewhere, how old they are and what they cost"
         )
-        found.append(Link(gettext("Replication"), summary, address("replication")))
-    return found
+        links.append(Link(gettext("Replication"), summary, address("replication")))
+    return links
 
 
 def _graph_position(view: JobView, vertex_id: str) -> int:

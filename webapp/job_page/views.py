@@ -38,8 +38,8 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         .first()
     )
     alerts = open_alerts(cluster, job_id)
-    found = {shown.finding.pk for shown in findings.current}
-    of = attrgetter("alert.finding_id")
+    finding_ids = {finding.finding.pk for finding in findings.current}
+    finding_id = attrgetter("alert.finding_id")
     context: dict[str, Any] = {
         "view": view,
         "job": view.job,
@@ -51,9 +51,9 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "trend": trend_of(view.job, () if attempts.alone else attempts.others, end),
         "findings": findings,
         "alerts": replace(
-            alerts, shown=[shown for shown in alerts.shown if of(shown) not in found]
+            alerts, shown=[alert for alert in alerts.shown if finding_id(alert) not in finding_ids]
         ),
-        "alert_of": {of(shown): shown for shown in alerts.shown},
+        "alert_of": {finding_id(alert): alert for alert in alerts.shown},
         "deductions": findings.deductions(view.job.health),
         "health": view.job.health_badge,
         "unknowns": shown_unknowns(judgement.unknowns) if judgement else [],

@@ -200,7 +200,7 @@ def _vertex(
     )
     in_pool = window.in_pool_p50 if window else None
     out_pool = window.out_pool_p50 if window else None
-    known = [ratio for ratio in (in_pool, out_pool) if ratio is not None]
+    ratios = [ratio for ratio in (in_pool, out_pool) if ratio is not None]
     origin = blame.origins.get(node.key)
     role = "origin" if origin else "held" if node.key in blame.holders else ""
     activity = gettext("back-pressured") if role == "held" else activity_of(window)
@@ -213,7 +213,7 @@ def _vertex(
         node=node,
         name=name if len(name) <= letters else name[: letters - 1] + "…",
         line=line,
-        level=usage_level(max(known, default=None)),
+        level=usage_level(max(ratios, default=None)),
         pools=(_pool(gettext("in"), in_pool), _pool(gettext("out"), out_pool)),
         role=role,
         title=gettext(

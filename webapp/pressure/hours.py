@@ -17,7 +17,7 @@ from webapp.work.models import RolledUp
 from webapp.work.runs import RunRecord
 
 LOOK_BACK = timedelta(minutes=10)
-"""Vertices are sampled at different instants. A window this much older is not current."""
+"""Vertices are sampled at different instants: windows this far before the newest are current."""
 
 _MOST_ROWS = 5_000
 

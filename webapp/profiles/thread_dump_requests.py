@@ -86,15 +86,15 @@ def keep(cluster: str, answers: Sequence[ThreadDumpAnswer]) -> None:
 
 
 def _answer_fields(answer: ThreadDumpAnswer, row: ThreadDump) -> dict[str, object]:
-    asked = row.asked + 1
+    tries = row.asked + 1
     values: dict[str, object] = {
-        "asked": asked,
+        "asked": tries,
         "ask_at": None,
         "answered_at": answer.at,
         "note": redact(answer.error),
     }
     if answer.threads is None:
-        retry = {"ask_at": answer.at + RETRY_AFTER} if asked < MOST_TRIES else {}
+        retry = {"ask_at": answer.at + RETRY_AFTER} if tries < MOST_TRIES else {}
         return values | {"state": State.FAILED} | retry
     is_comparable = row.taken_at is not None and answer.at - row.taken_at <= COMPARABLE_WITHIN
     previous_places = (

@@ -34,8 +34,8 @@ def ask_dumps(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
                 request, gettext("Flink is asked for a thread dump with the next collect cycle.")
             )
         else:
-            asked = gettext("It is being asked for, or was answered a moment ago.")
-            messages.info(request, localised(threads.why) or asked)
+            text = gettext("It is being asked for, or was answered a moment ago.")
+            messages.info(request, localised(threads.why) or text)
     query = urlencode({name: value for name, value in chosen.items() if value})
     return redirect(reverse("threads", args=(cluster, job_id)) + (f"?{query}" if query else ""))
 

@@ -87,12 +87,12 @@ def options(configuration: Mapping[str, object] | None) -> list[Option] | None:
     """None if the configuration is not known."""
     if configuration is None:
         return None
-    shown = []
+    job_options = []
     for keys, default, meaning in _OPTIONS:
         key = next((key for key in keys if configuration.get(key) is not None), None)
         value = str(configuration[key]) if key else default
-        shown.append(Option(key or keys[0], value, key is not None, meaning))
-    return shown
+        job_options.append(Option(key or keys[0], value, key is not None, meaning))
+    return job_options
 
 
 def metrics_off(configuration: Mapping[str, object] | None) -> list[str]:

@@ -118,12 +118,12 @@ def not_reported(before: JobCurrent, after: JobCurrent) -> list[str]:
 
 
 def _figures(job: JobCurrent) -> dict[str, Any]:
-    known = {
+    figures = {
         "Flink": job.flink_version,
         "parallelism": job.parallelism,
         "vertices": job.vertex_count,
     }
-    return {name: value for name, value in known.items() if value is not None}
+    return {name: value for name, value in figures.items() if value is not None}
 
 
 def _mapping_changes(
@@ -271,8 +271,8 @@ def job_change(job: JobCurrent, at: datetime, length: timedelta, now: datetime) 
     known_from = max(filter(None, (min(begins, default=at), deleted_to)))
     span = windows(at, length, known_from, min(max(ends, default=now), now))
     ids = [job.job_id for job in attempts if span is None or lived_in(job, span.start, span.end)]
-    around = (span.start, span.end) if span else (at - SAME_MOMENT, at + SAME_MOMENT)
-    marks = _marks(job.cluster, ids, *around)
+    span_or_moment = (span.start, span.end) if span else (at - SAME_MOMENT, at + SAME_MOMENT)
+    marks = _marks(job.cluster, ids, *span_or_moment)
     before, after = _attempts(attempts, at)
     marks_at = [mark for mark in marks if abs(mark.at - at) <= SAME_MOMENT]
     unknown = _not_known(span, at, deleted_to)
@@ -324,11 +324,11 @@ def _marks(cluster: str, ids: Sequence[str], start: datetime, end: datetime) -> 
 def _attempts(
     attempts: Sequence[JobCurrent], at: datetime
 ) -> tuple[JobCurrent | None, JobCurrent | None]:
-    begun = sorted(
+    by_begin = sorted(
         (job for job in attempts if began_at(job)), key=lambda job: (began_at(job), job.pk)
     )
-    before = [job for job in begun if (began_at(job) or at) < at - SAME_MOMENT]
-    after = [job for job in begun if (over_at(job) or at) > at + SAME_MOMENT]
+    before = [job for job in by_begin if (began_at(job) or at) < at - SAME_MOMENT]
+    after = [job for job in by_begin if (over_at(job) or at) > at + SAME_MOMENT]
     pks = (before[-1].pk if before else None, after[0].pk if after else None)
     rows = {job.pk: job for job in JobCurrent.objects.filter(pk__in=[pk for pk in pks if pk])}
     first, second = (rows.get(pk) if pk else None for pk in pks)

@@ -196,14 +196,14 @@ def known_bugs(inputs: Inputs) -> Document:
         return Document(Verdict("unknown", message("No job is running.")))
     bugs = by_bug(jobs)
     blocks: list[Block] = [_facts(jobs, target)]
-    if others := sorted({job.flink_version or "–" for job in jobs if not job.is_release_known}):
+    if releases := sorted({job.flink_version or "–" for job in jobs if not job.is_release_known}):
         blocks.append(
             NotKnown(
                 message(
                     "Nothing is known of jobs on {versions:message}: these are not releases of "
                     "Apache Flink that were looked at. A vendor's release may have what the one it "
                     "is named after has not.",
-                    versions=list_text(others, 10),
+                    versions=list_text(releases, 10),
                 )
             )
         )
@@ -214,18 +214,18 @@ def known_bugs(inputs: Inputs) -> Document:
 def _verdict(jobs: Sequence[JobBugs], bugs: Sequence[BugJobs]) -> Verdict:
     showing = sum(bug.shows > 0 for bug in bugs)
     threatening = sum(bug.can_hit > 0 for bug in bugs)
-    others = message("{bugs:count} can hit a job without having shown.", bugs=threatening)
+    threat = message("{bugs:count} can hit a job without having shown.", bugs=threatening)
     if showing:
         shown = plural(
             showing,
             "{bugs:count} known bug shows. {others:message}",
             "{bugs:count} known bugs show. {others:message}",
             bugs=showing,
-            others=others,
+            others=threat,
         )
         return Verdict("warn", shown)
     if threatening:
-        return Verdict("warn", message("No known bug shows. {others:message}", others=others))
+        return Verdict("warn", message("No known bug shows. {others:message}", others=threat))
     if any(job.unknown or not job.is_release_known for job in jobs):
         return Verdict(
             "unknown",

@@ -338,7 +338,7 @@ def readiness(inputs: Inputs) -> Document:
 
 def _verdict(jobs: Sequence[JobReadiness]) -> Verdict:
     if lacking := sum(job.state in ("none", "same_storage", "late") for job in jobs):
-        some = plural(
+        sentence = plural(
             lacking,
             "{lacking:count} of {jobs:count} jobs has no complete and recent copy on another storage.",
             "{lacking:count} of {jobs:count} jobs have no complete and recent copy on another "
@@ -346,21 +346,21 @@ def _verdict(jobs: Sequence[JobReadiness]) -> Verdict:
             lacking=lacking,
             jobs=len(jobs),
         )
-        return Verdict("warn", some)
+        return Verdict("warn", sentence)
     if unknown := sum(job.state == "unknown" for job in jobs):
-        some = plural(
+        sentence = plural(
             unknown,
             "Whether {count:count} job has a copy on another storage is not known.",
             "Whether {count:count} jobs have a copy on another storage is not known.",
         )
-        return Verdict("unknown", some)
+        return Verdict("unknown", sentence)
     oldest_ms = max(job.age_ms or 0 for job in jobs)
-    every = message(
+    sentence = message(
         "Each job has a complete copy on another storage; the oldest recovery point is "
         "{oldest_ms:duration} old.",
         oldest_ms=oldest_ms,
     )
-    return Verdict("ok", every)
+    return Verdict("ok", sentence)
 
 
 def _facts(fleet: FleetReadiness) -> Facts:

@@ -73,8 +73,8 @@ def job_transactions(
 def _lines(log_events: Any) -> list[Any]:
     names = ("ts", "kind", "fields")
     lost = log_events.filter(kind=LOST).values_list(*names)[:MOST_LINES]
-    others = log_events.exclude(kind=LOST).values_list(*names)[:MOST_LINES]
-    return sorted([*lost, *others], key=lambda line: line[0], reverse=True)
+    rest_of_lines = log_events.exclude(kind=LOST).values_list(*names)[:MOST_LINES]
+    return sorted([*lost, *rest_of_lines], key=lambda line: line[0], reverse=True)
 
 
 @analysis(
@@ -141,20 +141,20 @@ def _times(transactions: JobTransactions) -> Facts:
 
 def _note(transactions: JobTransactions) -> str:
     if transactions.committers:
-        named = message(
+        committers = message(
             "Vertices that commit, by name: {names:message}; files are committed so too, and have "
             "no time-out.",
             names=list_text(map(brief, transactions.committers), 5),
         )
     else:
-        named = message(
+        committers = message(
             "No vertex of the plan is called a committer; sinks before Flink 1.15 are not."
         )
     return message(
         "{named:message} What brokers allow at most (transaction.max.timeout.ms) is not "
         "known here. Where several jobs run on one TaskManager, lines of its log that name "
         "no task are left out.",
-        named=named,
+        named=committers,
     )
 
 

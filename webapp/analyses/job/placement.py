@@ -31,7 +31,7 @@ LABELS = {
     BALANCED: message("Balanced tasks"),
 }
 EVEN = 1.1
-"""Largest load over mean: up to it, a placement is even; a gain by it justifies a restart."""
+"""Of largest load to mean: even up to this ratio; a restart pays if it falls by this factor."""
 BUFFERS_NEEDED = message("network buffers without which tasks fail, where most are needed")
 NO_PLAN = message("The plan of this job is not known")
 READ_FIRST = message("It is read with the first answer of its cluster.")

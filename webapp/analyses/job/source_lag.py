@@ -112,9 +112,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Replay:
-    """``records`` since the newest completed checkpoint, which a restart reads again, and how long
-    that takes at the highest rate of a month, while more records arrive. None is unknown.
-    """
+    """``records`` that a restart reads again, and how long that takes at the highest rate."""
 
     since: datetime
     records: float | None

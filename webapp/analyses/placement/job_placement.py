@@ -219,20 +219,22 @@ def _now(plan: Plan, sampled: Sampled, names: Sequence[str]) -> list[Indices] | 
             else ()
         )
         where = np.full(vertex.parallelism, -1, dtype=np.int64)
-        placed = [indices_by_name.get(name or "", -1) for name in known[: vertex.parallelism]]
-        where[: len(placed)] = placed
+        indices_of_vertex = [
+            indices_by_name.get(name or "", -1) for name in known[: vertex.parallelism]
+        ]
+        where[: len(indices_of_vertex)] = indices_of_vertex
         indices.append(where)
     return indices
 
 
 def _slots_each(plan: Plan, sampled: Sampled, names: Sequence[str]) -> tuple[list[int], list[str]]:
     needed = plan.slots_needed()
-    each = [
+    slots = [
         sampled.taskmanagers[name].slots or 0 if name in sampled.taskmanagers else 0
         for name in names
     ]
-    if each and all(each) and sum(each) >= needed:
-        return each, []
+    if slots and all(slots) and sum(slots) >= needed:
+        return slots, []
     taskmanagers = len(names) or 1
     assumed = -(-needed // taskmanagers)
     return [assumed] * taskmanagers, [

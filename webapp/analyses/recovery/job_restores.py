@@ -277,8 +277,8 @@ def _newest(job: JobCurrent, kind: str) -> CheckpointFact | None:
 
 
 def _xray(fact: CheckpointFact, unknown: list[str]) -> Xray | None:
-    shown = "Savepoint {id:number}" if fact.is_savepoint else "Checkpoint {id:number}"
-    name = message(shown, id=fact.checkpoint_id)
+    template = "Savepoint {id:number}" if fact.is_savepoint else "Checkpoint {id:number}"
+    name = message(template, id=fact.checkpoint_id)
     if not fact.external_path:
         unknown.append(
             message(

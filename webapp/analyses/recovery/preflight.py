@@ -68,12 +68,12 @@ def preflight(
         return Answer(written, why=message("{path:text} is not there.", path=written))
     except (NotLocated, IngestError, OSError) as error:
         return Answer(written, why=str(error))
-    took = _run_that_took(file, contents.checkpoint_id)
+    run = _run_that_took(file, contents.checkpoint_id)
     stored = _with_files(contents, file)
-    if took:
-        backend = (took.checkpoint_config or {}).get("state_backend")
-        stored = replace(stored, flink_version=took.flink_version, backend=backend)
-    took_it = took is not None and took.pk == job.pk
+    if run:
+        backend = (run.checkpoint_config or {}).get("state_backend")
+        stored = replace(stored, flink_version=run.flink_version, backend=backend)
+    took_it = run is not None and run.pk == job.pk
     operators = contents.planned() if took_it else _newest_operators(job)
     config = job.checkpoint_config or {}
     planned_job = Job(

@@ -263,7 +263,7 @@ def high_availability(job: JobCurrent) -> bool | None:
 def _lines(
     job: JobCurrent, starts: Sequence[Start], until: datetime
 ) -> list[tuple[str, datetime, str]]:
-    spans = [Q(ts__gte=begun, ts__lte=ended) for begun, ended in map(_span, starts)]
+    spans = [Q(ts__gte=begin, ts__lte=end) for begin, end in map(_span, starts)]
     during = reduce(or_, spans) if spans else Q(ts__lte=until)
     log_events = LogEvent.objects.filter(
         during, cluster=job.cluster, job_id=job.job_id, kind="blob_download"
@@ -277,15 +277,15 @@ def _lines(
 def _deployed(
     job: JobCurrent, start: Start, logged: dict[str, list[tuple[datetime, str]]]
 ) -> dict[str, datetime]:
-    begun, ended = _span(start)
+    begin, end = _span(start)
     first = min(at for files in logged.values() for at, _ in files)
     tasks = LogEvent.objects.filter(
         cluster=job.cluster,
         job_id=job.job_id,
         kind="task_state",
         reason="DEPLOYING -> INITIALIZING",
-        ts__gte=max(begun, first),
-        ts__lte=ended,
+        ts__gte=max(begin, first),
+        ts__lte=end,
     )
     return dict(
         tasks.order_by().values("process").annotate(first=Min("ts")).values_list("process", "first")
@@ -296,12 +296,12 @@ def _download(
     process: str, files: Sequence[tuple[datetime, str]], deployed_at: datetime | None
 ) -> Download:
     at = min(begun for begun, _ in files)
-    took = (
+    at_most_ms = (
         None
         if deployed_at is None or deployed_at < at
         else round((deployed_at - at).total_seconds() * 1000)
     )
-    return Download(process, at, len({path for _, path in files}), took)
+    return Download(process, at, len({path for _, path in files}), at_most_ms)
 
 
 def _span(start: Start) -> tuple[datetime, datetime]:
@@ -312,5 +312,5 @@ def _span(start: Start) -> tuple[datetime, datetime]:
 
 
 def _is_during(start: Start, at: datetime) -> bool:
-    begun, ended = _span(start)
-    return begun <= at <= ended
+    begin, end = _span(start)
+    return begin <= at <= end

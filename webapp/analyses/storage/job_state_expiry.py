@@ -30,9 +30,7 @@ _KINDS_WITH_DESCRIPTION = tuple(
 
 @dataclass(frozen=True)
 class NamedState:
-    """``expires``: None, with empty name and kind, if the states of the operator are described in a
-    file that cannot be read, or nowhere, as in an unmaterialized changelog.
-    """
+    """``expires``: None, without name and kind, if no description of the states could be read."""
 
     operator_id: str
     operator: str
@@ -147,9 +145,7 @@ def _describing(keyed_state: KeyedState) -> Stream | None:
 
 
 def _description(file: MetadataFile, stream: Stream) -> bytes | None:
-    """The description that a backend writes before its state: inside ``_metadata``, or at the
-    beginning of a file or segment. None if the file is missing, below no root or unreadable.
-    """
+    """The description before a backend's state; None if its file is missing or unreadable."""
     if stream.inline_at is not None:
         return _read(file, stream.inline_at, stream.bytes)
     if stream.path is None:

@@ -1,6 +1,4 @@
-"""What a root keeps because nobody deletes it, by one audit: savepoints, checkpoints of ended jobs,
-snapshots of running jobs, and the greatest age of a needed file.
-"""
+"""What a root keeps because nobody deletes it, and the greatest age of a file still needed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

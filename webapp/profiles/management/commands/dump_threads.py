@@ -27,7 +27,7 @@ class Command(PreparedCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         job, now = job_named(options["cluster"], options["job"]), timezone.now()
         threads = job_threads(job, job.last_seen_at or job.as_of, now, options["vertex"])
-        asked = request_dumps(job.cluster, threads.taskmanager_ids, now, getuser())
+        count = request_dumps(job.cluster, threads.taskmanager_ids, now, getuser())
         self.stdout.write(
-            threads.why or f"{asked} of {len(threads.taskmanagers)} TaskManagers are asked."
+            threads.why or f"{count} of {len(threads.taskmanagers)} TaskManagers are asked."
         )
