@@ -47,14 +47,14 @@ def outages(job: JobCurrent, start: datetime, end: datetime) -> tuple[Outage, ..
         return ()
     if any(outage.downtime_ms is None for outage in read_outages):
         read_outages = _ended_by_starts(job, read_outages)
-    snapshots = (
+    restore_rows = (
         annotations.filter(kind="restore", at__lte=end + RESTORED_WITHIN)
         .order_by("at", "id")
         .values_list("at", "subject")
     )
     restores = [
         (at, int(subject))
-        for at, subject in snapshots[:MOST_RESTORES]
+        for at, subject in restore_rows[:MOST_RESTORES]
         if subject.isascii() and subject.isdigit() and len(subject) < 19
     ]
     triggers = _triggers(job, {number for _, number in restores})

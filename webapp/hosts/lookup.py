@@ -164,7 +164,7 @@ class HostJob:
 
 def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
     """Hosts, unordered, cached briefly: whole days from their counts, the rest from events."""
-    # The end of most ranges moves with time.
+    # Ranges that end now share an answer for a step of time.
     span = (
         (end_of_step(start), end_of_step(end)) if abs(timezone.now() - end) < STEP else (start, end)
     )

@@ -112,7 +112,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Replay:
-    """``records`` that a restart reads again, and how long that takes at the highest rate."""
+    """``records`` that a restart reads again, and the time to catch up at the highest rate."""
 
     since: datetime
     records: float | None

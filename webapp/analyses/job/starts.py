@@ -57,7 +57,7 @@ STRAGGLER_MS = 1_000
 NAME_CHARS = 80
 
 
-def verdict(starts: JobStarts, jars: JarDownloads | None = None) -> Verdict:
+def starts_verdict(starts: JobStarts, jars: JarDownloads | None = None) -> Verdict:
     newest = starts.newest
     if newest is None and jars and jars.at:
         deployed = message(
@@ -214,7 +214,7 @@ def starts(job: JobCurrent, inputs: Inputs) -> Document:
 
 
 def _verdict(starts_read: JobStarts, calls: RpcTroubles, jars: JarDownloads) -> Verdict:
-    by_starts = verdict(starts_read, jars)
+    by_starts = starts_verdict(starts_read, jars)
     if not any(second.calls for second in calls.seconds):
         return by_starts
     return Verdict("warn", join_messages((by_starts.sentence, calls_text(calls)), " "))
