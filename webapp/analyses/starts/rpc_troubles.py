@@ -11,7 +11,6 @@ LOOK_BACK = timedelta(hours=1)
 MOST_LINES, MOST_LOST = 5_000, 500
 TIMED_OUT, NOT_FOUND = "RPC_TIMEOUT", "PARTITION_NOT_FOUND"
 _PHASES = ("slots", "deploy", "restore")
-_COUNTS = ("slots", "deployments", "partitions", "taskmanagers_lost")
 
 
 @dataclass
@@ -88,7 +87,10 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
     troubled = seconds.values()
     return RpcTroubles(
         until,
-        *(sum(getattr(second, name) for second in troubled) for name in _COUNTS),
+        slots=sum(second.slots for second in troubled),
+        deployments=sum(second.deployments for second in troubled),
+        partitions=sum(second.partitions for second in troubled),
+        taskmanagers_lost=sum(second.taskmanagers_lost for second in troubled),
         seconds=sorted(
             troubled, key=lambda second: (-second.calls, -second.taskmanagers_lost, second.at)
         ),
