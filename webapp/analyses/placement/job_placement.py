@@ -55,7 +55,7 @@ def advice(version: tuple[int, ...] | None, configuration: Mapping[str, Any] | N
             "Flink already spreads slots over TaskManagers. Since 2.2 it also balances tasks "
             "within slots ({mode:name}: TASKS). {by_hand:message}",
             mode=LOAD_BALANCE_MODE,
-            before_2_2=before_2_2,
+            by_hand=before_2_2,
         )
     spread = message(
         "slots are then spread over TaskManagers. Since 2.2 Flink also balances tasks within slots."
@@ -64,7 +64,7 @@ def advice(version: tuple[int, ...] | None, configuration: Mapping[str, Any] | N
         "Set {setting:name} for the cluster: {spread:message} {by_hand:message}",
         setting=spreading_setting(version),
         spread=spread,
-        before_2_2=before_2_2,
+        by_hand=before_2_2,
     )
 
 
