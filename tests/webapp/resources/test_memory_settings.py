@@ -195,7 +195,7 @@ def test_without_a_day_with_a_peak_nothing_is_lowered_and_it_is_said_what_is_wai
 ):
     assert advised(rows) == ([], {})
     found = resources(rows)
-    assert found.unused_bytes and reason in found.observed.waits_for
+    assert found.unused_bytes and reason in found.observation.waits_for
 
 
 def test_a_part_of_a_day_shows_no_peak():
@@ -208,7 +208,7 @@ def test_a_taskmanager_of_another_configuration_is_no_part_of_the_day():
         row | {"taskmanager_id": "tm-0", "process_memory_bytes": 1 << 30} for row in day()[:-12]
     ]
     now = day()[-12:]
-    assert resources(before, now).observed.hours == 2
+    assert resources(before, now).observation.hours == 2
 
 
 def test_network_memory_is_not_lowered_below_its_own_least():
