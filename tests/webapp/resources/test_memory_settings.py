@@ -13,7 +13,7 @@ from tests.webapp.resources.builders import MIB, taskmanager
 from webapp.analyses.resources.job_resources import (
     current_samples,
     memory_advice,
-    observed,
+    observe,
     present_ids,
     resources_of,
 )
@@ -160,7 +160,7 @@ def day(hours=24, peak=3.0, sizes=LOGGED, **values):
 def resources(*samples):
     newest = max(rows[-1]["ts"] for rows in samples)
     own = current_samples(samples, present_ids(samples, JOB, newest, ()))
-    return resources_of("prod", JOB, [budget(rows) for rows in own], observed(own, AT))
+    return resources_of("prod", JOB, [budget(rows) for rows in own], observe(own, AT))
 
 
 def advised(rows, configuration=None, version="1.20.5"):
@@ -199,7 +199,7 @@ def test_without_a_day_with_a_peak_nothing_is_lowered_and_it_is_said_what_is_wai
 
 
 def test_a_part_of_a_day_shows_no_peak():
-    part = observed([day(hours=6)], AT)
+    part = observe([day(hours=6)], AT)
     assert not part.shows_peak and "samples of 6 h of the last day were read" in part.waits_for
 
 
