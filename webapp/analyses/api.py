@@ -1,4 +1,4 @@
-"""Analyses over the API: one list, one document, whose schema follows from the dataclasses."""
+"""Analyses over the API. The schema of an answer follows from the dataclasses of ``document``."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
@@ -31,12 +31,13 @@ class RootParameters(ListFilters):
     root = LongText(about=message("its canonical URI"))
 
 
-def answered(analysis: Analysis, inputs: Inputs, document: Document) -> dict[str, Any]:
-    about = {"analysis": analysis.name, "title": analysis.title, "as_of": plain(inputs.until)}
-    return {**about, **plain(document)}
+def answer_data(analysis: Analysis, inputs: Inputs, document: Document) -> dict[str, Any]:
+    header = {"analysis": analysis.name, "title": analysis.title, "as_of": plain(inputs.until)}
+    return {**header, **plain(document)}
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
+    """The JSON schema of a type annotation."""
     origin, parts = get_origin(kind), get_args(kind)
     if kind is Link:
         return {"type": "string"}
@@ -84,10 +85,10 @@ def document_schema() -> dict[str, Any]:
 
 
 def _arguments(request: Request, analysis: Analysis, **address: str) -> tuple[Any, ...]:
-    """The subject of the analysis, none for the fleet, and its ``Inputs``."""
-    if analysis.of == "fleet":
+    """The subject of the analysis, none for the fleet, and ``Inputs``."""
+    if analysis.subject == "fleet":
         return (inputs_for_fleet(given(analysis.parameters, request)),)
-    if analysis.of == "root":
+    if analysis.subject == "root":
         figures = audited_or_404(given(RootParameters, request).values.get("root", ""))
         return figures, inputs_for_root(figures, given(analysis.parameters, request))
     job = job_or_404(**address)
@@ -95,23 +96,25 @@ def _arguments(request: Request, analysis: Analysis, **address: str) -> tuple[An
 
 
 def view_of(analysis: Analysis) -> Callable[..., Any]:
-    """A view for each analysis, so that the OpenAPI document has its parameters."""
-    root = described(RootParameters, required=("root",)) if analysis.of == "root" else []
+    """A view for one analysis, so that the OpenAPI document has its parameters."""
+    root_parameters = (
+        described(RootParameters, required=("root",)) if analysis.subject == "root" else []
+    )
 
     class AnalysisView(APIView):
         @extend_schema(
             summary=f"{analysis.title}: {analysis.summary}",
-            operation_id=f"{analysis.of}_analysis_{analysis.name.replace('-', '_')}",
-            parameters=[*root, *described(analysis.parameters)],
+            operation_id=f"{analysis.subject}_analysis_{analysis.name.replace('-', '_')}",
+            parameters=[*root_parameters, *described(analysis.parameters)],
             responses={
                 200: document_schema(),
                 **ERRORS,
-                **({} if analysis.of == "fleet" else NOT_FOUND),
+                **({} if analysis.subject == "fleet" else NOT_FOUND),
             },
         )
         def get(self, request: Request, **address: str) -> Response:
             arguments = _arguments(request, analysis, **address)
-            return Response(answered(analysis, arguments[-1], analysis.answer(*arguments)))
+            return Response(answer_data(analysis, arguments[-1], analysis.answer(*arguments)))
 
     return AnalysisView.as_view()
 
@@ -121,12 +124,12 @@ ADDRESSES: Mapping[Subject, tuple[str, str]] = {
     "root": ("storage-analyses/", "api-storage-analysis-"),
     "job": ("jobs/<name:cluster>/<name:job_id>/analyses/", "api-job-analysis-"),
 }
-"""Path before the name of an analysis, and prefix of the address's name."""
+"""By subject: the path before an analysis's name, and the prefix of its URL name."""
 
 
 def urlpatterns() -> list[URLPattern]:
     return [
         path(f"{folder}{name}/", view_of(analysis), name=f"{prefix}{name}")
-        for of, (folder, prefix) in ADDRESSES.items()
-        for name, analysis in all_analyses(of).items()
+        for subject, (folder, prefix) in ADDRESSES.items()
+        for name, analysis in all_analyses(subject).items()
     ]

@@ -1,4 +1,4 @@
-"""The declaration of an analysis. A module of ``webapp.analyses.job`` declares one::
+"""Declarations of analyses. A module of ``webapp.analyses.job`` declares an analysis of a job::
 
     @analysis("threads", title=message("Threads"), summary=message("…"), tab="runtime")
     def threads(job: JobCurrent, inputs: Inputs) -> Document: ...
@@ -6,15 +6,14 @@
     @threads.draws("states")
     def states(job: JobCurrent, inputs: Inputs) -> Drawn: ...
 
-Page, address, link on the job page, API, OpenAPI document, command and report section follow from
-it.
+Its page, URL, link on the job page, API, OpenAPI document, command and report section follow.
 
-A module of ``webapp.analyses.fleet`` declares an analysis of all jobs, with ``of="fleet"`` and
-``inputs`` alone. It may only show clusters that the reader may see: models are restricted to these,
-rows of the lake must be filtered with ``scopes.current().holds(cluster)``.
+A module of ``webapp.analyses.fleet`` declares an analysis of all jobs: ``subject="fleet"``, a
+function of ``inputs`` alone. It may only show clusters that the reader may see: models return only
+these, rows of the lake must be filtered with ``scopes.current().holds(cluster)``.
 
-A module of ``webapp.analyses.root`` declares one of a root of checkpoint storage, with ``of="root"``.
-It gets the newest audit instead of the job: ``(figures: RootFigures, inputs)``.
+A module of ``webapp.analyses.root`` declares an analysis of a root of checkpoint storage:
+``subject="root"``, a function of its newest audit, ``(figures: RootFigures, inputs)``.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,9 +31,7 @@ Draw = Callable[..., Drawn]
 
 @dataclass(frozen=True)
 class Action:
-    """A button for operators, for running jobs: ``address`` is the name of a view that takes the
-    parameters by POST.
-    """
+    """A button for operators if the job runs. ``address``: URL name of a view that takes a POST."""
 
     address: str
     text: str
@@ -42,16 +39,15 @@ class Action:
 
 @dataclass
 class Analysis:
-    """``name`` is used in addresses and commands. ``parameters``: those a reader may set.
-    ``is_slow``: its page loads the answer afterwards. ``tab``, ``in_report`` and ``action`` are
-    used for jobs only.
+    """``name`` is used in URLs and commands. ``is_slow``: the page loads the answer afterwards. Only
+    analyses of jobs use ``tab``, ``in_report`` and ``action``.
     """
 
     name: str
     title: str
     summary: str
     answer: Answer
-    of: Subject
+    subject: Subject
     tab: Tab
     parameters: type[ListFilters]
     in_report: bool
@@ -60,13 +56,13 @@ class Analysis:
     charts: dict[str, Draw] = field(default_factory=dict)
 
     def checked(self, values: Mapping[str, str]) -> ListFilters:
-        """Its parameters with these values. Raises ``WrongParameters``."""
+        """Parse values of the parameters. Raises ``WrongParameters``."""
         parameters = self.parameters(values)
         parameters.check()
         return parameters
 
     def draws(self, key: str) -> Callable[[Draw], Draw]:
-        """The chart of this key in its document."""
+        """Decorate the function that draws the document's ``Chart`` of this key."""
 
         def declare(draw: Draw) -> Draw:
             self.charts[key] = draw
@@ -83,23 +79,23 @@ def analysis(
     *,
     title: str,
     summary: str,
-    of: Subject = "job",
+    subject: Subject = "job",
     tab: Tab = "more",
     parameters: type[ListFilters] = ListFilters,
     in_report: bool = False,
     is_slow: bool = False,
     action: Action | None = None,
 ) -> Callable[[Answer], Analysis]:
-    """A reloaded module may declare again; two modules may not share a name."""
+    """A reloaded module may repeat its declaration; two modules may not share a name."""
 
     def declare(answer: Answer) -> Analysis:
-        known = DECLARED[of].get(name)
-        if known and known.answer.__module__ != answer.__module__:
+        previous = DECLARED[subject].get(name)
+        if previous and previous.answer.__module__ != answer.__module__:
             raise ValueError(f"Two analyses are called {name}.")
-        declared = Analysis(
-            name, title, summary, answer, of, tab, parameters, in_report, is_slow, action
+        declaration = Analysis(
+            name, title, summary, answer, subject, tab, parameters, in_report, is_slow, action
         )
-        DECLARED[of][name] = declared
-        return declared
+        DECLARED[subject][name] = declaration
+        return declaration
 
     return declare

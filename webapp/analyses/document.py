@@ -1,6 +1,6 @@
-"""The result of an analysis: a frozen tree of blocks, which page, API, command and report each
-render. Texts are messages (``ingest.messages``) or foreign names. Values are numbers in the stated
-unit, aware instants or texts; ``None`` is unknown and shown as such.
+"""The result of an analysis: a tree of blocks, which page, API, command and report render. Texts are
+messages (``ingest.messages``) or users' names. Values are numbers in the stated unit, aware instants
+or texts; ``None`` is unknown.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,11 +22,11 @@ Unit = Literal[
     "bytes",
     "binary",  # bytes, a power of two
     "share",  # 0 … 1
-    "factor",  # 1 is as much as
+    "factor",  # a ratio; 1 is no difference
     "per_s",
     "instant",  # an aware datetime
-    "host",  # its name
-    "checkpoint",  # its id
+    "host",  # the name of a host
+    "checkpoint",  # the id of a checkpoint
     "stack",  # frames of a thread, innermost first, one a line
 ]
 """What a value is, which decides how it is written, aligned and linked."""
@@ -58,7 +58,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Fact:
-    """One figure. ``key`` names it for programs; ``note`` is its source or meaning."""
+    """One value. ``key`` names it in JSON; ``note`` is its source or meaning."""
 
     key: str
     name: str
@@ -75,8 +75,9 @@ class Facts:
 
 @dataclass(frozen=True)
 class Column:
-    """``meaning`` is the tooltip of the heading. ``value`` reads the cell from the item of a row: a
-    function, or the dotted path of an attribute, None if any of its parts is; by default ``key``.
+    """``meaning`` is the tooltip of the heading. ``value`` reads a cell from the item of its row. It
+    is a function or a dotted path of attributes, by default ``key``. If an attribute on the path
+    is None, the cell is None.
     """
 
     key: str
@@ -85,21 +86,21 @@ class Column:
     meaning: str = ""
     value: Callable[[Any], Value] | str = field(default="", metadata={"is_public": False})
 
-    def read(self, item: Any) -> Value:
+    def read_cell(self, item: Any) -> Value:
         if callable(self.value):
             return self.value(item)
         for name in (self.value or self.key).split("."):
             if item is None:
                 break
             item = item.get(name) if isinstance(item, Mapping) else getattr(item, name)
-        read: Value = item
-        return read
+        cell: Value = item
+        return cell
 
 
 @dataclass(frozen=True)
 class Table:
-    """``rows`` have a value per column, the most important row first; pages show a hundred.
-    ``total``: the number of all rows, if there are more.
+    """``rows`` have a value per column, the most important row first; pages show the first hundred.
+    ``total``: the number of rows before they were cut, None if they were not.
     """
 
     key: str
@@ -125,7 +126,7 @@ class Table:
     ) -> Self:
         """A row for each of the first ``most`` items. ``texts``: subtitle, note, empty."""
         items, columns = tuple(items), tuple(columns)
-        rows = tuple(tuple(column.read(item) for column in columns) for item in items[:most])
+        rows = tuple(tuple(column.read_cell(item) for column in columns) for item in items[:most])
         total = len(items) if len(items) > len(rows) else None
         return cls(key, title, columns, rows, total=total, **texts)  # type: ignore[arg-type]
 
@@ -158,14 +159,14 @@ class Note:
 
 @dataclass(frozen=True)
 class NotKnown:
-    """Something is unknown: why, and what would make it known."""
+    """Why something is unknown, and how to make it known."""
 
     reason: str
     kind: Literal["not_known"] = "not_known"
 
 
 def public_fields(block: Any) -> list[Field[Any]]:
-    """Those of a dataclass that API and files have."""
+    """The fields of a dataclass that API and files contain."""
     return [field for field in fields(block) if field.metadata.get("is_public", True)]
 
 
@@ -184,7 +185,7 @@ class Document:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A Plotly figure, or why there is none."""
+    """A Plotly figure and a note on it; or, without a figure, what to show in its place."""
 
     figure: go.Figure | None = None
     note: str = ""
@@ -195,7 +196,7 @@ class Drawn:
 @dataclass(frozen=True)
 class Inputs:
     """The request of an analysis: the range from ``since`` to ``until``, and values of its
-    parameters. For the fleet all three instants are now, for a root the time of its newest audit.
+    parameters. For the fleet, both ends of the range are now; for a root, its newest audit.
     """
 
     since: datetime

@@ -1,6 +1,4 @@
-"""The time range of an analysis: of a job up to when it was last seen, of a root at its newest
-audit, of the fleet now.
-"""
+"""The inputs of analyses. Ranges end when a job was last seen, at a root's newest audit, or now."""
 
 from django.utils import timezone
 
@@ -12,7 +10,7 @@ from webapp.storage.models import RootFigures
 
 
 def inputs_for_job(job: JobCurrent, parameters: ListFilters) -> Inputs:
-    """From shortly before the job began to when it was last seen; pages give their chosen range."""
+    """The job's whole life. Pages have a range of their own instead."""
     at = job.last_seen_at or job.as_of
     return Inputs(whole_life(job, at).from_time, at, timezone.now(), parameters)
 

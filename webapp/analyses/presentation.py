@@ -1,4 +1,4 @@
-"""Blocks of a document for the templates."""
+"""Blocks of a document, prepared for templates and as JSON."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
@@ -26,7 +26,7 @@ from webapp.lib.messages.rendering import localised
 NUMERIC: frozenset[Unit] = frozenset(
     {"count", "number", "ms", "bytes", "binary", "share", "factor", "per_s", "checkpoint"}
 )
-_WRITTEN: Mapping[Unit, Any] = {
+_FORMATS: Mapping[Unit, Any] = {
     "count": quantities.count_text,
     "ms": quantities.duration_text,
     "bytes": quantities.bytes_text,
@@ -38,8 +38,8 @@ _WRITTEN: Mapping[Unit, Any] = {
 }
 
 
-def shown(value: Value, unit: Unit) -> str:
-    """The value in the page's language and time zone; unknown is a dash."""
+def value_text(value: Value, unit: Unit) -> str:
+    """The value in the reader's language and time zone; a dash if it is unknown."""
     if value is None or value == "":
         return quantities.UNKNOWN
     if isinstance(value, Link):
@@ -50,23 +50,21 @@ def shown(value: Value, unit: Unit) -> str:
         if unit == "mono" and not isinstance(value, Message):
             return value  # an option's name may also be a word in a catalogue
         return localised(value).partition("\n")[0] if unit == "stack" else localised(value)
-    if unit in _WRITTEN:
-        return str(_WRITTEN[unit](value))
+    if unit in _FORMATS:
+        return str(_FORMATS[unit](value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def plain(value: Any) -> Any:
-    """JSON-compatible data: rows of a table as objects by column key, instants as ISO 8601 in UTC,
-    texts in English.
-    """
+    """JSON data: rows are objects by column key, instants ISO 8601 in UTC, texts English."""
     if isinstance(value, Link):
         return value.text
     if is_dataclass(value) and not isinstance(value, type):
-        named = {field.name: plain(getattr(value, field.name)) for field in public_fields(value)}
+        by_name = {field.name: plain(getattr(value, field.name)) for field in public_fields(value)}
         if isinstance(value, Table):
             keys = [column.key for column in value.columns]
-            named["rows"] = [dict(zip(keys, row, strict=True)) for row in named["rows"]]
-        return named
+            by_name["rows"] = [dict(zip(keys, row, strict=True)) for row in by_name["rows"]]
+        return by_name
     if isinstance(value, tuple | list):
         return [plain(item) for item in value]
     if isinstance(value, dict):
@@ -78,8 +76,8 @@ def plain(value: Any) -> Any:
     return value
 
 
-MOST_SHOWN = 100
-"""Rows of a table; the API has all."""
+MOST_ROWS = 100
+"""Shown of a table; the API has all rows."""
 
 
 @dataclass(frozen=True)
@@ -129,17 +127,17 @@ def _present(block: Block) -> Any:
         return ShownTable(
             block,
             [ShownColumn(column, _css(column.unit)) for column in block.columns],
-            [list(map(_cell, row, units)) for row in block.rows[:MOST_SHOWN]],
+            [list(map(_cell, row, units)) for row in block.rows[:MOST_ROWS]],
         )
     return block
 
 
 def _cell(value: Value, unit: Unit) -> ShownCell:
-    text, css = shown(value, unit), _css(unit)
+    text, css = value_text(value, unit), _css(unit)
     if isinstance(value, Link):
         return ShownCell(text, css, value.url)
-    own = {unit: value} if unit in {"host", "stack"} and isinstance(value, str) else {}
-    return ShownCell(text, css, **own)
+    extra = {unit: value} if unit in {"host", "stack"} and isinstance(value, str) else {}
+    return ShownCell(text, css, **extra)
 
 
 def _css(unit: Unit) -> str:

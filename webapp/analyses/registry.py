@@ -17,8 +17,9 @@ def _import_analyses() -> None:
             import_module(module.name)
 
 
-def all_analyses(of: Subject = "job") -> Mapping[str, Analysis]:
-    """By name, in the order of the tabs and of the alphabet."""
+def all_analyses(subject: Subject = "job") -> Mapping[str, Analysis]:
+    """Analyses by name, sorted by tab and then by name."""
     _import_analyses()
     tabs = get_args(Tab)
-    return dict(sorted(DECLARED[of].items(), key=lambda pair: (tabs.index(pair[1].tab), pair[0])))
+    declared = DECLARED[subject]
+    return dict(sorted(declared.items(), key=lambda item: (tabs.index(item[1].tab), item[0])))

@@ -1,4 +1,4 @@
-"""The page of an analysis: the same for all of them."""
+"""The page and the charts of any analysis."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_GET
 
 from webapp.analyses.declaration import Analysis, Draw, Subject
-from webapp.analyses.document import Document, Inputs
+from webapp.analyses.document import Inputs
 from webapp.analyses.inputs import inputs_for_fleet, inputs_for_root
 from webapp.analyses.presentation import blocks
 from webapp.analyses.registry import all_analyses
@@ -36,16 +36,16 @@ ADDRESSES: dict[Subject, tuple[str, str]] = {
     "fleet": ("", "fleet-"),
     "root": ("storage/", "storage-"),
 }
-"""Path before the name of an analysis, and prefix of the address's name."""
+"""By subject: the path before an analysis's name, and the prefix of its URL name."""
 
 
 def urlpatterns() -> list[URLPattern]:
-    """An address and a name for each analysis, ``{% url 'starts' cluster job_id %}``, and of each
-    chart: ``starts-chart-phases``. A root is the parameter ``uri``, since it has slashes.
+    """A URL for each analysis, ``{% url 'starts' cluster job_id %}``, and for each chart, such as
+    ``starts-chart-phases``. A root is the parameter ``uri``, since it has slashes.
     """
     patterns = []
-    for of, (folder, prefix) in ADDRESSES.items():
-        for name, analysis in all_analyses(of).items():
+    for subject, (folder, prefix) in ADDRESSES.items():
+        for name, analysis in all_analyses(subject).items():
             show = require_GET(partial(page, analysis=analysis))
             patterns.append(path(f"{folder}{name}/", show, name=f"{prefix}{name}"))
             for key, draw in analysis.charts.items():
@@ -57,11 +57,13 @@ def urlpatterns() -> list[URLPattern]:
 
 @dataclass(frozen=True)
 class AnalysisRequest:
-    """``arguments`` of the analysis. ``is_known``: what it reads is recent."""
+    """``arguments`` of the function that answers: its subject, none for the fleet, and ``Inputs``.
+    ``context`` of the template. ``is_recent``: the data of the subject is.
+    """
 
     arguments: tuple[Any, ...]
     context: dict[str, Any]
-    is_known: bool = True
+    is_recent: bool = True
 
     @property
     def inputs(self) -> Inputs:
@@ -109,33 +111,32 @@ REQUESTS: dict[Subject, Callable[..., AnalysisRequest]] = {
 
 
 def page(request: HttpRequest, analysis: Analysis, **address: str) -> HttpResponse:
-    """Invalid parameters are named and ignored."""
-    wanted = REQUESTS[analysis.of](request, analysis, **address)
-    parameters, inputs = analysis.parameters.parameters().items(), wanted.inputs
-    context = wanted.context | {
+    """Invalid parameters are ignored, and the page says so."""
+    analysis_request = REQUESTS[analysis.subject](request, analysis, **address)
+    parameters, inputs = analysis.parameters.parameters().items(), analysis_request.inputs
+    context = analysis_request.context | {
         "analysis": analysis,
-        "address": reverse(f"{ADDRESSES[analysis.of][1]}{analysis.name}", kwargs=address),
+        "address": reverse(f"{ADDRESSES[analysis.subject][1]}{analysis.name}", kwargs=address),
         "query": request.GET.urlencode(),
         "parameters": [(name, choices, request.GET.get(name, "")) for name, choices in parameters],
         "wrong": "" if inputs.parameters.is_valid() else inputs.parameters.explanation,
     }
-    is_part = "HX-Request" in request.headers
-    if is_part or not analysis.is_slow:
-        document = _as_far_as_known(analysis.answer(*wanted.arguments), wanted.is_known)
-        context |= {"verdict": document.verdict, "blocks": list(blocks(document))}
-    return render(request, "analyses/_blocks.html" if is_part else "analyses/page.html", context)
+    is_of_htmx = "HX-Request" in request.headers
+    if is_of_htmx or not analysis.is_slow:
+        document = analysis.answer(*analysis_request.arguments)
+        verdict = document.verdict
+        if verdict.tone == "ok" and not analysis_request.is_recent:
+            verdict = replace(verdict, tone="unknown")
+        context |= {"verdict": verdict, "blocks": list(blocks(document))}
+    return render(request, "analyses/_blocks.html" if is_of_htmx else "analyses/page.html", context)
 
 
 def chart(request: HttpRequest, analysis: Analysis, draw: Draw, **address: str) -> HttpResponse:
-    drawn = draw(*REQUESTS[analysis.of](request, analysis, **address).arguments)
+    drawn = draw(*REQUESTS[analysis.subject](request, analysis, **address).arguments)
     if drawn.figure is None:
-        empty = {"title": localised(drawn.empty_title), "text": localised(drawn.empty_text)}
+        empty = {
+            "title": localised(drawn.empty_title),
+            "text": localised(drawn.empty_text),
+        }
         return JsonResponse({"figure": None, "empty": empty})
     return JsonResponse(answer(drawn.figure, localised(drawn.note)))
-
-
-def _as_far_as_known(document: Document, is_known: bool) -> Document:
-    verdict = document.verdict
-    if is_known or verdict.tone != "ok":
-        return document
-    return replace(document, verdict=replace(verdict, tone="unknown"))

@@ -28,15 +28,12 @@ _SYMBOL_EVERY_SHARE = 0.02
 _ROW_PX = 12
 _RIGHT_EDGE = 0.85
 _WORDS_SHARE = 0.22
-"""The share of a narrow chart that a label's words cover."""
+"""A label's words cover this share of a narrow chart."""
 
 
 @dataclass(frozen=True)
 class Annotation:
-    """``kind`` decides symbol, colour and row; unknown kinds are drawn in grey.
-
-    A click on the label opens ``url``.
-    """
+    """``kind`` decides symbol, colour and row; unknown kinds are grey. A click opens ``url``."""
 
     at: datetime
     kind: str
@@ -59,29 +56,24 @@ LOOK = {
 }
 
 
-FOUND = ("critical", "warning")
-"""Of findings."""
+FINDING_KINDS = ("critical", "warning")
 
 
-def drawn(
+def annotation_layout(
     annotations: Sequence[Annotation], start: datetime, end: datetime
 ) -> tuple[dict[str, Any], str]:
-    """``shapes`` and ``annotations`` of a layout, and a note if some were left out. Overlapping
-    labels shrink to their symbol, with the words in its hover text.
+    """``shapes`` and ``annotations`` of a Plotly layout, and a note if some were left out. A label
+    that has no room shrinks to its symbol, whose hover text has the words.
     """
     inside = sorted((a for a in annotations if start <= a.at <= end), key=lambda a: a.at)
     shown = inside[-MOST_LINES:]
     shapes = [
         _line(annotation.at, LOOK.get(annotation.kind, ("•", INK_3))[1]) for annotation in shown
     ]
-    # Findings have a row of their own above events, so that neither hides the other.
-    labels = [
-        label
-        for row in (False, True)
-        for label in _labels(
-            [annotation for annotation in shown if (annotation.kind in FOUND) == row], start, end
-        )
-    ]
+    # Findings have a row above that of events, so that none hides another.
+    events = [annotation for annotation in shown if annotation.kind not in FINDING_KINDS]
+    findings = [annotation for annotation in shown if annotation.kind in FINDING_KINDS]
+    labels = _labels(events, start, end) + _labels(findings, start, end)
     note = (
         gettext("The newest %(number)s of %(all)s annotations are drawn.")
         % {"number": len(shown), "all": len(inside)}
@@ -92,7 +84,7 @@ def drawn(
 
 
 def add_limit(layout: dict[str, Any], value: float, words: str) -> None:
-    """A dashed line across a chart, with words at its left end."""
+    """Add a dashed line across a chart, with words at its left end."""
     line = {"color": CRIT, "width": 1.2, "dash": "dash"}
     layout["shapes"].append(
         {
@@ -160,20 +152,21 @@ def _label(
     annotation: Annotation, symbol: str, colour: str, *, with_words: bool, place: float
 ) -> dict[str, Any]:
     words = plain(annotation.label or annotation.kind, 18)
+    # Near the right edge the words are left of their line.
+    anchor, shift = ("right", 4) if place > _RIGHT_EDGE else ("left", -4)
     return {
         "x": plot_time(annotation.at),
         "xref": "x",
         "y": 1,
         "yref": "paper",
         "yanchor": "bottom",
-        # Near the right edge the words go to the left of their line.
-        "xanchor": "center" if not with_words else "right" if place > _RIGHT_EDGE else "left",
-        "xshift": 0 if not with_words else 4 if place > _RIGHT_EDGE else -4,
+        "xanchor": anchor if with_words else "center",
+        "xshift": shift if with_words else 0,
         "text": f"{symbol} {words}" if with_words else symbol,
         "hovertext": f"{plain(annotation.label or annotation.kind, 200)}<br>{instant_text(annotation.at)}",
         "font": {"size": 11, "color": colour},
         "showarrow": False,
         # Plotly annotations cannot carry data; charts.js reads the address from the name.
         **({"name": annotation.url, "captureevents": True} if annotation.url else {}),
-        **({"yshift": _ROW_PX} if annotation.kind in FOUND else {}),
+        **({"yshift": _ROW_PX} if annotation.kind in FINDING_KINDS else {}),
     }

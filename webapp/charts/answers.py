@@ -1,6 +1,5 @@
-"""A figure for a page, with its time axis in the shown zone. An axis has one offset, that of its
-end: otherwise the hour that daylight saving repeats would overlap itself. Instants in hover texts
-have their own offset.
+"""Figures as JSON, with the time axis in the reader's zone. The whole axis has the UTC offset of its
+end, since daylight saving repeats an hour. Instants in hover texts have their own offset.
 """
 
 import json
@@ -14,44 +13,42 @@ from django.utils.translation import gettext
 from webapp.lib import shown_zone
 
 _PLOT_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}")
-"""As :func:`webapp.charts.theme.plot_time` writes it; nothing else of a figure looks so."""
-_OF_UTC = " UTC"
-_FORMS = ("hoverformat", "hovertemplate")
+"""The format of :func:`webapp.charts.theme.plot_time`. No other text of a figure has this format."""
+_UTC_SUFFIX = " UTC"
+_FORMAT_KEYS = ("hoverformat", "hovertemplate")
 
 
-def drawn(figure: go.Figure) -> dict[str, Any]:
-    """Plain JSON for plotly.js; ``layout.meta.utc_offset_ms`` is how far the clock of its time axis
-    is ahead of UTC, absent for none.
-    """
+def figure_json(figure: go.Figure) -> dict[str, Any]:
+    """JSON for plotly.js. ``layout.meta.utc_offset_ms`` of the time axis is absent for UTC."""
     # Plotly's own encoder handles its arrays and types; the faster one refuses integers beyond 64
     # bits, such as sums of hostile figures.
     try:
         text = figure.to_json()
     except TypeError:
         text = figure.to_json(engine="json")
-    made: dict[str, Any] = json.loads(text)
-    axis = made["layout"].get("xaxis") or {}
+    plot: dict[str, Any] = json.loads(text)
+    axis = plot["layout"].get("xaxis") or {}
     zone = shown_zone.current()
     if (
         zone is UTC
-        or not str(axis.get("hoverformat", "")).endswith(_OF_UTC)
+        or not str(axis.get("hoverformat", "")).endswith(_UTC_SUFFIX)
         or not axis.get("range")
     ):
-        return made
+        return plot
     end = datetime.fromisoformat(axis["range"][1]).replace(tzinfo=UTC).astimezone(zone)
-    ahead = end.utcoffset() or timedelta()
-    moved: dict[str, Any] = _shift(made, ahead, f" {shown_zone.offset_of(end)}")
-    moved["layout"].setdefault("meta", {})["utc_offset_ms"] = ahead // timedelta(milliseconds=1)
-    moved["layout"]["xaxis"]["title"] = {
+    offset = end.utcoffset() or timedelta()
+    shifted: dict[str, Any] = _shift(plot, offset, f" {shown_zone.offset_of(end)}")
+    shifted["layout"].setdefault("meta", {})["utc_offset_ms"] = offset // timedelta(milliseconds=1)
+    shifted["layout"]["xaxis"]["title"] = {
         "text": shown_zone.offset_of(end),
         "font": {"size": 11},
         "standoff": 4,
     }
-    return moved
+    return shifted
 
 
 def answer(figure: go.Figure, note: str) -> dict[str, Any]:
-    return {"figure": drawn(figure), "note": note}
+    return {"figure": figure_json(figure), "note": note}
 
 
 def answer_or_nothing(figure: go.Figure | None) -> dict[str, Any]:
@@ -61,18 +58,20 @@ def answer_or_nothing(figure: go.Figure | None) -> dict[str, Any]:
     return {"figure": None, "note": "", "empty": {"title": title, "text": text}}
 
 
-def _shift(part: Any, ahead: timedelta, named: str) -> Any:
-    if isinstance(part, dict):
+def _shift(node: Any, offset: timedelta, zone_label: str) -> Any:
+    if isinstance(node, dict):
         return {
-            key: _rename(value, named) if key in _FORMS else _shift(value, ahead, named)
-            for key, value in part.items()
+            key: _replace_utc(value, zone_label)
+            if key in _FORMAT_KEYS
+            else _shift(value, offset, zone_label)
+            for key, value in node.items()
         }
-    if isinstance(part, list):
-        return [_shift(item, ahead, named) for item in part]
-    if isinstance(part, str) and _PLOT_TIME.fullmatch(part):
-        return (datetime.fromisoformat(part) + ahead).isoformat(sep=" ", timespec="milliseconds")
-    return part
+    if isinstance(node, list):
+        return [_shift(item, offset, zone_label) for item in node]
+    if isinstance(node, str) and _PLOT_TIME.fullmatch(node):
+        return (datetime.fromisoformat(node) + offset).isoformat(sep=" ", timespec="milliseconds")
+    return node
 
 
-def _rename(form: Any, named: str) -> Any:
-    return form.replace(_OF_UTC, named) if isinstance(form, str) else form
+def _replace_utc(text: Any, zone_label: str) -> Any:
+    return text.replace(_UTC_SUFFIX, zone_label) if isinstance(text, str) else text

@@ -1,4 +1,4 @@
-"""Checkpoint timeline: one bar a checkpoint, stacked by the phases of its slowest subtask."""
+"""Checkpoint timeline: each bar is a checkpoint, stacked by the phases of its slowest subtask."""
 
 import itertools
 import statistics
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import plotly.graph_objects as go
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from spark_jobs.serving import FAILED_OUTCOMES, PHASES
 from webapp.charts import annotations as annotated
@@ -30,32 +30,27 @@ from webapp.lib.instants import instant_text
 from webapp.lib.quantities import bytes_text, duration_text
 
 WIDEST_BAR_SHARE = 0.035
-"""Of the chart: a single bar must not look like a block."""
+"""Of the chart's width. A single bar must not look like a block."""
 
 MOST_POINTS = 1_000
-"""Points of a line across a chart of about a thousand pixels; browsers get slow from about two
-thousand.
-"""
+"""Of a line across about a thousand pixels. Browsers get slow from about two thousand points."""
 
 MOST_BARS = 480
-"""Bars across a chart of about a thousand pixels: two pixels each."""
+"""Across about a thousand pixels: two pixels each."""
 
 
-def note(shown: int, total: int, what: str, kept: str) -> str:
+def thinning_note(shown: int, total: int, noun: str, kept: str) -> str:
     """A note on a thinned chart; empty if nothing was left out."""
     return (
         gettext("%(shown)s of %(total)s %(what)s drawn: %(kept)s of each slice of time.")
-        % {"shown": f"{shown:,}", "total": f"{total:,}", "what": what, "kept": kept}
+        % {"shown": f"{shown:,}", "total": f"{total:,}", "what": noun, "kept": kept}
         if shown < total
         else ""
     )
 
 
 def bar_widths_ms(times: Sequence[datetime], span_ms: float, share: float) -> list[float]:
-    """Widths of bars at ``times`` (sorted): ``share`` of the usual distance, less if a neighbour is
-    closer. A savepoint is often right beside a checkpoint: the smallest distance for all would make
-    hairlines.
-    """
+    """``share`` of the median distance at sorted ``times``, or of that to a closer neighbour."""
     widest_ms = span_ms * WIDEST_BAR_SHARE
     gaps = [
         (later - earlier) / timedelta(milliseconds=1)
@@ -63,43 +58,24 @@ def bar_widths_ms(times: Sequence[datetime], span_ms: float, share: float) -> li
     ]
     usual_ms = statistics.median(gaps) if gaps else widest_ms / share
     narrowest_ms = max(usual_ms * share / 3, span_ms / 800)
-    around = [float("inf"), *gaps, float("inf")] if times else []
+    gaps_with_ends = [float("inf"), *gaps, float("inf")] if times else []
     return [
         min(max(min(usual_ms * share, before * share, after * share), narrowest_ms), widest_ms)
-        for before, after in itertools.pairwise(around)
+        for before, after in itertools.pairwise(gaps_with_ends)
     ]
 
 
 HEIGHT_PX = 290
 FAILED_OPACITY = 0.42
 SHARED = "bars"
-"""Traces with this ``meta`` take hover texts and links from ``layout.meta``: the same for five
-traces, sent once.
-"""
+"""Traces with this ``meta`` take hover texts and links from ``layout.meta``."""
 _MOST_GOOD_MARKS = 160
 _MARKS_SHARE = 0.1
-"""How far below the bars their outcomes are, of the longest bar."""
-_MINUTE_MS = 60_000.0
+"""Distance of the outcomes below the bars, as a share of the longest bar."""
 _MS = timedelta(milliseconds=1)
 _TICK_STEPS_MS = (
-    *(
-        1.0,
-        2.0,
-        5.0,
-        10.0,
-        20.0,
-        50.0,
-        100.0,
-        200.0,
-        500.0,
-        1_000.0,
-        2_000.0,
-        5_000.0,
-        10_000.0,
-        15_000.0,
-        30_000.0,
-    ),
-    *(minutes * _MINUTE_MS for minutes in (1, 2, 5, 10, 15, 30, 60, 120, 360, 1_440)),
+    *map(float, (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 30_000)),
+    *(minutes * 60_000.0 for minutes in (1, 2, 5, 10, 15, 30, 60, 120, 360, 1_440)),
 )
 
 
@@ -108,33 +84,28 @@ class CheckpointBar(CheckpointPoint):
     url: str = ""
 
     @property
-    def failed(self) -> bool:
+    def has_failed(self) -> bool:
         return self.outcome in FAILED_OUTCOMES
 
     @property
-    def parts_ms(self) -> dict[str, float]:
-        """Phases that add up.
-
-        An unaligned snapshot's asynchronous part may contain its alignment, which is then left out.
-        """
-        parts = {phase: getattr(self, f"{phase}_ms") or 0.0 for phase in PHASES}
+    def phases_ms(self) -> dict[str, float]:
+        """The alignment of an unaligned checkpoint is 0: the asynchronous phase may contain it."""
+        phases_ms = {phase: getattr(self, f"{phase}_ms") or 0.0 for phase in PHASES}
         if self.unaligned:
-            parts["alignment"] = 0.0
-        return parts
+            phases_ms["alignment"] = 0.0
+        return phases_ms
 
     @property
-    def lasted_ms(self) -> float:
-        """The height of the bar: end-to-end if acknowledged, else the time until the checkpoint
-        ended.
-        """
+    def height_ms(self) -> float:
+        """The end-to-end duration if it is known, else the time until the checkpoint ended."""
         if self.end_to_end_ms is not None:
             return self.end_to_end_ms
         return (self.end_time - self.trigger_time) / _MS if self.end_time else 0.0
 
     @property
     def other_ms(self) -> float:
-        """The rest of the height; all of it if no phase is known."""
-        return max(self.lasted_ms - sum(self.parts_ms.values()), 0.0)
+        """The part of the height that no phase explains."""
+        return max(self.height_ms - sum(self.phases_ms.values()), 0.0)
 
 
 def timeline(
@@ -145,23 +116,20 @@ def timeline(
     events: Sequence[annotated.Annotation] = (),
     total: int | None = None,
 ) -> tuple[go.Figure, str]:
-    """The figure and what it left out.
-
-    ``bars`` are sorted by trigger time, at most ``MOST_BARS`` of the ``total``.
-    """
-    layout, events_note = annotated.drawn(events, start, end)
+    """The figure, and a note on what it left out. ``bars``: by time, ``MOST_BARS`` of ``total``."""
+    layout, events_note = annotated.annotation_layout(events, start, end)
     widths_ms = bar_widths_ms(
         [bar.trigger_time for bar in bars], (end - start) / timedelta(milliseconds=1), 0.72
     )
     traces = []
     for phase in PHASES:
-        heights_ms = [bar.parts_ms[phase] for bar in bars]
+        heights_ms = [bar.phases_ms[phase] for bar in bars]
         name, colour = gettext(PHASE_WORDS[phase]), PHASE_COLOURS[phase]
         traces.append(_stack(bars, name, colour, heights_ms, widths_ms))
     others_ms = [bar.other_ms for bar in bars]
     traces.append(_stack(bars, gettext("other or unknown"), OTHER, others_ms, widths_ms))
-    longest_ms = max((sum(bar.parts_ms.values()) + bar.other_ms for bar in bars), default=0.0)
-    # A distant time-out would flatten the bars; it is only drawn if they come near it.
+    longest_ms = max((sum(bar.phases_ms.values()) + bar.other_ms for bar in bars), default=0.0)
+    # A time-out far above the bars would flatten them.
     if timeout_ms and longest_ms >= timeout_ms / 3:
         annotated.add_limit(
             layout,
@@ -191,20 +159,10 @@ def timeline(
         },
         **layout,
     )
-    return result, " ".join(
-        filter(
-            None,
-            (
-                note(
-                    len(bars),
-                    total or len(bars),
-                    gettext("checkpoints"),
-                    gettext("the failed or slowest one"),
-                ),
-                events_note,
-            ),
-        )
+    bars_note = thinning_note(
+        len(bars), total or len(bars), gettext("checkpoints"), gettext("the failed or slowest one")
     )
+    return result, " ".join(filter(None, (bars_note, events_note)))
 
 
 def _stack(
@@ -222,49 +180,36 @@ def _stack(
         marker={
             "color": colour,
             "line": {"width": 0},
-            "opacity": [FAILED_OPACITY if bar.failed else 1.0 for bar in bars],
+            "opacity": [FAILED_OPACITY if bar.has_failed else 1.0 for bar in bars],
         },
         meta=SHARED,
         hovertemplate="%{hovertext}<extra></extra>",
     )
 
 
+_MARKS = {
+    "savepoint": (gettext_noop("savepoint"), "diamond", ACCENT),
+    "in_progress": (gettext_noop("in progress"), "square-open", INK_3),
+    "aborted": (gettext_noop("aborted"), "line-ew-open", UNKNOWN),
+    "completed": (gettext_noop("completed"), "circle", OK),
+    "failed": (gettext_noop("failed"), "x", CRIT),
+}
+"""Name, symbol and colour by kind. Later kinds cover earlier ones."""
+
+
+def _mark_kind(bar: CheckpointBar) -> str:
+    if bar.has_failed:
+        return "failed"
+    if bar.is_savepoint:
+        return "savepoint"
+    return "aborted" if bar.outcome in ("subsumed", "preflight") else bar.outcome
+
+
 def _marks(bars: Sequence[CheckpointBar], y: float) -> list[go.Scatter]:
-    # What comes last is drawn on top.
-    kinds = (
-        (
-            gettext("savepoint"),
-            "diamond",
-            ACCENT,
-            [bar for bar in bars if bar.is_savepoint and not bar.failed],
-        ),
-        (
-            gettext("in progress"),
-            "square-open",
-            INK_3,
-            [bar for bar in bars if bar.outcome == "in_progress" and not bar.is_savepoint],
-        ),
-        (
-            gettext("aborted"),
-            "line-ew-open",
-            UNKNOWN,
-            [
-                b
-                for b in bars
-                if b.outcome in ("aborted", "subsumed", "preflight") and not b.is_savepoint
-            ],
-        ),
-        (
-            gettext("completed"),
-            "circle",
-            OK,
-            [bar for bar in bars if bar.outcome == "completed" and not bar.is_savepoint],
-        ),
-        (gettext("failed"), "x", CRIT, [bar for bar in bars if bar.failed]),
-    )
+    by_kind = {kind: [bar for bar in bars if _mark_kind(bar) == kind] for kind in _MARKS}
     return [
         go.Scatter(
-            name=name,
+            name=gettext(name),
             x=[plot_time(bar.trigger_time) for bar in chosen],
             y=[y] * len(chosen),
             mode="markers",
@@ -280,8 +225,9 @@ def _marks(bars: Sequence[CheckpointBar], y: float) -> list[go.Scatter]:
             hovertemplate="%{hovertext}<extra></extra>",
             showlegend=False,
         )
-        for name, symbol, colour, chosen in kinds
-        if chosen and not (symbol == "circle" and len(chosen) > _MOST_GOOD_MARKS)
+        for kind, (name, symbol, colour) in _MARKS.items()
+        if (chosen := by_kind[kind])
+        and not (kind == "completed" and len(chosen) > _MOST_GOOD_MARKS)
     ]
 
 
@@ -294,7 +240,7 @@ def _hover(bar: CheckpointBar) -> str:
     if bar.reason:
         lines.append(plain(bar.reason))
     ended = (
-        gettext(", ended after %(lasted_ms)s") % {"lasted_ms": duration_text(bar.lasted_ms)}
+        gettext(", ended after %(lasted_ms)s") % {"lasted_ms": duration_text(bar.height_ms)}
         if bar.end_to_end_ms is None and bar.end_time
         else ""
     )
@@ -318,7 +264,7 @@ def _hover(bar: CheckpointBar) -> str:
 
 
 def tick_step_ms(longest_ms: float) -> float:
-    """A round step in the units people read durations in, for about four ticks."""
+    """A round step in seconds, minutes or hours, for about four ticks."""
     return next(
         (step for step in _TICK_STEPS_MS if longest_ms / step <= 4.5), max(longest_ms / 4, 1.0)
     )

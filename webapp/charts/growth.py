@@ -15,29 +15,29 @@ MOST_NAMED = 5
 HALF_A_DAY = timedelta(hours=12)
 _COLOURS = (ACCENT, "var(--start-delay)", "var(--alignment)", "var(--sync)", "var(--async)")
 Series = Mapping[int, float]
-"""UTC days as ordinals → bytes."""
+"""Bytes by UTC day, as an ordinal."""
 
 
-def by_day(named: Sequence[tuple[str, Series]], window: int, newest: int) -> go.Figure:
-    """``named``: at most ``MOST_NAMED``, largest first."""
-    known = {day for _, values in named for day in values}
-    shown = [day for day in range(newest - window + 1, newest + 1) if day in known]
-    highest = max((sum(values.get(day, 0) for _, values in named) for day in shown), default=0)
-    start, end = _noon(newest - window) + HALF_A_DAY, _noon(newest) + HALF_A_DAY
+def by_day(areas: Sequence[tuple[str, Series]], window_days: int, newest: int) -> go.Figure:
+    """``areas``: names and sizes, at most ``MOST_NAMED``, the largest first. ``newest``: a day."""
+    measured_days = {day for _, values in areas for day in values}
+    days = [day for day in range(newest - window_days + 1, newest + 1) if day in measured_days]
+    highest = max((sum(values.get(day, 0) for _, values in areas) for day in days), default=0)
+    start, end = _noon(newest - window_days) + HALF_A_DAY, _noon(newest) + HALF_A_DAY
     # The smallest lies on top, so that the largest has the straight edge.
     traces = [
         go.Scatter(
             name=plain(name, 30),
-            x=[plot_time(_noon(day)) for day in shown],
-            y=[values.get(day, 0) for day in shown],
+            x=[plot_time(_noon(day)) for day in days],
+            y=[values.get(day, 0) for day in days],
             stackgroup="all",
-            mode="lines" if len(shown) > 1 else "markers",
+            mode="lines" if len(days) > 1 else "markers",
             line={"width": 1, "color": colour},
             fillcolor=colour,
-            hovertext=[_hover(name, values, day) for day in shown],
+            hovertext=[_hover(name, values, day) for day in days],
             hovertemplate="%{hovertext}<extra></extra>",
         )
-        for (name, values), colour in zip(named, _COLOURS, strict=False)
+        for (name, values), colour in zip(areas, _COLOURS, strict=False)
     ]
     return figure(
         traces,

@@ -1,7 +1,6 @@
-"""The layout of a job graph: layers from source to sink, few crossings. Pure geometry in pixels;
-the template draws it as SVG. An edge over several layers has its own lane in each of them, so that
-it crosses no unrelated vertex. A cycle (only in damaged payloads) is cut at the edge that closes
-it.
+"""The layout of a job graph in pixels: layers from source to sink, few crossings. The template draws
+it as SVG. An edge over several layers has a lane in each layer between, so that it crosses no
+unrelated vertex. A cycle (only in damaged payloads) is cut at the edge that closes it.
 """
 
 from collections import defaultdict
@@ -12,9 +11,9 @@ from itertools import pairwise
 MARGIN = 4
 MOST_NODES = 200
 _SWEEPS = 6
-_LANE = 14
+_LANE_HEIGHT = 14
 _MOST_LANES = 3_000
-"""Of all edges together: a graph that needs more is unreadable anyway."""
+"""Of all edges together. A graph that needs more lanes is drawn without lanes."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +41,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Edge:
-    """``path`` is the ``d`` of an SVG path from the far side of its source to the near side of its
-    target.
-    """
+    """``path``: ``d`` of an SVG path from the right of its source to the left of its target."""
 
     source: str
     target: str
@@ -53,6 +50,8 @@ class Edge:
 
 @dataclass(frozen=True)
 class Layout:
+    """``left_out``: the number of vertices beyond ``MOST_NODES``."""
+
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
     width: int
@@ -73,35 +72,33 @@ _Item = str | _Lane
 def lay_out(
     keys: Sequence[str], edges: Iterable[tuple[str, str]], geometry: Geometry = FULL
 ) -> Layout:
-    """Place ``keys`` (at most ``MOST_NODES``, in the given order) so that every edge points
-    downstream.
-    """
-    shown = list(dict.fromkeys(keys))[:MOST_NODES]
-    known = set(shown)
+    """Place the first ``MOST_NODES`` of ``keys`` so that every edge points downstream."""
+    node_keys = list(dict.fromkeys(keys))[:MOST_NODES]
+    known = set(node_keys)
     links = _without_cycles(
-        shown, [(a, b) for a, b in dict.fromkeys(edges) if a in known and b in known and a != b]
+        node_keys, [(a, b) for a, b in dict.fromkeys(edges) if a in known and b in known and a != b]
     )
-    layers = _layers(shown, links)
+    layers = _layers(node_keys, links)
     chains = _chains(layers, links)
-    ordered = _ordered(_with_lanes(layers, chains), chains)
-    spots = _spots(ordered, geometry)
+    ordered = _order_layers(_with_lanes(layers, chains), chains)
+    tops = _tops(ordered, geometry)
     step = geometry.node_width + geometry.gap_layers
     corners = {
-        item: (MARGIN + number * step, MARGIN + spots[item])
+        item: (MARGIN + number * step, MARGIN + tops[item])
         for number, layer in enumerate(ordered)
         for item in layer
     }
-    drawn = tuple(
+    drawn_edges = tuple(
         Edge(*link, _path([corners[item] for item in chain], chain, geometry))
         for link, chain in zip(links, chains, strict=True)
     )
     bottoms = [top + _height(item, geometry) for item, (_, top) in corners.items()]
     return Layout(
-        nodes=tuple(Node(key, *corners[key]) for key in shown),
-        edges=drawn,
+        nodes=tuple(Node(key, *corners[key]) for key in node_keys),
+        edges=drawn_edges,
         width=len(ordered) * step - geometry.gap_layers + 2 * MARGIN if ordered else 0,
         height=max(bottoms) + MARGIN if bottoms else 0,
-        left_out=len(set(keys)) - len(shown),
+        left_out=len(set(keys)) - len(node_keys),
     )
 
 
@@ -109,7 +106,7 @@ def _without_cycles(keys: Sequence[str], edges: list[tuple[str, str]]) -> list[t
     targets = defaultdict(list)
     for source, target in edges:
         targets[source].append(target)
-    kept: list[tuple[str, str]] = []
+    acyclic: list[tuple[str, str]] = []
     state: dict[str, str] = {}
     for start in keys:
         if start in state:
@@ -117,17 +114,17 @@ def _without_cycles(keys: Sequence[str], edges: list[tuple[str, str]]) -> list[t
         state[start] = "open"
         stack = [(start, iter(targets[start]))]
         while stack:
-            key, rest = stack[-1]
-            target = next(rest, "")
+            key, unvisited = stack[-1]
+            target = next(unvisited, "")
             if not target:
                 state[key] = "done"
                 stack.pop()
             elif state.get(target) != "open":
-                kept.append((key, target))
+                acyclic.append((key, target))
                 if target not in state:
                     state[target] = "open"
                     stack.append((target, iter(targets[target])))
-    return kept
+    return acyclic
 
 
 def _layers(keys: Sequence[str], edges: list[tuple[str, str]]) -> list[list[str]]:
@@ -176,7 +173,7 @@ def _with_lanes(layers: list[list[str]], chains: list[list[_Item]]) -> list[list
     return items
 
 
-def _ordered(layers: list[list[_Item]], chains: list[list[_Item]]) -> list[list[_Item]]:
+def _order_layers(layers: list[list[_Item]], chains: list[list[_Item]]) -> list[list[_Item]]:
     neighbours: dict[_Item, list[_Item]] = defaultdict(list)
     for chain in chains:
         for first, second in pairwise(chain):
@@ -186,36 +183,40 @@ def _ordered(layers: list[list[_Item]], chains: list[list[_Item]]) -> list[list[
         forwards = sweep % 2 == 0
         order = range(1, len(layers)) if forwards else range(len(layers) - 2, -1, -1)
         for number in order:
-            beside = layers[number - 1 if forwards else number + 1]
-            # Relative positions, so that layers of different size are comparable.
-            place = {item: (position + 0.5) / len(beside) for position, item in enumerate(beside)}
-            own = {
-                item: (position + 0.5) / len(layers[number])
-                for position, item in enumerate(layers[number])
-            }
-            weight = {}
+            sorted_layer = _places(layers[number - 1 if forwards else number + 1])
+            weights = _places(layers[number])
             for item in layers[number]:
-                places = [place[other] for other in neighbours[item] if other in place]
-                weight[item] = sum(places) / len(places) if places else own[item]
-            layers[number].sort(key=weight.__getitem__)
+                places = [
+                    sorted_layer[neighbour]
+                    for neighbour in neighbours[item]
+                    if neighbour in sorted_layer
+                ]
+                if places:
+                    weights[item] = sum(places) / len(places)
+            layers[number].sort(key=weights.__getitem__)
     return layers
 
 
+def _places(layer: list[_Item]) -> dict[_Item, float]:
+    """Positions 0 … 1, so that layers of different size are comparable."""
+    return {item: (position + 0.5) / len(layer) for position, item in enumerate(layer)}
+
+
 def _height(item: _Item, geometry: Geometry) -> int:
-    return _LANE if isinstance(item, _Lane) else geometry.node_height
+    return _LANE_HEIGHT if isinstance(item, _Lane) else geometry.node_height
 
 
-def _spots(layers: list[list[_Item]], geometry: Geometry) -> dict[_Item, int]:
+def _tops(layers: list[list[_Item]], geometry: Geometry) -> dict[_Item, int]:
     gaps = geometry.gap_nodes
     lengths = [sum(_height(item, geometry) + gaps for item in layer) - gaps for layer in layers]
     longest = max(lengths, default=0)
-    spots = {}
+    tops = {}
     for layer, length in zip(layers, lengths, strict=True):
-        at = (longest - length) // 2
+        top = (longest - length) // 2
         for item in layer:
-            spots[item] = at
-            at += _height(item, geometry) + gaps
-    return spots
+            tops[item] = top
+            top += _height(item, geometry) + gaps
+    return tops
 
 
 def _path(corners: list[tuple[int, int]], chain: list[_Item], geometry: Geometry) -> str:

@@ -1,4 +1,4 @@
-"""Figures by slice of time as lines; a slice without data is a gap."""
+"""Lines of one value per slice of time; a slice without data is a gap."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,16 +21,14 @@ class Line:
 
 
 def lines(
-    drawn: Sequence[Line],
+    series: Sequence[Line],
     starts: Sequence[datetime],
-    words: Callable[[float | None], str],
+    value_text: Callable[[float | None], str],
     step_of: Callable[[float], float] = step_bytes,
 ) -> go.Figure:
-    """``starts`` of the slices; ``words`` writes a value with its unit; ``step_of(highest value)``:
-    a round step between ticks.
-    """
+    """``starts`` of the slices; ``step_of`` the highest value: a round step between ticks."""
     highest = max(
-        (value for line in drawn for value in line.values if value is not None), default=0
+        (value for line in series for value in line.values if value is not None), default=0
     )
     traces = [
         go.Scatter(
@@ -40,9 +38,9 @@ def lines(
             mode="lines" if len(starts) > _MOST_MARKED else "lines+markers",
             marker={"size": 4},
             line={"color": line.colour, "width": 1.6},
-            hovertext=[f"{plain(line.name)} {words(value)}" for value in line.values],
+            hovertext=[f"{plain(line.name)} {value_text(value)}" for value in line.values],
             hovertemplate="%{hovertext}<br>%{x|%Y-%m-%d %H:%M:%S} UTC<extra></extra>",
         )
-        for line in drawn
+        for line in series
     ]
-    return figure(traces, _HEIGHT_PX, yaxis=round_axis(highest, step_of(highest), words))
+    return figure(traces, _HEIGHT_PX, yaxis=round_axis(highest, step_of(highest), value_text))

@@ -1,4 +1,4 @@
-"""Figures over a page's time range: values as lines, events as stacked bars by slice."""
+"""Figures over a page's time range: values as lines, counts of events as stacked bars."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ MOST_POINTS = 400
 BARS = 60
 COLOURS = (ACCENT, WARN, OK, OTHER, CRIT)
 """Of several lines, in this order."""
-_MISSING_FROM = 3.5
-"""Samples further apart than so many of their usual distances are not joined."""
+_GAP_FACTOR = 3.5
+"""Samples that are further apart than this many median distances are not joined."""
 
 Point = tuple[datetime, float | None]
 
 
 @dataclass(frozen=True)
 class Line:
-    """``points`` oldest first; ``steps``: each value lasts until the next."""
+    """``points``, oldest first; ``steps``: each value lasts until the next."""
 
     name: str
     points: Sequence[Point]
@@ -38,8 +38,8 @@ class Events:
     colour: str
 
 
-def lines(drawn: Sequence[Line], start: datetime, end: datetime, **y_axis: object) -> go.Figure:
-    """``y_axis``: of Plotly, such as ``title`` or ``ticksuffix``."""
+def lines(series: Sequence[Line], start: datetime, end: datetime, **y_axis: object) -> go.Figure:
+    """``y_axis``: options of Plotly, such as ``ticksuffix``."""
     traces = [
         go.Scatter(
             name=plain(line.name, 40),
@@ -49,17 +49,17 @@ def lines(drawn: Sequence[Line], start: datetime, end: datetime, **y_axis: objec
             line={"color": line.colour, "width": 1.5, "shape": "hv" if line.steps else "linear"},
             connectgaps=False,
         )
-        for line in drawn
+        for line in series
     ]
     return _over_time(traces, start, end, hovermode="x unified", yaxis=y_axis)
 
 
-def bars(drawn: Sequence[Events], start: datetime, end: datetime) -> go.Figure:
-    """How many of each kind in each slice of the time."""
+def bars(kinds: Sequence[Events], start: datetime, end: datetime) -> go.Figure:
+    """The number of events of each kind by slice of time."""
     width = (end - start) / BARS
     middles = [plot_time(start + width * (place + 0.5)) for place in range(BARS)]
     traces = []
-    for kind in drawn:
+    for kind in kinds:
         counts = [0] * BARS
         for at in kind.instants:
             if start <= at <= end:
@@ -74,15 +74,13 @@ def bars(drawn: Sequence[Events], start: datetime, end: datetime) -> go.Figure:
     return _over_time(traces, start, end, barmode="stack", hovermode="x unified", yaxis=axis)
 
 
-def sampled(
+def thin_out(
     points: Iterable[Point],
     start: datetime,
     end: datetime,
     pick: Callable[[Sequence[float]], float] = max,
 ) -> list[Point]:
-    """At most ``MOST_POINTS`` in order of time, each the ``pick`` of its slice; None for missing
-    samples.
-    """
+    """At most ``MOST_POINTS`` by time: the ``pick`` of each slice, and None in gaps."""
     width = (end - start) / MOST_POINTS
     slices: dict[int, tuple[datetime, list[float]]] = {}
     for at, value in points:
@@ -93,20 +91,18 @@ def sampled(
     usual = width
     if gaps:
         usual = max(timedelta(seconds=median(gap.total_seconds() for gap in gaps)), width)
-    drawn: list[Point] = []
+    with_gaps: list[Point] = []
     for (at, value), gap in zip(picked, [*gaps, timedelta()], strict=False):
-        drawn.append((at, value))
-        if gap > usual * _MISSING_FROM:
-            drawn.append((at + usual, None))
-    return drawn
+        with_gaps.append((at, value))
+        if gap > usual * _GAP_FACTOR:
+            with_gaps.append((at + usual, None))
+    return with_gaps
 
 
 def running(
     lives: Iterable[tuple[datetime | None, datetime | None, int]], start: datetime, end: datetime
 ) -> list[Point]:
-    """How many existed at each instant, as steps. ``lives``: (begin, end, count); None is outside
-    the range.
-    """
+    """How many exist, as steps. ``lives``: (begin, end, count); None is outside the range."""
     changes: dict[datetime, int] = {}
     at_start = 0
     for begins, ends, count in lives:

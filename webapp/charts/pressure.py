@@ -1,4 +1,4 @@
-"""Heat map of pressure: for each vertex the share of time it was back-pressured, and busy."""
+"""Heat map of pressure: the share of time that each vertex was back-pressured, and busy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,14 +27,12 @@ class VertexShares:
 def busy_by_vertex(
     rows: Sequence[VertexShares], starts: Sequence[datetime], width: timedelta
 ) -> tuple[go.Figure, int]:
-    """A heat map with rows for each vertex: its name, its back-pressured share and its busy share
-    of each slice; and its height in pixels.
-    """
+    """A heat map, and its height in pixels. Rows of a vertex: name, back-pressured, busy."""
     edges_px, cells, hovers, labels = [0], [], [], []
     blank = [None] * len(starts)
     for row in rows:
-        labels.append(_name(row.name, -edges_px[-1]))
-        for height_px, doing, shares in (
+        labels.append(_vertex_label(row.name, -edges_px[-1]))
+        for height_px, state, shares in (
             (_NAME_PX, "", blank),
             (_BAND_PX, gettext("back-pressured"), row.backpressured),
             (_BAND_PX, gettext("busy"), row.busy),
@@ -43,7 +41,7 @@ def busy_by_vertex(
             cells.append(shares)
             hovers.append(
                 [
-                    f"{plain(row.name, _LABEL_LETTERS)} {doing} {percent_text(share)}"
+                    f"{plain(row.name, _LABEL_LETTERS)} {state} {percent_text(share)}"
                     for share in shares
                 ]
             )
@@ -65,7 +63,7 @@ def busy_by_vertex(
     return figure([heat], height_px, yaxis=axis, annotations=labels), height_px
 
 
-def _name(name: str, y: float) -> dict[str, Any]:
+def _vertex_label(name: str, y: float) -> dict[str, Any]:
     return {
         "text": plain(name, _LABEL_LETTERS),
         "xref": "paper",

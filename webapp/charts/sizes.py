@@ -1,6 +1,4 @@
-"""Size of a job's state over time: full state as a line, uploads of checkpoints as bars, and the
-trend.
-"""
+"""Size of a job's state over time: full state, uploads of checkpoints, and the trend."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 from django.utils.translation import gettext
 
-from webapp.charts.checkpoints import bar_widths_ms, note
+from webapp.charts.checkpoints import bar_widths_ms, thinning_note
 from webapp.charts.theme import ACCENT, INK, INK_3, OTHER, UPLOADED, figure, plot_time
 from webapp.lib.instants import instant_text, ms_after
 from webapp.lib.quantities import bytes_text
@@ -23,10 +21,7 @@ Link = Callable[[str, int, datetime], str]
 
 @dataclass(frozen=True, slots=True)
 class SizePoint:
-    """One completed checkpoint.
-
-    ``state_bytes`` is ``None`` if the version reports uploads only.
-    """
+    """A completed checkpoint. ``state_bytes``: None if this Flink version reports only uploads."""
 
     checkpoint_id: int
     trigger_time: datetime
@@ -43,8 +38,8 @@ class SizePoint:
 
 @dataclass(frozen=True)
 class Sizes:
-    """The drawn sizes of completed checkpoints, by time: of ``total_uploads`` the largest of each
-    slice, and the line of full sizes. ``uploads_only``: no full size is known.
+    """Drawn sizes of completed checkpoints, by time: ``uploads``, of ``total_uploads`` the largest
+    of each slice, and ``line``, full sizes. ``uploads_only``: no full size is known.
     """
 
     uploads: Sequence[SizePoint]
@@ -55,10 +50,8 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Trend:
-    """A straight line through (``to_time``, the last size) of slope ``bytes_per_h``, valid from
-    ``from_time``.
-
-    ``forecast`` is False if there are too few data to draw it into the future.
+    """A straight line of slope ``bytes_per_h`` through the last size, from ``from_time`` to
+    ``to_time``. ``forecast``: there are enough data to draw the line into the future.
     """
 
     from_time: datetime
@@ -74,7 +67,7 @@ def size_over_time(
     trend: Trend | None = None,
     link: Link = lambda job_id, checkpoint_id, trigger_time: "",
 ) -> tuple[go.Figure, str]:
-    """The figure, to be stacked with others, and what it left out."""
+    """The figure, a part of a stack, and a note on what it left out."""
     bars, line = sizes.uploads, sizes.line
     span_ms = (end - start) / timedelta(milliseconds=1)
     widths_ms = bar_widths_ms([bar.at for bar in bars], span_ms, 0.6)
@@ -86,7 +79,9 @@ def size_over_time(
         default=0,
     )
     notes = (
-        note(len(bars), sizes.total_uploads, gettext("uploads"), gettext("the largest one")),
+        thinning_note(
+            len(bars), sizes.total_uploads, gettext("uploads"), gettext("the largest one")
+        ),
         gettext("This Flink version reports uploads only: the full size of the state is not known.")
         if sizes.uploads_only
         else "",
@@ -127,23 +122,23 @@ def _full(line: Sequence[SizePoint], link: Link) -> go.Scatter:
 
 
 def _trend(trend: Trend, last: SizePoint, end: datetime) -> list[go.Scatter]:
-    until = max(trend.to_time, end)
+    forecast_to = max(trend.to_time, end)
     spans = [(gettext("trend"), ACCENT, trend.from_time, trend.to_time, "dash")]
-    if trend.forecast and until > last.at:
-        spans.append((gettext("forecast"), INK_3, last.at, until, "dot"))
+    if trend.forecast and forecast_to > last.at:
+        spans.append((gettext("forecast"), INK_3, last.at, forecast_to, "dot"))
     return [
         go.Scatter(
             name=name,
-            x=[plot_time(start), plot_time(end)],
+            x=[plot_time(start), plot_time(until)],
             y=[
                 max((last.state_bytes or 0) + trend.bytes_per_h * ((at - last.at) / HOUR), 0)
-                for at in (start, end)
+                for at in (start, until)
             ],
             mode="lines",
             line={"color": colour, "width": 1.4, "dash": dash},
             hoverinfo="skip",
         )
-        for name, colour, start, end, dash in spans
+        for name, colour, start, until, dash in spans
     ]
 
 
@@ -161,12 +156,12 @@ def _hover(point: SizePoint) -> str:
     }
 
 
-def round_axis(highest: float, step: float, words: Callable[[float], str]) -> dict[str, Any]:
-    """From zero to a little above the highest value, with a tick each ``step``."""
+def round_axis(highest: float, step: float, value_text: Callable[[float], str]) -> dict[str, Any]:
+    """A y axis from zero to a little above the highest value, with a tick each ``step``."""
     ticks = [step * position for position in range(int(highest / step) + 2)]
     return {
         "tickvals": ticks,
-        "ticktext": [words(tick) if tick else "0" for tick in ticks],
+        "ticktext": [value_text(tick) if tick else "0" for tick in ticks],
         "range": [0, highest * 1.08 or 1],
     }
 

@@ -1,4 +1,4 @@
-"""Figures of one time below each other as one figure: they share time axis, cursor and zoom."""
+"""Figures of one time range, stacked as one figure: they share time axis, cursor and zoom."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,43 +23,44 @@ class Part:
     height_px: int
 
 
-def stacked(
+def stack_figures(
     parts: Sequence[Part],
     start: datetime,
     end: datetime,
     events: Sequence[annotated.Annotation] = (),
     downtimes: Sequence[tuple[datetime, datetime]] = (),
 ) -> tuple[go.Figure, str]:
-    """The figure and what it left out. ``events`` and ``downtimes`` are marked on all ``parts``."""
-    marks, note = annotated.drawn(events, start, end)
+    """The figure, and a note on omitted ``events``. All parts mark events and downtimes."""
+    marks, note = annotated.annotation_layout(events, start, end)
     inner_px = sum(part.height_px + _TITLE_PX for part in parts)
     traces: list[dict[str, Any]] = []
     axes: dict[str, Any] = {}
-    shared: dict[str, Any] = {}
+    meta: dict[str, Any] = {}
     shapes = [*(_downtime(*span) for span in downtimes), *marks["shapes"]]
     labels = list(marks["annotations"])
     top_px = 0
     for number, part in enumerate(parts, start=1):
-        own = part.figure.to_plotly_json()
+        part_figure = part.figure.to_plotly_json()
         axis = f"y{number if number > 1 else ''}"
         labels.append(_title(part.title, 1 - top_px / inner_px))
         top_px += _TITLE_PX
         domain = [1 - (top_px + part.height_px) / inner_px, 1 - top_px / inner_px]
         top_px += part.height_px
-        layout = own["layout"]
+        layout = part_figure["layout"]
         axes[f"yaxis{axis[1:]}"] = {**layout["yaxis"], "anchor": "x", "domain": domain}
         traces += [
-            {**trace, "xaxis": "x", "yaxis": axis, "showlegend": False} for trace in own["data"]
+            {**trace, "xaxis": "x", "yaxis": axis, "showlegend": False}
+            for trace in part_figure["data"]
         ]
         shapes += [{**shape, "yref": axis} for shape in layout.get("shapes", ())]
         labels += [{**label, "yref": axis} for label in layout.get("annotations", ())]
-        shared |= layout.get("meta", {})
-    made = figure(
+        meta |= layout.get("meta", {})
+    stack = figure(
         traces,
         inner_px + _TOP_PX + _BOTTOM_PX,
         barmode="stack",
         margin={"l": _LEFT_PX, "r": 12, "t": _TOP_PX, "b": _BOTTOM_PX},
-        meta={**shared, "parts": [part.name for part in parts]},
+        meta={**meta, "parts": [part.name for part in parts]},
         shapes=shapes,
         annotations=labels,
         spikedistance=-1,
@@ -76,7 +77,7 @@ def stacked(
         ),
         **axes,
     )
-    return made, note
+    return stack, note
 
 
 def _title(words: str, y: float) -> dict[str, Any]:
@@ -96,12 +97,12 @@ def _title(words: str, y: float) -> dict[str, Any]:
     }
 
 
-def _downtime(begun: datetime, running: datetime) -> dict[str, Any]:
+def _downtime(down_from: datetime, up_from: datetime) -> dict[str, Any]:
     return {
         "type": "rect",
         "xref": "x",
-        "x0": plot_time(begun),
-        "x1": plot_time(running),
+        "x0": plot_time(down_from),
+        "x1": plot_time(up_from),
         "yref": "paper",
         "y0": 0,
         "y1": 1,

@@ -1,4 +1,4 @@
-"""Storage over time by verdict."""
+"""Storage of a root over time, by verdict."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -28,7 +28,6 @@ WORDS = {
     "kept": _("kept"),
     "missing": _("missing"),
 }
-"""Codes alone could mislead."""
 
 
 Point = tuple[datetime, Mapping[str, int]]

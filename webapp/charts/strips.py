@@ -1,7 +1,5 @@
-"""The last outcomes of a job as a strip of bars: tall and red failed, lower and green completed,
-diamonds savepoints.
-
-One SVG path per tone instead of sixteen rectangles: a fleet page holds fifty of these.
+"""The last checkpoints of a job as a strip: a tall red bar failed, a lower green bar completed, a
+diamond is a savepoint. One SVG path per tone, since a fleet page has fifty strips.
 """
 
 from collections import Counter
@@ -19,12 +17,12 @@ _STEP_PX, _BAR_PX, _HEIGHT_PX = 7, 5, 17
 
 
 def strip(outcomes: Sequence[Mapping[str, Any]] | None) -> SafeString | str:
-    """``outcomes`` oldest first: ``{outcome, is_savepoint}``; a dash if nothing is known."""
+    """``outcomes``, oldest first: ``{outcome, is_savepoint}``. A dash if no outcome is known."""
     known = [entry for entry in outcomes or () if entry.get("outcome") in OUTCOMES][-BARS:]
     if not known:
         return "–"
     paths: dict[str, list[str]] = {}
-    # The newest stands right, wherever the strip begins.
+    # The newest is at the right edge; a short strip begins further right.
     first = BARS - len(known)
     for position, entry in enumerate(known, start=first):
         tone, path = _mark(entry, position * _STEP_PX)
@@ -40,21 +38,21 @@ def strip(outcomes: Sequence[Mapping[str, Any]] | None) -> SafeString | str:
         format_html_join(
             "",
             '<path d="{}" fill="var(--{})"/>',
-            (("".join(parts), tone) for tone, parts in paths.items()),
+            (("".join(paths_of_tone), tone) for tone, paths_of_tone in paths.items()),
         ),
     )
 
 
 def in_words(outcomes: Sequence[Mapping[str, Any]]) -> str:
-    """'16 checkpoints, oldest first: 9 expired, 7 completed; newest expired'."""
+    """'16 last: 9 expired, 7 completed; newest expired'."""
     counts = Counter(
         "savepoint" if entry.get("is_savepoint") else str(entry["outcome"]).replace("_", " ")
         for entry in outcomes
     )
-    parts = ", ".join(f"{count} {gettext(word)}" for word, count in counts.most_common())
+    paths_of_tone = ", ".join(f"{count} {gettext(word)}" for word, count in counts.most_common())
     return gettext("%(number)s last: %(parts)s; newest %(outcome)s") % {
         "number": len(outcomes),
-        "parts": parts,
+        "parts": paths_of_tone,
         "outcome": gettext(str(outcomes[-1]["outcome"]).replace("_", " ")),
     }
 

@@ -1,5 +1,5 @@
-"""The template of all figures. Colours are CSS tokens (``var(--name)``), which the page resolves:
-so light and dark need no second figure, and colours are only chosen in ``static/css/tokens.css``.
+"""The template of all figures. Colours are tokens of ``static/css/tokens.css`` (``var(--name)``),
+which the page resolves: light and dark pages get the same figure.
 """
 
 from contextlib import suppress
@@ -11,8 +11,7 @@ from typing import Any
 import plotly.graph_objects as go
 from django.utils.translation import gettext_noop
 
-# Plotly always looks for an installed pandas; if another thread is just importing it, it would be
-# incomplete.
+# Plotly uses an installed pandas. It would find an incomplete one while another thread imports it.
 with suppress(ModuleNotFoundError):
     import_module("pandas")
 
@@ -115,6 +114,6 @@ def plot_time(instant: datetime) -> str:
 
 
 def plain(text: str | None, longest: int = 60) -> str:
-    """Escape foreign names in hover texts, where Plotly interprets some HTML."""
+    """Escape and shorten a name in hover texts, where Plotly interprets some HTML."""
     text = text or "–"
     return escape(text if len(text) <= longest else text[: longest - 1] + "…", quote=False)

@@ -1,4 +1,4 @@
-"""Trends in a row of a table: health as bars, a size as a line. SVG, drawn with the page."""
+"""Trends in a row of a table as SVG: health as bars, a size as a line."""
 
 from collections.abc import Sequence
 
@@ -12,21 +12,19 @@ SLICES = 24
 _STEP_PX, _BAR_PX, _HEIGHT_PX = 3, 2, 14
 
 
-def health_trend(shown: Sequence[tuple[int | None, str]] | None) -> SafeString | str:
-    """``shown``: (health, tone) of each slice, oldest first; None is not judged. The height of a
-    bar is the health. Empty if no slice was judged.
-    """
-    known = [(health, tone) for health, tone in shown or () if health is not None]
-    if not known:
+def health_trend(slices: Sequence[tuple[int | None, str]] | None) -> SafeString | str:
+    """``slices``: (health 0 … 100 or None, tone), oldest first. Empty if no slice was judged."""
+    judged = [(health, tone) for health, tone in slices or () if health is not None]
+    if not judged:
         return ""
     paths: dict[str, list[str]] = {}
-    for position, (health, tone) in enumerate(shown or ()):
+    for position, (health, tone) in enumerate(slices or ()):
         height = 1 if health is None else 2 + (_HEIGHT_PX - 2) * health // 100
         bar = f"M{position * _STEP_PX} {_HEIGHT_PX - height}h{_BAR_PX}v{height}h-{_BAR_PX}z"
         paths.setdefault("unknown" if health is None else tone, []).append(bar)
     words = gettext("health over the time: lowest %(lowest)s, now %(newest)s") % {
-        "lowest": min(health for health, _tone in known),
-        "newest": "?" if (newest := (shown or ())[-1][0]) is None else newest,
+        "lowest": min(health for health, _tone in judged),
+        "newest": "?" if (newest := (slices or ())[-1][0]) is None else newest,
     }
     bars = format_html_join(
         "",
@@ -37,9 +35,7 @@ def health_trend(shown: Sequence[tuple[int | None, str]] | None) -> SafeString |
 
 
 def bytes_trend(points: Sequence[tuple[float, int]] | None) -> SafeString | str:
-    """``points``: (position in the range 0 … 1, bytes), oldest first; empty for fewer than two. The
-    axis begins at zero.
-    """
+    """``points``: (position in the range 0 … 1, bytes), oldest first; empty for fewer than two."""
     if not points or len(points) < 2:
         return ""
     width, most = SLICES * _STEP_PX, max(max(size for _, size in points), 1)

@@ -1,4 +1,4 @@
-"""Advice from a job's history on interval, pause and time-out. Bounded."""
+"""Advice on a job's interval, pause and time-out of checkpoints, from its history."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,15 +16,13 @@ from webapp.lib.translations import gettext_lazy as _
 
 HISTORY = timedelta(days=7)
 MOST_CHECKPOINTS = 12_000
-"""A week at one a minute, and savepoints."""
+"""More than a week at one a minute."""
 _COLUMNS = ("checkpoint_id", "trigger_time", "outcome", "is_savepoint", "end_to_end_ms")
 _MS = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting of the job: current value, advised value, and why."""
-
     name: str
     key: str
     now: str
@@ -41,29 +39,28 @@ class Advice:
 
 
 def advice(job: JobCurrent, end: datetime) -> Advice:
-    """Two queries."""
     history = _history(job, end)
-    given = settings_advice(history, _in_force(job))
+    advised = settings_advice(history, _current_settings(job))
     return Advice(
         checkpoints=len(history),
         since=instant_of(min(sample.trigger_time_ms for sample in history)) if history else None,
-        missing=given.missing,
-        settings=_settings(job, given),
+        missing=advised.missing,
+        settings=_settings(job, advised),
     )
 
 
 def _history(job: JobCurrent, end: datetime) -> list[CheckpointSample]:
-    own = CheckpointFact.objects.filter(
+    facts = CheckpointFact.objects.filter(
         cluster=job.cluster,
         job_id=job.job_id,
         trigger_time__gt=end - HISTORY,
         trigger_time__lte=end,
     )
-    newest = own.order_by("-trigger_time", "-id")
+    newest = facts.order_by("-trigger_time", "-id")
     return list(samples_of(CheckpointSample, newest[:MOST_CHECKPOINTS], *_COLUMNS))
 
 
-def _in_force(job: JobCurrent) -> InForce:
+def _current_settings(job: JobCurrent) -> InForce:
     policy = limits_of(job.cluster, job.job_id, job.name)
     return InForce(
         interval_ms=job.checkpoint_interval_ms,
@@ -74,31 +71,37 @@ def _in_force(job: JobCurrent) -> InForce:
     )
 
 
-def _settings(job: JobCurrent, given: SettingsAdvice) -> tuple[Setting, ...]:
+def _settings(job: JobCurrent, advised: SettingsAdvice) -> tuple[Setting, ...]:
     pause = (job.checkpoint_config or {}).get("min_pause_ms")
     rows = (
         (
             _("Interval"),
             "execution.checkpointing.interval",
             job.checkpoint_interval_ms,
-            given.interval,
+            advised.interval,
         ),
-        (_("Minimum pause"), "execution.checkpointing.min-pause", pause, given.min_pause),
+        (_("Minimum pause"), "execution.checkpointing.min-pause", pause, advised.min_pause),
         (
             _("Time-out of checkpoints and savepoints"),
             "execution.checkpointing.timeout",
             job.checkpoint_timeout_ms,
-            given.timeout,
+            advised.timeout,
         ),
     )
     return tuple(
-        Setting(name, key, _words(now), _words(then.value_ms), then.why)
-        for name, key, now, then in rows
-        if then
+        Setting(
+            name,
+            key,
+            _duration_words(now),
+            _duration_words(advised_value.value_ms),
+            advised_value.why,
+        )
+        for name, key, now, advised_value in rows
+        if advised_value
     )
 
 
-def _words(duration_ms: float | None) -> str:
+def _duration_words(duration_ms: float | None) -> str:
     return (
         UNKNOWN
         if duration_ms is None

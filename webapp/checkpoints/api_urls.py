@@ -1,5 +1,3 @@
-"""Addresses of checkpoints below /api/v1/."""
-
 from webapp.checkpoints.api.views import CheckpointViews, RollupViews, SizeTrendViews, UploadViews
 from webapp.lib.api.routes import Routes
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from spark_jobs.diagnosis.checkpoint_reasons import LOST_WITH_JOB
 from spark_jobs.serving import FAILED_OUTCOMES, PHASES, UNSETTLED_OUTCOMES
 from webapp.checkpoints.models import CheckpointFact
-from webapp.checkpoints.reasons import in_words, next_step
+from webapp.checkpoints.reasons import next_step, reason_sentence
 from webapp.findings.job_findings import ORIGIN_RULES
 from webapp.findings.models import WORST_FIRST, Finding
 from webapp.findings.presentation import PresentedFinding, shown
@@ -38,13 +38,11 @@ def outcome_badge(outcome: str | None) -> Badge:
     return OUTCOME_BADGES.get(outcome or "", UNKNOWN)
 
 
-BEFORE = 20
+MOST_USUAL = 20
 SLOW_TIMES, SLOW_LEAST_MS = 2.0, 1_000
-"""Twice the usual, and at least by a second: less is not noticeable."""
+"""A slow checkpoint takes at least twice the usual time, and at least a second more."""
 LARGE_TIMES, LARGE_LEAST_BYTES = 3.0, 1_000_000
-"""Uploads of incremental checkpoints vary by themselves; three times the usual, and a megabyte at
-least.
-"""
+"""At least three times the usual, and a megabyte more: incremental uploads vary by themselves."""
 _MEASURES: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (
     ("End to end", "end_to_end_ms", duration_text),
     *(
@@ -62,7 +60,7 @@ _COLUMNS = (
     "acknowledged",
     *(field for _title, field, _text in _MEASURES),
 )
-_MOST_HAPPENINGS = 12
+_MOST_ANNOTATIONS = 12
 _NOTEWORTHY = (
     "restart",
     "restore",
@@ -77,9 +75,7 @@ _NOTEWORTHY = (
 
 @dataclass(frozen=True)
 class Row:
-    """One measure then and now; ``change`` is empty if either is unknown; ``is_worse`` if it at
-    least doubled.
-    """
+    """``change``: empty if a value is unknown. ``is_worse``: at least doubled, and noticeable."""
 
     title: str
     before: str
@@ -90,54 +86,51 @@ class Row:
 
 @dataclass(frozen=True)
 class CheckpointComparison:
-    """``good`` is the last completed checkpoint before; ``None`` if none is known.
-
-    ``slow`` and ``large`` are sentences or empty.
-    """
+    """``good``: the last completed checkpoint before. ``slow``, ``large``: sentences, or empty."""
 
     good: CheckpointFact | None
     rows: tuple[Row, ...]
     failed_between: int
     savepoints_between: int
-    happenings: tuple[JobAnnotation, ...]
+    annotations: tuple[JobAnnotation, ...]
     slow: str
     large: str
 
 
-def compared(fact: CheckpointFact) -> CheckpointComparison:
+def compare(fact: CheckpointFact) -> CheckpointComparison:
     """Three queries for jobs of any age."""
-    own = CheckpointFact.objects.filter(
+    earlier = CheckpointFact.objects.filter(
         cluster=fact.cluster, job_id=fact.job_id, trigger_time__lt=fact.trigger_time
     )
     periodic = Q(is_savepoint=False) | Q(is_savepoint__isnull=True)
     usual = list(
-        own.filter(periodic, outcome="completed")
+        earlier.filter(periodic, outcome="completed")
         .order_by("-trigger_time", "-id")
-        .only(*_COLUMNS)[:BEFORE]
+        .only(*_COLUMNS)[:MOST_USUAL]
     )
     if not usual:
         return CheckpointComparison(None, (), 0, 0, (), "", "")
     good = usual[0]
-    between = own.filter(trigger_time__gt=good.trigger_time).aggregate(
+    between = earlier.filter(trigger_time__gt=good.trigger_time).aggregate(
         failed=Count("id", filter=periodic & Q(outcome__in=FAILED_OUTCOMES)),
         savepoints=Count("id", filter=Q(is_savepoint=True)),
     )
-    happened = JobAnnotation.objects.filter(
+    annotations = JobAnnotation.objects.filter(
         cluster=fact.cluster,
         job_id=fact.job_id,
         kind__in=_NOTEWORTHY,
         at__gt=good.trigger_time,
         at__lte=fact.end_time or fact.trigger_time,
     )
-    judged = fact.outcome == "completed" and not fact.is_savepoint
+    is_judged = fact.outcome == "completed" and not fact.is_savepoint
     return CheckpointComparison(
         good,
         tuple(_rows(good, fact)),
         between["failed"],
         between["savepoints"],
-        tuple(happened.order_by("at", "id")[:_MOST_HAPPENINGS]),
-        _slow(fact, usual) if judged else "",
-        _large(fact, usual) if judged else "",
+        tuple(annotations.order_by("at", "id")[:_MOST_ANNOTATIONS]),
+        _slow(fact, usual) if is_judged else "",
+        _large(fact, usual) if is_judged else "",
     )
 
 
@@ -170,38 +163,42 @@ def _row(
 
 
 def _slow(fact: CheckpointFact, usual: list[CheckpointFact]) -> str:
-    typical = _median(usual, "end_to_end_ms")
-    lasted = fact.end_to_end_ms
+    usual_value = _median(usual, "end_to_end_ms")
+    duration_ms = fact.end_to_end_ms
     if (
-        typical is None
-        or lasted is None
-        or lasted < SLOW_TIMES * typical
-        or lasted - typical < SLOW_LEAST_MS
+        usual_value is None
+        or duration_ms is None
+        or duration_ms < SLOW_TIMES * usual_value
+        or duration_ms - usual_value < SLOW_LEAST_MS
     ):
         return ""
     sentence = gettext(
         "It took %(lasted)s; the %(number)s completed ones before it usually took %(usual)s."
     )
     return sentence % {
-        "lasted": duration_text(lasted),
+        "lasted": duration_text(duration_ms),
         "number": len(usual),
-        "usual": duration_text(typical),
+        "usual": duration_text(usual_value),
     }
 
 
 def _large(fact: CheckpointFact, usual: list[CheckpointFact]) -> str:
-    typical, now = _median(usual, "checkpointed_bytes"), fact.checkpointed_bytes
+    usual_value, now = _median(usual, "checkpointed_bytes"), fact.checkpointed_bytes
     if (
-        typical is None
+        usual_value is None
         or now is None
-        or now < LARGE_TIMES * typical
-        or now - typical < LARGE_LEAST_BYTES
+        or now < LARGE_TIMES * usual_value
+        or now - usual_value < LARGE_LEAST_BYTES
     ):
         return ""
     sentence = gettext(
         "It uploaded %(size)s; the %(number)s completed ones before it usually uploaded %(usual)s."
     )
-    return sentence % {"size": bytes_text(now), "number": len(usual), "usual": bytes_text(typical)}
+    return sentence % {
+        "size": bytes_text(now),
+        "number": len(usual),
+        "usual": bytes_text(usual_value),
+    }
 
 
 def _median(facts: list[CheckpointFact], field: str) -> float | None:
@@ -211,8 +208,8 @@ def _median(facts: list[CheckpointFact], field: str) -> float | None:
 
 MOST_FINDINGS = 100
 LOOK_AHEAD = timedelta(minutes=3)
-"""The window in which a checkpoint ended is judged at its end, which is later."""
-_OF_OUTCOME = {
+"""Findings about a checkpoint are first seen at the end of the window in which it ended."""
+_OUTCOME_SENTENCES = {
     "completed": _("It completed."),
     "aborted": _(
         "It was aborted because the job was cancelled, stopped or finished; that is no failure."
@@ -225,20 +222,17 @@ _OF_OUTCOME = {
 
 @dataclass(frozen=True)
 class Holder:
-    """The holder of the barrier; ``way``: from the farthest waiting vertex to the origin;
-    ``finding``: the one that names it, if any.
-    """
+    """The vertex that holds back the barrier. ``path`` to it, from the farthest waiting vertex."""
 
     name: str
-    way: tuple[str, ...]
+    path: tuple[str, ...]
     finding: PresentedFinding | None = None
 
 
 @dataclass(frozen=True)
 class Cause:
-    """``headline`` is one sentence. ``lacking``: the number of subtasks that never acknowledged a
-    lost checkpoint; ``who``: which. ``unheld``: why no holder is named. ``findings``: about this
-    checkpoint.
+    """``headline``: one sentence. ``lacking``: the number of subtasks that never acknowledged;
+    ``laggards``: their vertices and hosts. ``no_holder``: why no holder is known.
     """
 
     badge: Badge
@@ -246,9 +240,9 @@ class Cause:
     sentences: tuple[str, ...]
     is_lost: bool
     lacking: int | None
-    who: str
+    laggards: str
     holder: Holder | None
-    unheld: str
+    no_holder: str
     next_step: str
     findings: tuple[PresentedFinding, ...]
 
@@ -269,47 +263,47 @@ def cause_of(
         first_seen__lte=end + LOOK_AHEAD, last_seen__gte=fact.trigger_time
     )
     at_that_time = [shown(finding) for finding in findings.order_by(*WORST_FIRST)[:MOST_FINDINGS]]
-    about = tuple(
+    related = tuple(
         finding
         for finding in at_that_time
         if finding.is_notable and _is_about(finding.finding, fact.checkpoint_id)
     )
     holder = _holder(
-        about, [finding for finding in at_that_time if finding.finding.first_seen <= end]
+        related, [finding for finding in at_that_time if finding.finding.first_seen <= end]
     )
-    explanation = next((finding for finding in about), None)
+    explanation = related[0] if related else None
     steps = (
         explanation.finding.next_step if explanation else "",
         next_step(fact.reason, fact.dominant_phase),
     )
-    headline, *rest = _sentences(fact, comparison, explanation, timeout_ms)
-    badge = _badge(fact, comparison, about)
+    headline, *sentences = _sentences(fact, comparison, explanation, timeout_ms)
+    badge = _badge(fact, comparison, related)
     return Cause(
         badge=badge,
         headline=headline,
-        sentences=tuple(rest),
+        sentences=tuple(sentences),
         is_lost=fact.outcome not in ("completed", *UNSETTLED_OUTCOMES),
         lacking=not_acknowledged(fact),
-        who=_who(fact),
+        laggards=_laggards(fact),
         holder=holder,
-        unheld="" if holder else _unheld(judged_at, end),
+        no_holder="" if holder else _no_holder(judged_at, end),
         next_step=next(filter(None, steps), "") if badge.tone in ("crit", "warn") else "",
-        findings=about,
+        findings=related,
     )
 
 
 def _badge(
-    fact: CheckpointFact, comparison: CheckpointComparison, about: tuple[PresentedFinding, ...]
+    fact: CheckpointFact, comparison: CheckpointComparison, related: tuple[PresentedFinding, ...]
 ) -> Badge:
     if fact.outcome != "completed":
         return outcome_badge(fact.outcome)
     if comparison.large or any(
-        finding.finding.rule.startswith("checkpoint.full_after") for finding in about
+        finding.finding.rule.startswith("checkpoint.full_after") for finding in related
     ):
         return Badge("completed, but large", "◆", "warn")
     return (
         Badge("completed, but slow", "◆", "warn")
-        if comparison.slow or about
+        if comparison.slow or related
         else outcome_badge(fact.outcome)
     )
 
@@ -320,29 +314,31 @@ def _sentences(
     explanation: PresentedFinding | None,
     timeout_ms: int | None,
 ) -> list[str]:
-    means = in_words(fact.reason, fact.reason_text)
+    meaning = reason_sentence(fact.reason, fact.reason_text)
     if fact.reason == "CHECKPOINT_EXPIRED" and timeout_ms:
-        means = gettext(
+        meaning = gettext(
             "It was not acknowledged by every subtask before the time-out of %(limit)s."
         ) % {"limit": duration_text(timeout_ms)}
-    own = (
+    outcome = (
         [comparison.large, comparison.slow]
         if fact.outcome == "completed"
-        else [means or str(_OF_OUTCOME.get(fact.outcome, ""))]
+        else [meaning or str(_OUTCOME_SENTENCES.get(fact.outcome, ""))]
     )
-    known = [explanation.finding.title if explanation and fact.outcome == "completed" else "", *own]
-    known += (
-        [gettext("The failure: %(text)s") % {"text": fact.reason_text}]
-        if fact.reason in LOST_WITH_JOB and fact.reason_text
-        else []
-    )
-    known += [explanation.finding.cause] if explanation else []
-    sentences = [sentence for sentence in known if sentence]
-    return sentences or [str(_OF_OUTCOME.get(fact.outcome, _("The reason is not known.")))]
+    sentences = [
+        explanation.finding.title if explanation and fact.outcome == "completed" else "",
+        *outcome,
+    ]
+    if fact.reason in LOST_WITH_JOB and fact.reason_text:
+        sentences.append(gettext("The failure: %(text)s") % {"text": fact.reason_text})
+    if explanation:
+        sentences.append(explanation.finding.cause)
+    return list(filter(None, sentences)) or [
+        str(_OUTCOME_SENTENCES.get(fact.outcome, _("The reason is not known.")))
+    ]
 
 
 def not_acknowledged(fact: CheckpointFact) -> int | None:
-    """The number of subtasks; ``None`` if unknown."""
+    """The number of subtasks that did not acknowledge; None if unknown."""
     known: list[Any] = [
         row.get("count") for row in fact.not_acknowledged or () if isinstance(row, Mapping)
     ]
@@ -355,7 +351,7 @@ def not_acknowledged(fact: CheckpointFact) -> int | None:
     )
 
 
-def _who(fact: CheckpointFact) -> str:
+def _laggards(fact: CheckpointFact) -> str:
     known = [row for row in fact.not_acknowledged or () if isinstance(row, Mapping)]
     parts = []
     for row in sorted(known, key=lambda row: -(row.get("count") or 0))[:3]:
@@ -377,12 +373,16 @@ def _who(fact: CheckpointFact) -> str:
     return total + "; ".join(parts) + ("; and more" if len(known) > 3 else "")
 
 
+def _data(finding: Finding) -> Mapping[str, Any]:
+    return finding.data if isinstance(finding.data, Mapping) else {}
+
+
 def _is_about(finding: Finding, checkpoint_id: int) -> bool:
     if not finding.rule.startswith("checkpoint."):
         return False
-    data: Mapping[str, Any] = finding.data if isinstance(finding.data, Mapping) else {}
-    named = data.get("checkpoints")
-    if isinstance(named, list) and checkpoint_id in named:
+    data = _data(finding)
+    checkpoints = data.get("checkpoints")
+    if isinstance(checkpoints, list) and checkpoint_id in checkpoints:
         return True
     return (
         finding.subject_kind == "checkpoint" and finding.subject_id == str(checkpoint_id)
@@ -390,28 +390,24 @@ def _is_about(finding: Finding, checkpoint_id: int) -> bool:
 
 
 def _holder(
-    about: tuple[PresentedFinding, ...], at_that_time: list[PresentedFinding]
+    related: tuple[PresentedFinding, ...], at_that_time: list[PresentedFinding]
 ) -> Holder | None:
     origins = [finding for finding in at_that_time if finding.finding.rule in ORIGIN_RULES]
-    for finding in about:
-        held_by = (
-            finding.finding.data.get("held_by")
-            if isinstance(finding.finding.data, Mapping)
-            else None
-        )
+    for finding in related:
+        held_by = _data(finding.finding).get("held_by")
         if isinstance(held_by, Mapping) and held_by.get("name"):
             name = str(held_by["name"])
             origin = next((other for other in origins if other.finding.subject == name), None)
-            way = tuple(str(step) for step in held_by.get("path") or ()) or (
+            path = tuple(str(step) for step in held_by.get("path") or ()) or (
                 origin.longest_way if origin else ()
             )
-            return Holder(name, way, origin)
+            return Holder(name, path, origin)
     if origins:
         return Holder(origins[0].finding.subject, origins[0].longest_way, origins[0])
     return None
 
 
-def _unheld(judged_at: datetime | None, end: datetime) -> str:
+def _no_holder(judged_at: datetime | None, end: datetime) -> str:
     if judged_at is None or judged_at < end:
         return gettext("Not judged for that time.")
     return gettext("No vertex was found to back-pressure others at that time.")

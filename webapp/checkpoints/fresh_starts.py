@@ -1,6 +1,6 @@
-"""``restore.without_state`` for a job that returns under another id: its first checkpoint has the
-number 1. Flink continues the numbers of a restored job, so it restored nothing. Only the web
-application knows its earlier attempt: see :mod:`webapp.fleet.attempts`.
+"""Findings of ``restore.without_state`` for a job that returns under another id and whose first
+checkpoint has the number 1: Flink continues the numbers of restored jobs. Only the web application
+knows earlier attempts (:mod:`webapp.fleet.attempts`).
 """
 
 from collections import defaultdict
@@ -29,32 +29,30 @@ FIRST = 1
 
 
 def take_up(rows: Sequence[Mapping[str, Any]]) -> None:
-    """``rows``: just loaded ones of the serving table ``checkpoint_fact``, with attempts in any
-    order. Call it in a transaction.
-    """
-    begun: dict[str, set[str]] = defaultdict(set)
+    """Judge jobs of just loaded ``rows`` of ``checkpoint_fact``. Call in a transaction."""
+    starting_jobs: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         if row["checkpoint_id"] == FIRST:
-            begun[row["cluster"]].add(row["job_id"])
-    # The demo replays the same recording, which is no loss of state.
-    for cluster in demo.clusters().filter(name__in=begun).values_list("name", flat=True):
-        del begun[cluster]
-    for cluster, job_ids in begun.items():
-        again = JobCurrent.objects.newest_attempts().filter(
+            starting_jobs[row["cluster"]].add(row["job_id"])
+    # A demo replays its recording: each replay begins without state.
+    for cluster in demo.clusters().filter(name__in=starting_jobs).values_list("name", flat=True):
+        del starting_jobs[cluster]
+    for cluster, job_ids in starting_jobs.items():
+        later_attempts = JobCurrent.objects.newest_attempts().filter(
             of_jobs(sorted(job_ids), cluster), restored_at__isnull=True
         )
-        for job in again.exclude(first_attempt_id__in=["", F("job_id")]):
+        for job in later_attempts.exclude(first_attempt_id__in=["", F("job_id")]):
             _judge(job)
 
 
 def _judge(job: JobCurrent) -> None:
     of_job = {"cluster": job.cluster, "job_id": job.job_id}
     first = CheckpointFact.objects.filter(checkpoint_id=FIRST, **of_job).exclude(is_savepoint=True)
-    known, started, earlier = first.first(), began_at(job), _earlier(job)
+    fact, started, earlier = first.first(), began_at(job), _earlier(job)
     restored = JobAnnotation.objects.filter(kind="restore", **of_job)
-    if known is None or started is None or earlier is None or restored.exists():
+    if fact is None or started is None or earlier is None or restored.exists():
         return
-    at = known.end_time or known.trigger_time
+    at = fact.end_time or fact.trigger_time
     window = JobWindow(
         job.cluster,
         job.job_id,
@@ -85,13 +83,13 @@ def _keep(job: JobCurrent, plain: dict[str, Any], started: datetime, at: datetim
 def _earlier(job: JobCurrent) -> EarlierAttempt | None:
     started = began_at(job)
     before = [
-        (over, other)
+        (ended_at, other)
         for other in other_attempts(job)
-        if started is not None and (over := over_at(other)) is not None and over <= started
+        if started is not None and (ended_at := over_at(other)) is not None and ended_at <= started
     ]
     if not before:
         return None
-    over, last = max(before, key=lambda pair: pair[0])
+    ended_at, last = max(before, key=lambda pair: pair[0])
     completed = CheckpointFact.objects.filter(
         cluster=last.cluster, job_id=last.job_id, outcome="completed"
     ).order_by("-trigger_time", "-id")
@@ -101,7 +99,7 @@ def _earlier(job: JobCurrent) -> EarlierAttempt | None:
     return EarlierAttempt(
         last.job_id,
         last.state,
-        epoch_ms(over),
+        epoch_ms(ended_at),
         newest.checkpoint_id,
         epoch_ms(newest.trigger_time),
         newest.external_path,

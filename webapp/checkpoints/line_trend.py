@@ -1,6 +1,5 @@
-"""How the full state of a job grows over its attempts: the same slope as for one attempt, over all
-their checkpoints. An attempt that restored the previous one's state does not cut the slope. One
-without state does, as do a restart or a restore within an attempt.
+"""How the full state of a job grows over its attempts. A restart or restore begins a new trend, as
+does an attempt without state. An attempt that restored the previous one's state continues it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +15,7 @@ from webapp.lib.instants import epoch_ms, instant_of
 from webapp.lib.samples import in_ms
 
 MOST_CHECKPOINTS = 2_000
-"""The newest; the slope is one through 60 of them."""
+"""The newest; the trend is a line through 60 of them."""
 MOST_CHANGES = 500
 _COLUMNS = (
     "job_id",
@@ -33,16 +32,16 @@ _CUTS = ("restart", "restore")
 def trend_of(
     job: JobCurrent, attempts: Sequence[JobCurrent] = (), until: datetime | None = None
 ) -> SizeTrend | None:
-    """The job's row; with other ``attempts`` an unsaved row over all, up to ``until``. At most two
-    queries.
-    """
+    """The job's row; with other ``attempts``, an unsaved row over all, up to ``until``."""
     if not attempts:
         return SizeTrend.objects.filter(cluster=job.cluster, job_id=job.job_id).first()
-    line = {attempt.job_id: attempt for attempt in (job, *attempts)}
+    attempts_by_id = {attempt.job_id: attempt for attempt in (job, *attempts)}
     completed = CheckpointFact.objects.filter(
-        cluster=job.cluster, job_id__in=line, outcome="completed"
+        cluster=job.cluster, job_id__in=attempts_by_id, outcome="completed"
     ).exclude(is_savepoint=True)
-    changes = JobAnnotation.objects.filter(cluster=job.cluster, job_id__in=line, kind__in=_CUTS)
+    changes = JobAnnotation.objects.filter(
+        cluster=job.cluster, job_id__in=attempts_by_id, kind__in=_CUTS
+    )
     if until is not None:
         completed = completed.filter(trigger_time__lte=until)
         changes = changes.filter(at__lte=until)
@@ -50,27 +49,30 @@ def trend_of(
         row | {"outcome": "completed", "is_savepoint": False}
         for row in completed.order_by("-trigger_time", "-id").values(*_COLUMNS)[:MOST_CHECKPOINTS]
     ]
-    noted = list(changes.order_by("-at").values_list("job_id", "kind", "at")[:MOST_CHANGES])
-    trend = size_trend(map(in_ms, rows), _cuts(line, rows, noted), OlderFacts())
+    annotations = list(changes.order_by("-at").values_list("job_id", "kind", "at")[:MOST_CHANGES])
+    trend = size_trend(map(in_ms, rows), _cuts(attempts_by_id, rows, annotations), OlderFacts())
     return SizeTrend(cluster=job.cluster, job_id=job.job_id, **_instants(trend)) if trend else None
 
 
 def _cuts(
-    line: dict[str, JobCurrent],
+    attempts_by_id: dict[str, JobCurrent],
     rows: Sequence[dict[str, Any]],
-    noted: Sequence[tuple[str, str, datetime]],
+    annotations: Sequence[tuple[str, str, datetime]],
 ) -> Iterator[dict[str, Any]]:
-    first: dict[str, datetime] = {}
+    first_triggers: dict[str, datetime] = {}
     for row in rows:  # the newest first
-        first[row["job_id"]] = row["trigger_time"]
+        first_triggers[row["job_id"]] = row["trigger_time"]
     restored = set()
-    for job_id, kind, at in noted:
-        if job_id in first and at <= first[job_id]:
+    for job_id, kind, at in annotations:
+        if job_id in first_triggers and at <= first_triggers[job_id]:
             restored |= {job_id} if kind == "restore" else set()
         else:
             yield {"kind": kind, "at": epoch_ms(at)}
-    for job_id in first.keys() - restored:
-        yield {"kind": "restart", "at": epoch_ms(began_at(line[job_id]) or first[job_id])}
+    for job_id in first_triggers.keys() - restored:
+        yield {
+            "kind": "restart",
+            "at": epoch_ms(began_at(attempts_by_id[job_id]) or first_triggers[job_id]),
+        }
 
 
 def _instants(bounds: dict[str, Any]) -> dict[str, Any]:

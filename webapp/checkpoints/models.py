@@ -79,18 +79,16 @@ class CheckpointFact(models.Model):
 
     @property
     def has_slowest(self) -> bool:
-        """Whether the slowest subtask is known; otherwise phases are the largest of any subtask, if
-        known.
-        """
+        """Whether the slowest subtask is known. Else each phase is the largest of any subtask."""
         return self.slowest_end_to_end_ms is not None
 
     @property
     def shown_phases_ms(self) -> list[tuple[str, int | None]]:
-        """Phases of the slowest subtask, for charts; the largest of any if it is unknown."""
-        from spark_jobs.serving import PHASES  # for pages: a command starts without
+        """Phases of the slowest subtask, or the largest of any subtask if that one is unknown."""
+        from spark_jobs.serving import PHASES  # here, so that commands start faster
 
-        of = "slowest_" if self.has_slowest else ""
-        return [(phase, getattr(self, f"{of}{phase}_ms")) for phase in PHASES]
+        prefix = "slowest_" if self.has_slowest else ""
+        return [(phase, getattr(self, f"{prefix}{phase}_ms")) for phase in PHASES]
 
 
 @scoped()
@@ -138,9 +136,7 @@ class CheckpointRollup(models.Model):
 
 @scoped()
 class CheckpointUpload(models.Model):
-    """Serving table ``checkpoint_upload``: the upload of one checkpoint, by the names of RocksDB
-    files.
-    """
+    """Serving table ``checkpoint_upload``: a checkpoint's upload by the names of RocksDB files."""
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)
@@ -170,9 +166,7 @@ class CheckpointUpload(models.Model):
 
 @scoped()
 class SizeTrend(models.Model):
-    """Serving table ``size_trend``: how the full state of one job grows since its last change
-    point.
-    """
+    """Serving table ``size_trend``: growth of a job's full state since its last change point."""
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)

@@ -17,15 +17,15 @@ from webapp.lib.outage import Outage
 
 MOST_RESTARTS, MOST_RESTORES = 500, 1_000
 RESTORED_WITHIN = timedelta(minutes=10)
-"""If nobody reported when a restart ended, a restore later than this belongs to another restart."""
+"""If the end of a restart is unknown, a later restore belongs to another restart."""
 DATED_WITHIN = timedelta(seconds=1)
-"""The annotation and the start of one restart may differ by this much in when it began."""
+"""The annotation and the start of one restart may differ by this much."""
 _MS = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True)
 class OutageTotals:
-    """``unknown``: the number without a reported end; ``downtime_ms`` is of the others."""
+    """``unknown``: the number of outages without a reported end; ``downtime_ms`` is without these."""
 
     count: int
     unknown: int
@@ -34,58 +34,62 @@ class OutageTotals:
 
 def outages(job: JobCurrent, start: datetime, end: datetime) -> tuple[Outage, ...]:
     """Outages that began in the range, oldest first; only the newest if there are too many."""
-    own = JobAnnotation.objects.filter(cluster=job.cluster, job_id=job.job_id, at__gte=start)
-    restarts = _begun(own.filter(at__lte=end)).order_by("-at", "-id").values_list("at", "detail")
+    annotations = JobAnnotation.objects.filter(
+        cluster=job.cluster, job_id=job.job_id, at__gte=start
+    )
+    restarts = (
+        _outage_begins(annotations.filter(at__lte=end))
+        .order_by("-at", "-id")
+        .values_list("at", "detail")
+    )
     read_outages = [_outage(at, detail or {}) for at, detail in reversed(restarts[:MOST_RESTARTS])]
     if not read_outages:
         return ()
     if any(outage.downtime_ms is None for outage in read_outages):
         read_outages = _ended_by_starts(job, read_outages)
-    restores = (
-        own.filter(kind="restore", at__lte=end + RESTORED_WITHIN)
+    restore_rows = (
+        annotations.filter(kind="restore", at__lte=end + RESTORED_WITHIN)
         .order_by("at", "id")
         .values_list("at", "subject")
     )
-    restored = [
+    restores = [
         (at, int(subject))
-        for at, subject in restores[:MOST_RESTORES]
+        for at, subject in restore_rows[:MOST_RESTORES]
         if subject.isascii() and subject.isdigit() and len(subject) < 19
     ]
-    triggers = _triggers(job, {number for _, number in restored})
-    following = [outage.at for outage in read_outages[1:]]
+    triggers = _triggers(job, {number for _, number in restores})
+    next_begins = [outage.at for outage in read_outages[1:]]
     return tuple(
-        _with_restored(episode, until, restored, triggers)
-        for episode, until in itertools.zip_longest(read_outages, following)
+        _with_restore(outage, until, restores, triggers)
+        for outage, until in itertools.zip_longest(read_outages, next_begins)
     )
 
 
 def outage_totals(job: JobCurrent, start: datetime, end: datetime) -> OutageTotals:
-    """Totals of all outages that began in the range. One query. If some annotations lack
-    the end and are not too many, the queries of :func:`outages` are made as well.
-    """
-    begun = _begun(
+    """Totals of outages that began in the range, with the ends of :func:`outages` if needed."""
+    restarts = _outage_begins(
         JobAnnotation.objects.filter(
             cluster=job.cluster, job_id=job.job_id, at__gte=start, at__lte=end
         )
     )
     downtime_ms = Cast(KT("detail__downtime_ms"), FloatField())
-    sums = begun.aggregate(
+    sums = restarts.aggregate(
         count=Count("pk"), known=Count(downtime_ms), downtime_ms=Sum(downtime_ms)
     )
     if sums["known"] < sums["count"] <= MOST_RESTARTS:
-        every = [outage.downtime_ms for outage in outages(job, start, end)]
-        return OutageTotals(len(every), every.count(None), sum(filter(None, every)))
+        downtimes = [outage.downtime_ms for outage in outages(job, start, end)]
+        return OutageTotals(len(downtimes), downtimes.count(None), sum(filter(None, downtimes)))
     return OutageTotals(sums["count"], sums["count"] - sums["known"], sums["downtime_ms"] or 0)
 
 
-def _begun(marks: QuerySet[JobAnnotation]) -> QuerySet[JobAnnotation]:
-    return marks.filter(kind="restart").exclude(detail__has_key="outage_began_at")
+def _outage_begins(annotations: QuerySet[JobAnnotation]) -> QuerySet[JobAnnotation]:
+    return annotations.filter(kind="restart").exclude(detail__has_key="outage_began_at")
 
 
 def _outage(at: datetime, detail: Mapping[str, Any]) -> Outage:
     parts = detail.get("parts_ms") or {}
     downtime_ms = detail.get("downtime_ms")
-    # Marks are dated to the full second.
+    # Annotations are dated to the full second.
     at = datetime.fromisoformat(detail["began_at"]) if "began_at" in detail else at
     return Outage(
         at=at,
@@ -97,27 +101,27 @@ def _outage(at: datetime, detail: Mapping[str, Any]) -> Outage:
     )
 
 
-def _ended_by_starts(job: JobCurrent, every: Sequence[Outage]) -> list[Outage]:
+def _ended_by_starts(job: JobCurrent, read_outages: Sequence[Outage]) -> list[Outage]:
     starts = JobStart.objects.filter(
         cluster=job.cluster,
         job_id=job.job_id,
         total_ms__isnull=False,
-        begun_at__gte=every[0].at - DATED_WITHIN,
-        begun_at__lte=every[-1].at + DATED_WITHIN,
+        begun_at__gte=read_outages[0].at - DATED_WITHIN,
+        begun_at__lte=read_outages[-1].at + DATED_WITHIN,
     ).exclude(kind="start")
-    ended = list(starts.defer("detail").order_by("-at")[:MOST_RESTARTS])
+    ended_starts = list(starts.defer("detail").order_by("-at")[:MOST_RESTARTS])
     return [
         next(
             (
                 _with_end(outage, start)
-                for start in ended
+                for start in ended_starts
                 if outage.downtime_ms is None
                 and start.begun_at is not None
                 and abs(start.begun_at - outage.at) < DATED_WITHIN
             ),
             outage,
         )
-        for outage in every
+        for outage in read_outages
     ]
 
 
@@ -146,10 +150,10 @@ def _triggers(job: JobCurrent, numbers: set[int]) -> dict[int, datetime]:
     return dict(facts.order_by("trigger_time").values_list("checkpoint_id", "trigger_time"))
 
 
-def _with_restored(
+def _with_restore(
     outage: Outage,
     next_at: datetime | None,
-    restored: Sequence[tuple[datetime, int]],
+    restores: Sequence[tuple[datetime, int]],
     triggers: Mapping[int, datetime],
 ) -> Outage:
     latest = outage.until if outage.until else outage.at + RESTORED_WITHIN
@@ -157,7 +161,7 @@ def _with_restored(
     number = next(
         (
             number
-            for at, number in reversed(restored)
+            for at, number in reversed(restores)
             if outage.at - timedelta(seconds=1) < at <= until
         ),
         None,

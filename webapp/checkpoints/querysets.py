@@ -1,4 +1,4 @@
-"""Checkpoint facts by the questions pages and API ask."""
+"""Queries of checkpoint facts for pages, reports and API."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
@@ -15,7 +15,7 @@ from spark_jobs.serving import FAILED_OUTCOMES, OUTCOMES, PHASES, UNSETTLED_OUTC
 from webapp.charts.checkpoints import MOST_BARS, MOST_POINTS, CheckpointBar
 from webapp.charts.sizes import Link, SizePoint, Sizes
 from webapp.checkpoints.models import CheckpointFact, CheckpointRollup
-from webapp.checkpoints.worst_in_time import Wanted, worst_in_time
+from webapp.checkpoints.worst_in_time import Selection, worst_in_time
 from webapp.fleet.models import JobCurrent
 from webapp.lib.checkpoint_point import CheckpointPoint
 from webapp.lib.instants import epoch_ms
@@ -27,7 +27,7 @@ _PERIODS = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
 def state_trends(
     jobs: Sequence[JobCurrent], start: datetime, end: datetime
 ) -> dict[tuple[str, str], list[tuple[float, int]]]:
-    """(cluster, job id) → (position in the range 0 … 1, bytes), oldest first. One query."""
+    """By (cluster, job id): (position in the range 0 … 1, bytes), oldest first. One query."""
     period = "day" if end - start >= BY_DAY_FROM else "hour"
     rows = CheckpointRollup.objects.filter(
         cluster__in={job.cluster for job in jobs},
@@ -51,15 +51,15 @@ _COLUMN_OF = {
     if field.name != "slowest"
 }
 POINT_COLUMNS = (*_COLUMN_OF.values(), "slowest_vertex_name", "slowest_subtask", "slowest_host")
-"""What charts and reports show of a checkpoint."""
+"""Read for a checkpoint in charts and reports."""
 SIZE_FIELDS = tuple(field.name for field in fields(SizePoint))
-OWN = Q(is_savepoint__isnull=True) | Q(is_savepoint=False)
-"""Checkpoints without savepoints."""
+WITHOUT_SAVEPOINTS = Q(is_savepoint__isnull=True) | Q(is_savepoint=False)
+
 WORST_FIRST = (
     Case(When(outcome__in=FAILED_OUTCOMES, then=Value(0)), default=Value(1)).asc(),
     Coalesce("end_to_end_ms", Value(0)).desc(),
 )
-"""Failed ones, then the longest: a quick savepoint must not hide a slow checkpoint."""
+"""Failed ones first, then the longest, so that a quick savepoint hides no slow checkpoint."""
 
 
 def of_job(cluster: str, job_id: str, start: datetime, end: datetime) -> Any:
@@ -67,24 +67,22 @@ def of_job(cluster: str, job_id: str, start: datetime, end: datetime) -> Any:
 
 
 def of_attempts(cluster: str, job_ids: Sequence[str], start: datetime, end: datetime) -> Any:
-    # Equality for a single id: with "in", databases may sort again what the index has in order.
-    own = {"job_id": job_ids[0]} if len(job_ids) == 1 else {"job_id__in": job_ids}
+    # With "in", databases may sort rows that the index has in order already.
+    of_jobs = {"job_id": job_ids[0]} if len(job_ids) == 1 else {"job_id__in": job_ids}
     return CheckpointFact.objects.filter(
-        cluster=cluster, **own, trigger_time__gte=start, trigger_time__lte=end
+        cluster=cluster, **of_jobs, trigger_time__gte=start, trigger_time__lte=end
     )
 
 
 def outcome_counts(facts: Any) -> dict[str, int]:
-    """Checkpoints by outcome without savepoints, their ``total`` of settled ones, ``bad`` ones, and
-    ``savepoints``.
-    """
-    settled = OWN & ~Q(outcome__in=UNSETTLED_OUTCOMES)
+    """Numbers by outcome, of settled (``total``) and ``bad`` ones; and of ``savepoints``."""
+    settled = WITHOUT_SAVEPOINTS & ~Q(outcome__in=UNSETTLED_OUTCOMES)
     counts: dict[str, Any] = {
-        outcome: Count("id", filter=OWN & Q(outcome=outcome)) for outcome in OUTCOMES
+        outcome: Count("id", filter=WITHOUT_SAVEPOINTS & Q(outcome=outcome)) for outcome in OUTCOMES
     }
     by_outcome: dict[str, int] = facts.aggregate(
         total=Count("id", filter=settled),
-        bad=Count("id", filter=OWN & Q(outcome__in=FAILED_OUTCOMES)),
+        bad=Count("id", filter=WITHOUT_SAVEPOINTS & Q(outcome__in=FAILED_OUTCOMES)),
         savepoints=Count("id", filter=Q(is_savepoint=True)),
         **counts,
     )
@@ -93,7 +91,7 @@ def outcome_counts(facts: Any) -> dict[str, int]:
 
 def bars(facts: Any, cluster: str, most: int = MOST_BARS) -> tuple[list[CheckpointBar], int]:
     """The worst checkpoint of each slice, oldest first, and the total number. Three queries."""
-    (worst,) = worst_in_time(facts, Wanted(most, WORST_FIRST, Q()))
+    (worst,) = worst_in_time(facts, Selection(most, WORST_FIRST, Q()))
     rows = CheckpointFact.objects.filter(pk__in=worst.ids).order_by("trigger_time", "id")
     link = links(cluster)
     shown = [_bar(row, link) for row in rows.values(*POINT_COLUMNS, "job_id")]
@@ -103,17 +101,19 @@ def bars(facts: Any, cluster: str, most: int = MOST_BARS) -> tuple[list[Checkpoi
 def sizes(facts: Any) -> Sizes | None:
     """Sizes of completed checkpoints for the chart, None if there are none. Four queries."""
     completed = facts.filter(outcome="completed")
-    uploads = Wanted(
+    uploads = Selection(
         MOST_BARS, [F("checkpointed_bytes").desc()], Q(checkpointed_bytes__isnull=False)
     )
-    full = Wanted(MOST_POINTS, [F("state_bytes").desc()], OWN & Q(state_bytes__isnull=False))
+    full = Selection(
+        MOST_POINTS, [F("state_bytes").desc()], WITHOUT_SAVEPOINTS & Q(state_bytes__isnull=False)
+    )
     of_uploads, of_line = worst_in_time(completed, uploads, full)
     rows = CheckpointFact.objects.filter(pk__in={*of_uploads.ids, *of_line.ids})
     points = {
         row.pop("pk"): SizePoint(**row | {"is_savepoint": bool(row["is_savepoint"])})
         for row in rows.values("pk", *SIZE_FIELDS)
     }
-    uploads_only = not of_line.total and completed.filter(OWN).exists()
+    uploads_only = not of_line.total and completed.filter(WITHOUT_SAVEPOINTS).exists()
     if not points and not completed.exists():
         return None
     bars, line = (
@@ -129,9 +129,7 @@ def point_values(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_slowest_known(row: Mapping[str, Any]) -> bool:
-    """Whether the slowest subtask is known: for a lost checkpoint, the slowest acknowledged one
-    does not count.
-    """
+    """False for lost checkpoints, whose slowest subtask may not have acknowledged."""
     return bool(row["slowest_vertex_name"]) and row["outcome"] in ("completed", "in_progress")
 
 
@@ -153,11 +151,9 @@ def export_rows(facts: Any, columns: tuple[str, ...]) -> Iterator[dict[str, Any]
 
 
 def links(cluster: str) -> Link:
-    """Addresses of checkpoints in a cluster. Each includes its trigger: ids repeat if a job with a
-    fixed id is submitted again.
-    """
+    """URLs include the trigger: ids repeat if a job with a fixed id is submitted again."""
 
-    # One reverse for thousands of links; it is most of the cost of a link.
+    # reverse() is most of the cost of a link.
     @cache
     def base(job_id: str) -> str:
         return reverse("job", args=(cluster, job_id))

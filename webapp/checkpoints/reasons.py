@@ -43,8 +43,8 @@ WORDS: dict[str, str] = {code: words.means for code, words in REASON_WORDS.items
 }
 
 
-def in_words(reason: str | None, reason_text: str | None) -> str:
-    """Weir's message for a known code, else Flink's own text; empty without either."""
+def reason_sentence(reason: str | None, reason_text: str | None) -> str:
+    """Weir's sentence for a known code, else Flink's text; may be empty."""
     return WORDS.get(reason or "") or reason_text or ""
 
 
@@ -69,7 +69,7 @@ _NEXT_STEPS = {
         "Nothing, if the job was meant to be cancelled or stopped."
     ),
 }
-_OF_PHASE = {
+_PHASE_STEPS = {
     "start_delay": _(
         "Its barrier waited longest before it reached the slowest subtask: look for back-pressure "
         "downstream of there."
@@ -90,10 +90,10 @@ _OF_PHASE = {
 
 
 def next_step(reason: str | None, dominant_phase: str | None) -> str:
-    """By reason, then by the phase that took longest; empty if neither is known."""
+    """The next step by reason, else by phase; empty if both are unknown."""
     if reason in _NEXT_STEPS:
         return str(_NEXT_STEPS[reason])
     words = words_of(reason)
     if reason and words is not UNKNOWN_REASON:
         return words.next_step
-    return str(_OF_PHASE.get(dominant_phase or "", words.next_step if reason else ""))
+    return str(_PHASE_STEPS.get(dominant_phase or "", words.next_step if reason else ""))

@@ -1,6 +1,4 @@
-"""The host of each subtask when a checkpoint was triggered, by the last sample before. Read from
-the lake, bounded.
-"""
+"""The host of each subtask when a checkpoint was triggered, by the last sample before."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
@@ -17,7 +15,7 @@ Place = tuple[str, int]
 
 
 def read_hosts(cluster: str, job_id: str, trigger_time: datetime) -> dict[Place, str]:
-    """Empty if nothing sampled the placement of the job. Raises what the storage raises."""
+    """Hosts by subtask; empty without samples. Raises the storage's errors."""
     where = {"cluster": cluster, "job_id": job_id}
     rows, _since = read_newest(
         "vertex_metrics", where, trigger_time - LOOK_BACK, trigger_time, _COLUMNS, MOST_ROWS
@@ -26,7 +24,7 @@ def read_hosts(cluster: str, job_id: str, trigger_time: datetime) -> dict[Place,
 
 
 def hosts_of(rows: Iterable[Mapping[str, Any]]) -> dict[Place, str]:
-    """Hosts by the newest sample of each vertex that has any."""
+    """Hosts by the newest sample of each vertex that has hosts."""
     newest: dict[str, Mapping[str, Any]] = {}
     for row in rows:
         if row["host"] and (

@@ -1,6 +1,4 @@
-"""Phases of one checkpoint per subtask, read from the lake: newest observation of each vertex,
-bounded.
-"""
+"""Phases of one checkpoint per subtask, read from the lake: the newest observation of each vertex."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,9 +13,7 @@ from webapp.work.lake import lake
 
 @dataclass(frozen=True)
 class SubtaskPart:
-    """One subtask's part; ``None`` is unknown. ``acknowledged_at`` is ``None`` if it had not
-    acknowledged, or if its part was ``aborted``.
-    """
+    """A subtask's part of a checkpoint. ``acknowledged_at``: None if it did not, or aborted."""
 
     vertex_id: str
     vertex_name: str
@@ -35,12 +31,11 @@ class SubtaskPart:
 
     @property
     def is_silent(self) -> bool:
-        """REST reported that it had not acknowledged."""
         return self.acknowledged_at is None
 
     @property
     def known_ms(self) -> int:
-        """Its duration, if known."""
+        """The end-to-end duration, else the sum of known phases."""
         phases = (self.start_delay_ms, self.alignment_ms, self.sync_ms, self.async_ms)
         return (
             self.end_to_end_ms if self.end_to_end_ms is not None else sum(ms or 0 for ms in phases)
@@ -87,9 +82,8 @@ def read_parts(
     *,
     ended: bool,
 ) -> list[SubtaskPart]:
-    """Parts that never acknowledged, then the others, slowest first; empty if subtasks were not
-    requested. If the checkpoint has ``ended``, observations of a vertex that still waited for
-    subtasks are ignored.
+    """Subtasks that did not acknowledge, then the others, slowest first. Empty if REST was not asked
+    for subtasks. If the checkpoint has ``ended``, vertices that still waited for subtasks are left out.
     """
     table = lake().read(
         "vertex_checkpoints",
@@ -104,7 +98,7 @@ def read_parts(
 
 
 def parts_of(rows: Iterable[Mapping[str, Any]], names: Mapping[str, str]) -> list[SubtaskPart]:
-    """Of several rows of a vertex the settled, fullest, newest one counts."""
+    """Of several rows of a vertex, one with lists, settled, fullest and newest counts."""
     best: dict[str, Mapping[str, Any]] = {}
     for row in rows:
         known = best.get(row["vertex_id"])

@@ -1,6 +1,4 @@
-"""One checkpoint: how it ended and why, its phases, and which subtasks were slow, declined or
-silent.
-"""
+"""The page of one checkpoint: its outcome and cause, its phases and its subtasks."""
 
 import logging
 from datetime import datetime, timedelta
@@ -15,7 +13,7 @@ from ingest.metadata.files import NAME
 from ingest.uris import BadUri, Spellings, canonical
 from spark_jobs.serving import PHASES
 from webapp.checkpoints.advice import advice
-from webapp.checkpoints.cause import cause_of, compared, outcome_badge
+from webapp.checkpoints.cause import cause_of, compare, outcome_badge
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.subtask_hosts import read_hosts
 from webapp.checkpoints.subtasks import SubtaskPart, read_parts
@@ -29,9 +27,7 @@ from webapp.lib.row_numbers import LARGEST
 
 
 def address_of(path: str | None) -> str:
-    """Canonical path of the ``_metadata`` for a link; "" if Flink reported none (state in memory
-    only, or not completed).
-    """
+    """The canonical path of its ``_metadata``, "" if Flink reported no path."""
     if not path or path.startswith("<"):
         return ""
     try:
@@ -44,7 +40,7 @@ log = logging.getLogger(__name__)
 
 SUBTASKS_A_PAGE = 50
 EVENTS_SHOWN = 40
-OF_SUBTASKS = (
+SUBTASK_KINDS = (
     "checkpoint_sync_started",
     "checkpoint_sync_done",
     "checkpoint_async_done",
@@ -52,19 +48,17 @@ OF_SUBTASKS = (
     "barriers_aligned",
     "checkpoint_acknowledged",
 )
-"""Kinds of DEBUG lines, of which each subtask logs several."""
+"""Kinds of log events that each subtask logs at DEBUG; they are left out."""
 _EARLIEST_MS, _LATEST_MS = -62_135_510_400_000, 253_402_300_799_000
 
 
 def by_id(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: int) -> HttpResponse:
-    """The newest checkpoint of this id: of this attempt, else of another one of the job."""
-    own = CheckpointFact.objects.filter(cluster=cluster, checkpoint_id=checkpoint_id).only(
-        "job_id", "trigger_time"
-    )
-    fact = own.filter(job_id=job_id).order_by("-trigger_time").first()
+    """The newest checkpoint of this id: of this attempt, else of another attempt of the job."""
+    facts = CheckpointFact.objects.filter(cluster=cluster, checkpoint_id=checkpoint_id)
+    newest = facts.only("job_id", "trigger_time").order_by("-trigger_time")
     fact = (
-        fact
-        or own.filter(job_id__in=attempt_ids(cluster, job_id)).order_by("-trigger_time").first()
+        newest.filter(job_id=job_id).first()
+        or newest.filter(job_id__in=attempt_ids(cluster, job_id)).first()
     )
     if fact is None:
         raise Http404(
@@ -88,17 +82,17 @@ def checkpoint(
     view = look_up(request, cluster, job_id)
     fact = _fact(cluster, job_id, checkpoint_id, trigger)
     names = {
-        v["vertex_id"]: v.get("name") or ""
-        for v in (view.job.graph or {}).get("vertices") or ()
-        if v.get("vertex_id")
+        vertex["vertex_id"]: vertex.get("name") or ""
+        for vertex in (view.job.graph or {}).get("vertices") or ()
+        if vertex.get("vertex_id")
     }
-    parts, unreadable = _parts(fact, names)
+    parts, is_unreadable = _read_parts(fact, names)
     number = page_number(request, "subtasks", len(parts), SUBTASKS_A_PAGE)
-    own = CheckpointFact.objects.filter(cluster=cluster, job_id=job_id).only(
+    facts = CheckpointFact.objects.filter(cluster=cluster, job_id=job_id).only(
         "checkpoint_id", "trigger_time"
     )
-    comparison = compared(fact)
-    shown = parts[number * SUBTASKS_A_PAGE : (number + 1) * SUBTASKS_A_PAGE]
+    comparison = compare(fact)
+    page_parts = parts[number * SUBTASKS_A_PAGE : (number + 1) * SUBTASKS_A_PAGE]
     context: dict[str, Any] = {
         "cause": cause_of(fact, comparison, view.job.checkpoint_timeout_ms, view.job.judged_at),
         "comparison": comparison,
@@ -109,20 +103,24 @@ def checkpoint(
         "badge": outcome_badge(fact.outcome),
         "xray_path": "" if fact.discarded else address_of(fact.external_path),
         "phases": _phases(fact),
-        "parts": shown,
-        "parts_with_hosts": _with_hosts(fact, shown),
+        "parts": page_parts,
+        "parts_with_hosts": _with_hosts(fact, page_parts),
         "parts_total": len(parts),
         "parts_from": number * SUBTASKS_A_PAGE + 1,
         "parts_to": min((number + 1) * SUBTASKS_A_PAGE, len(parts)),
         "page_number": number,
         "has_more_parts": (number + 1) * SUBTASKS_A_PAGE < len(parts),
-        "unreadable": unreadable,
-        "events": _logged(fact).exclude(kind__in=OF_SUBTASKS).order_by("ts", "id")[:EVENTS_SHOWN],
+        "unreadable": is_unreadable,
+        "events": _log_events(fact)
+        .exclude(kind__in=SUBTASK_KINDS)
+        .order_by("ts", "id")[:EVENTS_SHOWN],
         "earlier": _link(
-            own.filter(trigger_time__lt=fact.trigger_time).order_by("-trigger_time", "-id").first()
+            facts.filter(trigger_time__lt=fact.trigger_time)
+            .order_by("-trigger_time", "-id")
+            .first()
         ),
         "later": _link(
-            own.filter(trigger_time__gt=fact.trigger_time).order_by("trigger_time", "id").first()
+            facts.filter(trigger_time__gt=fact.trigger_time).order_by("trigger_time", "id").first()
         ),
         "time_range": view.time_range,
     }
@@ -130,13 +128,11 @@ def checkpoint(
 
 
 def advice_section(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
-    """Part of the job page, which asks for it once it comes into view."""
+    """A section that the job page loads when it comes into view."""
     view = look_up(request, cluster, job_id)
     end = view.end_of_life if view.is_past else view.now
-    advised = advice(view.job, end)
-    return render(
-        request, "checkpoints/_advice.html", {"advice": advised, "job": view.job, "view": view}
-    )
+    context = {"advice": advice(view.job, end), "job": view.job, "view": view}
+    return render(request, "checkpoints/_advice.html", context)
 
 
 def _fact(cluster: str, job_id: str, checkpoint_id: int, trigger: int) -> CheckpointFact:
@@ -159,7 +155,7 @@ def _fact(cluster: str, job_id: str, checkpoint_id: int, trigger: int) -> Checkp
     return fact
 
 
-def _parts(fact: CheckpointFact, names: dict[str, str]) -> tuple[list[SubtaskPart], bool]:
+def _read_parts(fact: CheckpointFact, names: dict[str, str]) -> tuple[list[SubtaskPart], bool]:
     try:
         return read_parts(
             fact.cluster,
@@ -179,13 +175,13 @@ def _with_hosts(
 ) -> list[tuple[SubtaskPart, str | None]]:
     try:
         hosts = read_hosts(fact.cluster, fact.job_id, fact.trigger_time) if parts else {}
-    except Exception:  # As above: who ran where is one column of the table.
+    except Exception:  # Without hosts, the table still has its other columns.
         log.exception("Hosts of subtasks of %s on %s could not be read", fact, fact.cluster)
         hosts = {}
     return [(part, hosts.get((part.vertex_id, part.subtask))) for part in parts]
 
 
-def _logged(fact: CheckpointFact) -> Any:
+def _log_events(fact: CheckpointFact) -> Any:
     return LogEvent.objects.filter(
         cluster=fact.cluster, job_id=fact.job_id, checkpoint_id=fact.checkpoint_id, **_around(fact)
     )
@@ -193,19 +189,18 @@ def _logged(fact: CheckpointFact) -> Any:
 
 def _phases(fact: CheckpointFact) -> list[dict[str, Any]]:
     known = [(phase, getattr(fact, f"slowest_{phase}_ms")) for phase in PHASES]
-    lasted = fact.slowest_end_to_end_ms or fact.end_to_end_ms
-    if all(ms is None for _phase, ms in known) or not lasted:
+    duration_ms = fact.slowest_end_to_end_ms or fact.end_to_end_ms
+    if all(ms is None for _phase, ms in known) or not duration_ms:
         return []
-    # The asynchronous part of an unaligned snapshot may contain its alignment: the two are not
-    # added up.
-    counted = [
+    # The asynchronous part of an unaligned checkpoint may contain its alignment.
+    added = [
         (phase, ms, 0 if fact.unaligned and phase == "alignment" else ms or 0)
         for phase, ms in known
     ]
-    other = max(lasted - sum(count for _phase, _ms, count in counted), 0)
-    total = sum(count for _phase, _ms, count in counted) + other
+    other = max(duration_ms - sum(count for _phase, _ms, count in added), 0)
+    total = sum(count for _phase, _ms, count in added) + other
     rows, left = [], 0.0
-    for phase, ms, count in (*counted, (gettext_noop("other"), other, other)):
+    for phase, ms, count in (*added, (gettext_noop("other"), other, other)):
         width = 100 * count / total if total else 0.0
         rows.append(
             {

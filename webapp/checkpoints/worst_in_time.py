@@ -1,6 +1,4 @@
-"""The worst checkpoint of each slice of time, selected by the database: a month has tens of
-thousands, and a chart shows hundreds. No peak is lost.
-"""
+"""The worst checkpoint of each slice of time, selected by the database."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,14 +10,12 @@ from django.db.models import Count, DateTimeField, Max, Min, Q
 from django.db.models.expressions import OrderBy, RawSQL
 
 MOST_FACTS = 50_000
-"""A chart is about the newest this many; at one checkpoint a minute that is a month."""
+"""A chart shows only the newest: a month at one checkpoint a minute."""
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """At most ``limit`` checkpoints of ``among``: the first by ``worst_first`` of each equal slice
-    of time.
-    """
+class Selection:
+    """The first of ``among`` by ``worst_first``, of each of ``limit`` equal slices of time."""
 
     limit: int
     worst_first: Sequence[OrderBy]
@@ -34,33 +30,33 @@ class Worst:
     total: int
 
 
-def worst_in_time(facts: Any, *wanted: Wanted) -> list[Worst]:
-    """The worst rows for each of ``wanted``; one query for all, and one for each."""
-    spans = _spans(facts, wanted)
+def worst_in_time(facts: Any, *selections: Selection) -> list[Worst]:
+    """The worst rows of each selection. One query for all, and one for each."""
+    spans = _spans(facts, selections)
     if spans.pop("total") > MOST_FACTS:
         facts = _newest(facts)
-        spans = _spans(facts, wanted)
+        spans = _spans(facts, selections)
     worst = []
-    for number, criterion in enumerate(wanted):
+    for number, selection in enumerate(selections):
         first, last, total = (spans[f"{name}_{number}"] for name in ("first", "last", "total"))
-        rows = facts.filter(criterion.among)
-        if total <= criterion.limit:
+        rows = facts.filter(selection.among)
+        if total <= selection.limit:
             ids = list(rows.order_by("trigger_time", "id").values_list("pk", flat=True))
         else:
             ids = _worst_of_each(
-                rows.order_by(*criterion.worst_first, "trigger_time", "id"),
-                list(_slices(first, last, criterion.limit)),
+                rows.order_by(*selection.worst_first, "trigger_time", "id"),
+                list(_slices(first, last, selection.limit)),
             )
         worst.append(Worst(ids, total))
     return worst
 
 
-def _spans(facts: Any, wanted: Sequence[Wanted]) -> dict[str, Any]:
+def _spans(facts: Any, selections: Sequence[Selection]) -> dict[str, Any]:
     figures: dict[str, Any] = {"total": Count("pk")}
-    for number, criterion in enumerate(wanted):
-        figures[f"first_{number}"] = Min("trigger_time", filter=criterion.among)
-        figures[f"last_{number}"] = Max("trigger_time", filter=criterion.among)
-        figures[f"total_{number}"] = Count("pk", filter=criterion.among)
+    for number, selection in enumerate(selections):
+        figures[f"first_{number}"] = Min("trigger_time", filter=selection.among)
+        figures[f"last_{number}"] = Max("trigger_time", filter=selection.among)
+        figures[f"total_{number}"] = Count("pk", filter=selection.among)
     spans: dict[str, Any] = facts.order_by().aggregate(**figures)
     return spans
 
@@ -76,30 +72,30 @@ def _slices(first: datetime, last: datetime, limit: int) -> Iterator[tuple[datet
     """First and last instant of each slice, to the microsecond of databases."""
     width = (last - first) / limit or timedelta(milliseconds=1)
     for number in range(limit):
-        begins = first + width * number
-        if begins > last:
+        from_time = first + width * number
+        if from_time > last:
             return
-        yield begins, last if number == limit - 1 else begins + width - timedelta(microseconds=1)
+        yield (
+            from_time,
+            last if number == limit - 1 else from_time + width - timedelta(microseconds=1),
+        )
 
 
 def _worst_of_each(rows: Any, slices: Sequence[tuple[datetime, datetime]]) -> list[int]:
-    """``rows``: the worst first.
-
-    Each slice is a range of their index, which costs less than sorting all of them by slice.
-    """
-    own = {
+    """``rows``: worst first. Ranges of the index cost less than sorting all rows by slice."""
+    in_slice = {
         "trigger_time__gte": RawSQL("slice.begins", (), output_field=DateTimeField()),
         "trigger_time__lte": RawSQL("slice.ends", (), output_field=DateTimeField()),
     }
-    worst, parameters = rows.filter(**own).values("pk")[:1].query.sql_with_params()
+    worst, parameters = rows.filter(**in_slice).values("pk")[:1].query.sql_with_params()
     adapted = [
         connection.ops.adapt_datetimefield_value(instant)
         for slice_of_time in slices
         for instant in slice_of_time
     ]
-    begun = f"WITH slice (begins, ends) AS (VALUES {', '.join(['(%s, %s)'] * len(slices))})"
+    slices_cte = f"WITH slice (begins, ends) AS (VALUES {', '.join(['(%s, %s)'] * len(slices))})"
     # Django's own query
-    query = f"{begun} SELECT ({worst}) FROM slice ORDER BY begins"  # noqa: S608
+    query = f"{slices_cte} SELECT ({worst}) FROM slice ORDER BY begins"  # noqa: S608
     with connection.cursor() as cursor:
         cursor.execute(query, [*adapted, *parameters])
         return [pk for (pk,) in cursor.fetchall() if pk is not None]

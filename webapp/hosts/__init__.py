@@ -1,1 +1,1 @@
-"""Hosts: declines, failed tasks, lost TaskManagers, findings that name them, and what runs there."""
+"""Hosts: what runs there, what failed there, and the findings that name them."""

@@ -1,10 +1,4 @@
-"""Addresses of hosts below /api/v1/."""
-
-from webapp.hosts.api.views import (
-    HostEventViews,
-    JobHostViews,
-    TaskManagerLifeViews,
-)
+from webapp.hosts.api.views import HostEventViews, JobHostViews, TaskManagerLifeViews
 from webapp.lib.api.routes import Routes
 
 ROUTES: Routes = (

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_GET
 
 from webapp.charts.answers import answer_or_nothing
-from webapp.charts.over_time import COLOURS, Events, Line, Point, bars, lines, sampled
+from webapp.charts.over_time import COLOURS, Events, Line, Point, bars, lines, thin_out
 from webapp.charts.theme import CRIT, OTHER, UPLOADED, WARN
 from webapp.hosts.lives import lost
 from webapp.hosts.models import HostEvent
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 MOST_EVENTS = MOST_SAMPLES = 20_000
 GIB = 1 << 30
-READ = (
+COLUMNS = (
     "ts",
     "heap_used_bytes",
     "non_heap_used_bytes",
@@ -52,15 +52,15 @@ def host_events(request: HttpRequest, host: str) -> HttpResponse:
 def events_of(where: Mapping[str, Any], start: datetime, end: datetime) -> list[Events]:
     """The newest events of each kind, on hosts selected by ``where``. Two queries."""
     rows = HostEvent.objects.filter(**where, at__gte=start, at__lte=end).order_by("-at", "-id")
-    happened: dict[str, list[datetime]] = {}
+    instants_by_kind: dict[str, list[datetime]] = {}
     for kind, at in rows.values_list("kind", "at")[:MOST_EVENTS]:
-        happened.setdefault(kind, []).append(at)
+        instants_by_kind.setdefault(kind, []).append(at)
     losses = lost(start, end).filter(**where).values_list("ended_at", flat=True)[:MOST_EVENTS]
     return [
         Events(gettext("TaskManagers lost"), [at for at in losses if at], CRIT),
-        Events(gettext("failed tasks"), happened.get("failure", ()), WARN),
-        Events(gettext("checkpoints declined"), happened.get("decline", ()), UPLOADED),
-        Events(gettext("checkpoints expired"), happened.get("expired", ()), OTHER),
+        Events(gettext("failed tasks"), instants_by_kind.get("failure", ()), WARN),
+        Events(gettext("checkpoints declined"), instants_by_kind.get("decline", ()), UPLOADED),
+        Events(gettext("checkpoints expired"), instants_by_kind.get("expired", ()), OTHER),
     ]
 
 
@@ -69,7 +69,7 @@ def taskmanager_samples(
     request: HttpRequest, cluster: str, taskmanager_id: str, key: str
 ) -> HttpResponse:
     """``key``: memory, cpu or collections."""
-    if not scopes.current().holds(cluster):  # the lake knows no scopes
+    if not scopes.current().holds(cluster):  # reads of the lake are not restricted
         raise Http404(gettext("No TaskManager of this name was seen on this cluster."))
     time_range = last_day(request, timezone.now())
     start, end = time_range.from_time, time_range.to_time
@@ -85,24 +85,24 @@ def taskmanager_samples(
         "cpu": {gettext("cores in use"): _cores(samples)},
         "collections": {gettext("share of the time"): _rates(samples, "gc_ms")},
     }[key]
-    drawn = [
-        Line(name, points, colour)
-        for (name, own), colour in zip(series.items(), COLOURS, strict=False)
-        if (points := sampled(own, start, end))
+    drawn_lines = [
+        Line(name, drawn_points, colour)
+        for (name, points), colour in zip(series.items(), COLOURS, strict=False)
+        if (drawn_points := thin_out(points, start, end))
     ]
     units: dict[str, dict[str, object]] = {
         "memory": {"ticksuffix": " GiB"},
         "cpu": {"title": {"text": gettext("cores")}},
         "collections": {"tickformat": ".0%"},
     }
-    figure = lines(drawn, start, end, rangemode="tozero", **units[key])
+    figure = lines(drawn_lines, start, end, rangemode="tozero", **units[key])
     return JsonResponse(answer_or_nothing(figure))
 
 
 def _read(where: dict[str, str | int], start: datetime, end: datetime) -> Samples | None:
-    """Samples in order of time, only the newest of very many; None if the lake did not answer."""
+    """Samples by time, only the newest of very many; None if the lake did not answer."""
     try:
-        rows, _since = read_newest("taskmanagers", where, start, end, READ, MOST_SAMPLES)
+        rows, _since = read_newest("taskmanagers", where, start, end, COLUMNS, MOST_SAMPLES)
     except Exception:  # The lake may be any storage, with any error.
         log.exception("Samples of TaskManagers could not be read from the lake")
         return None
@@ -125,9 +125,7 @@ def _cores(samples: Samples) -> list[Point]:
 
 
 def _rates(samples: Samples, counter: str) -> list[Point]:
-    """Rates of a counter in ms, per ms, between consecutive samples; none over a restart, which
-    resets it.
-    """
+    """Rates of a counter in ms, per ms, between samples; none over a restart, which resets it."""
     known = [(row["ts"], row[counter]) for row in samples if row[counter] is not None]
     return [
         (at, (value - before) / ((at - then).total_seconds() * 1000))

@@ -1,6 +1,4 @@
-"""Events on hosts that belong to a checkpoint come with its fact: a newer report replaces all
-earlier ones.
-"""
+"""Host events of a checkpoint are loaded with its fact, and replace those of earlier reports."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,16 +16,14 @@ Key = tuple[Any, ...]
 
 
 class CheckpointEvents:
-    """``before`` each batch of a table is upserted, in the same transaction; ``finish`` once both
-    tables are loaded.
-
-    The end of an expired checkpoint is first the log's, then REST's, and its missing subtasks
-    become known gradually.
+    """Call ``before`` a batch of a table is upserted, in the same transaction, and ``finish`` after
+    both tables. Later reports differ: the end of an expired checkpoint is first the log's, then
+    REST's, and its missing subtasks become known gradually.
     """
 
     def __init__(self) -> None:
         self._reported_before: dict[Key, int] = {}
-        """Events of checkpoints whose facts are reported again, by id."""
+        """Ids of stored events whose checkpoints are reported again."""
 
     def before(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
         if table == "checkpoint_fact":
@@ -43,30 +39,30 @@ class CheckpointEvents:
                 )
 
     def finish(self) -> int:
-        """Delete what was not reported again; returns how many. Call it in a transaction."""
+        """Delete events that were not reported again; returns how many. Call in a transaction."""
         deleted = 0
         for ids in chunks(list(self._reported_before.values()), IDS_AT_ONCE):
-            gone = HostEvent.objects.filter(id__in=ids)
-            places = days.places_of(gone)
-            deleted += gone.delete()[0]
+            outdated = HostEvent.objects.filter(id__in=ids)
+            places = days.places_of(outdated)
+            deleted += outdated.delete()[0]
             days.sum_again(places)
         self._reported_before.clear()
         return deleted
 
     def _remember(self, facts: Iterable[Mapping[str, Any]]) -> None:
-        of_clusters: dict[str, set[tuple[str, int, Any]]] = defaultdict(set)
+        reported: dict[str, set[tuple[str, int, Any]]] = defaultdict(set)
         for fact in facts:
-            of_clusters[fact["cluster"]].add(
+            reported[fact["cluster"]].add(
                 (fact["job_id"], fact["checkpoint_id"], fact["trigger_time"])
             )
         names = ("id", "job_id", "checkpoint_id", "trigger_time", "host", "at", "kind", "subject")
-        for cluster, of_cluster in of_clusters.items():
+        for cluster, checkpoints in reported.items():
             # One query for many jobs: when a cluster fails, thousands lose a checkpoint at once.
-            for wanted in chunks(sorted(of_cluster), IDS_AT_ONCE):
-                jobs, numbers, _ = map(set, zip(*wanted, strict=True))
-                known = HostEvent.objects.filter(
+            for part in chunks(sorted(checkpoints), IDS_AT_ONCE):
+                jobs, numbers, _ = map(set, zip(*part, strict=True))
+                stored = HostEvent.objects.filter(
                     cluster=cluster, job_id__in=jobs, checkpoint_id__in=numbers
                 )
-                for id_, job_id, number, triggered, *rest in known.values_list(*names):
-                    if (job_id, number, triggered) in of_cluster:
-                        self._reported_before[cluster, job_id, *rest] = id_
+                for id_, job_id, number, triggered, *key in stored.values_list(*names):
+                    if (job_id, number, triggered) in checkpoints:
+                        self._reported_before[cluster, job_id, *key] = id_

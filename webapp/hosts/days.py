@@ -1,6 +1,5 @@
-"""Events of each host by UTC day, counted when they change: lists of hosts over weeks read days
-instead of events. Code that writes or deletes rows of :class:`HostEvent` must call
-:func:`sum_again` for their hosts and days in the same transaction.
+"""Counts of each host's events by UTC day, which lists of hosts over weeks read. Code that writes or
+deletes :class:`HostEvent` must call :func:`sum_again` in the same transaction.
 """
 
 from collections import defaultdict
@@ -34,7 +33,6 @@ ON CONFLICT (cluster, host, day) DO UPDATE SET
 
 
 def record_loaded(rows: Iterable[Mapping[str, Any]]) -> None:
-    # In the loader's batch size.
     sum_again(
         (row["cluster"], bounded(row["host"], HOST_LENGTH, unique=True) or "", day_of(row["at"]))
         for row in rows
@@ -42,14 +40,12 @@ def record_loaded(rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def sum_again(places: Iterable[tuple[str, str, date]]) -> None:
-    """``places``: (cluster, host, day). Hosts of the same names in other clusters of ``places`` are
-    counted too, with the same result.
-    """
-    of_days: dict[date, set[tuple[str, str]]] = defaultdict(set)
+    """``places``: (cluster, host, day). Same host names in their other clusters are counted too."""
+    hosts_by_day: dict[date, set[tuple[str, str]]] = defaultdict(set)
     for cluster, host, day in places:
-        of_days[day].add((cluster, host))
-    for day, of_day in sorted(of_days.items()):
-        for part in chunks(sorted(of_day), HOSTS_AT_ONCE):
+        hosts_by_day[day].add((cluster, host))
+    for day, hosts in sorted(hosts_by_day.items()):
+        for part in chunks(sorted(hosts), HOSTS_AT_ONCE):
             _sum_day(day, part)
 
 
@@ -71,7 +67,7 @@ def places_of(rows: "QuerySet[HostEvent]") -> list[tuple[str, str, date]]:
 
 
 def whole_days(start: datetime, end: datetime) -> tuple[date, date]:
-    """The first whole day of the range, and the day after the last one; equal if there is none."""
+    """The first whole day of the range, and the day after the last; equal if no day is whole."""
     start, end = drawable(start), drawable(end)
     first = (
         day_of(start) if begin_of_day(day_of(start)) == start else day_of(start) + timedelta(days=1)

@@ -1,17 +1,10 @@
-"""Lost TaskManagers, when and to which jobs, and those that had ended at a time."""
+"""TaskManagers that jobs lost, and those that had ended at a time."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from django.db.models import (
-    DateTimeField,
-    Exists,
-    ExpressionWrapper,
-    OuterRef,
-    Q,
-    QuerySet,
-)
+from django.db.models import DateTimeField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
 
 from spark_jobs.diagnosis.window_contents import TASKMANAGER_LOST
 from spark_jobs.fold.taskmanager_lives import WORDS
@@ -28,10 +21,8 @@ Job = tuple[str, str]
 
 
 def lost(start: datetime, end: datetime) -> "QuerySet[TaskManagerLife]":
-    """TaskManagers lost in the range. One that shut down is lost only to jobs with tasks there:
-    after their end the shutdown is normal.
-    """
-    marked = JobAnnotation.objects.filter(
+    """TaskManagers lost in the range; of those that shut down, only if a job had tasks there."""
+    annotations = JobAnnotation.objects.filter(
         cluster=OuterRef("cluster"),
         kind=TASKMANAGER_LOST,
         subject=OuterRef("taskmanager_id"),
@@ -39,7 +30,7 @@ def lost(start: datetime, end: datetime) -> "QuerySet[TaskManagerLife]":
         at__lte=OuterRef("ended_at"),
     )
     return TaskManagerLife.objects.filter(
-        ~Q(ended_by="shut_down") | Q(Exists(marked)),
+        ~Q(ended_by="shut_down") | Q(Exists(annotations)),
         ended_by__in=TASKMANAGER_LOSSES,
         ended_at__gte=start,
         ended_at__lte=end,
@@ -49,53 +40,45 @@ def lost(start: datetime, end: datetime) -> "QuerySet[TaskManagerLife]":
 def jobs_that_lost(
     losses: Sequence[TaskManagerLife],
 ) -> Iterator[tuple[TaskManagerLife, list[Job]]]:
-    """Each with the jobs that had tasks there, by their annotations. One query for all."""
+    """Each loss with the jobs that had tasks there, by their annotations."""
     for first in range(0, len(losses), MOST_AT_ONCE):
-        some = losses[first : first + MOST_AT_ONCE]
-        instants = [life.ended_at for life in some if life.ended_at]
-        marks = JobAnnotation.objects.filter(
-            cluster__in={life.cluster for life in some},
+        lives = losses[first : first + MOST_AT_ONCE]
+        instants = [life.ended_at for life in lives if life.ended_at]
+        annotations = JobAnnotation.objects.filter(
+            cluster__in={life.cluster for life in lives},
             kind=TASKMANAGER_LOST,
-            subject__in={life.taskmanager_id for life in some},
+            subject__in={life.taskmanager_id for life in lives},
             at__gte=min(instants) - _DATED_WITHIN,
             at__lte=max(instants),
         )
-        marked: dict[tuple[str, str], list[tuple[datetime, str]]] = defaultdict(list)
-        for cluster, name, marked_at, job_id in marks.order_by("job_id").values_list(
+        jobs_by_taskmanager: dict[tuple[str, str], list[tuple[datetime, str]]] = defaultdict(list)
+        for cluster, name, at, job_id in annotations.order_by("job_id").values_list(
             "cluster", "subject", "at", "job_id"
         ):
-            marked[cluster, name].append((marked_at, job_id))
-        for life in some:
-            at = life.ended_at
-            yield (
-                life,
-                [
-                    (life.cluster, job_id)
-                    for marked_at, job_id in marked[life.cluster, life.taskmanager_id]
-                    if at and marked_at <= at < marked_at + _DATED_WITHIN
-                ],
-            )
+            jobs_by_taskmanager[cluster, name].append((at, job_id))
+        for life in lives:
+            ended_at = life.ended_at
+            jobs = [
+                (life.cluster, job_id)
+                for at, job_id in jobs_by_taskmanager[life.cluster, life.taskmanager_id]
+                if ended_at and at <= ended_at < at + _DATED_WITHIN
+            ]
+            yield life, jobs
 
 
 def ended_before(at: datetime, since: datetime, cluster: str | None = None) -> set[tuple[str, str]]:
-    """(cluster, id) of TaskManagers whose newest life had ended by ``at``, but not before
-    ``since``. One query.
-    """
-    begun = TaskManagerLife.objects.filter(
+    """(cluster, id) of TaskManagers whose newest life ended between ``since`` and ``at``."""
+    lives = TaskManagerLife.objects.filter(
         Q(ended_at=None) | Q(ended_at__gte=since), Q(born_at=None) | Q(born_at__lte=at)
     )
     if cluster is not None:
-        begun = begun.filter(cluster=cluster)
-    ends = {
-        (of_cluster, name): ended_at
-        for of_cluster, name, ended_at in begun.order_by("life").values_list(
-            "cluster", "taskmanager_id", "ended_at"
-        )
-    }
-    return {place for place, ended_at in ends.items() if ended_at is not None and ended_at <= at}
+        lives = lives.filter(cluster=cluster)
+    rows = lives.order_by("life").values_list("cluster", "taskmanager_id", "ended_at")
+    newest_ends = {(of_cluster, name): ended_at for of_cluster, name, ended_at in rows}
+    return {key for key, ended_at in newest_ends.items() if ended_at and ended_at <= at}
 
 
 def ended_words(life: TaskManagerLife) -> str:
-    """Empty while it lives."""
+    """How the life ended; empty if it has not."""
     code = life.ended_by or ""
     return localised(WORDS[code]) if code in WORDS else code.replace("_", " ")

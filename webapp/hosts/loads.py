@@ -1,6 +1,5 @@
-"""What runs on each host, summed when it changes: jobs have several placement rows, and lists of
-hosts only need sums. Code that writes or deletes rows of :class:`JobHost` must call
-:func:`sum_again` for their hosts in the same transaction.
+"""Sums of what runs on each host, which lists of hosts read. Code that writes or deletes rows of
+:class:`JobHost` must call :func:`sum_again` for their hosts in the same transaction.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,16 +24,13 @@ ON CONFLICT (cluster, host) DO UPDATE SET
 
 
 def record_loaded(rows: Iterable[Mapping[str, Any]]) -> None:
-    # As the loader writes them.
     sum_again(
         (row["cluster"], bounded(row["host"], HOST_LENGTH, unique=True) or "") for row in rows
     )
 
 
 def sum_again(places: Iterable[tuple[str, str]]) -> None:
-    """``places``: (cluster, host). Hosts of the same names in other clusters of ``places`` are
-    summed too, with the same result.
-    """
+    """``places``: (cluster, host). Same host names in their other clusters are summed up too."""
     running = JobHost.objects.filter(**SAME_HOST, left_at__isnull=True)
     for part in chunks(sorted(set(places)), HOSTS_AT_ONCE):
         write_sums(HostLoad.objects.all(), _SUMS, [], part, running)
@@ -47,17 +43,15 @@ def write_sums(
     places: Sequence[tuple[str, str]],
     source: "QuerySet[Any]",
 ) -> None:
-    """``query`` computes the sums, with ``values`` and the clusters and hosts of ``places`` as
-    parameters; ``sums`` without a ``source`` row are deleted.
-    """
+    """Run ``query`` with ``values`` and ``places``; delete ``sums`` without a ``source`` row."""
     clusters = sorted({cluster for cluster, _ in places})
     hosts = sorted({host for _, host in places})
     known = sums.filter(cluster__in=clusters, host__in=hosts)
     with transaction.atomic(), connection.cursor() as cursor:
-        # The sums are read when no other process writes those of these hosts.
+        # Wait until no other process writes sums of these hosts.
         list(known.select_for_update().order_by("cluster", "host").values_list("pk"))
-        gaps = {"clusters": _gaps(clusters), "hosts": _gaps(hosts)}
-        cursor.execute(query.format(**gaps), [*values, *clusters, *hosts])
+        placeholders = {"clusters": _placeholders(clusters), "hosts": _placeholders(hosts)}
+        cursor.execute(query.format(**placeholders), [*values, *clusters, *hosts])
         known.exclude(Exists(source)).delete()
 
 
@@ -65,5 +59,5 @@ def places_of(rows: "QuerySet[JobHost]") -> list[tuple[str, str]]:
     return list(rows.order_by().values_list("cluster", "host").distinct())
 
 
-def _gaps(values: list[str]) -> str:
+def _placeholders(values: list[str]) -> str:
     return ", ".join(["%s"] * len(values))

@@ -1,6 +1,4 @@
-"""Hosts from the database: all with figures, and the data of one. Every query is bounded and has
-its index.
-"""
+"""Hosts from the database, by bounded queries that use indexes."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -34,34 +32,31 @@ _FORMS = {
     "taskmanager_lost": ngettext_noop("%(count)s lost TaskManager", "%(count)s lost TaskManagers"),
 }
 NOTABLE = 2.0
-"""In multiples of the number expected by its subtasks; at least three events."""
+"""In multiples of the expected number."""
 LEAST_EVENTS = 3
 MOST_CHANCE = 0.05
-"""The probability of so many here if all subtasks were equally likely: three of three on one of two
-hosts are not notable.
-"""
+"""If subtasks were equally likely. Three of three events on one of two hosts are not notable."""
 
 Job = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Concentration:
-    """``here`` of ``total`` events of the jobs were on the host; ``expected``: by its share of
-    subtasks, None if a placement is unknown.
-    """
+    """``on_host`` of ``total`` events. ``expected`` by its share of subtasks, None if unknown."""
 
     kind: str
-    here: int
+    on_host: int
     total: int
     expected: float | None
 
     @property
     def is_notable(self) -> bool:
         return (
-            self.here >= LEAST_EVENTS
+            self.on_host >= LEAST_EVENTS
             and self.expected is not None
-            and self.here >= NOTABLE * self.expected
-            and at_least_by_chance(self.here, self.total, self.expected / self.total) <= MOST_CHANCE
+            and self.on_host >= NOTABLE * self.expected
+            and at_least_by_chance(self.on_host, self.total, self.expected / self.total)
+            <= MOST_CHANCE
         )
 
     @property
@@ -69,8 +64,8 @@ class Concentration:
         losses = ngettext(
             "%(here)s of %(all)s of the jobs that ran here was on this host",
             "%(here)s of %(all)s of the jobs that ran here were on this host",
-            self.here,
-        ) % {"here": f"{self.here:,}", "all": counted(self.kind, self.total)}
+            self.on_host,
+        ) % {"here": f"{self.on_host:,}", "all": events_text(self.kind, self.total)}
         if self.expected is None:
             return gettext(
                 "%(losses)s; how many would be expected is unknown, since no placement of some of "
@@ -78,31 +73,25 @@ class Concentration:
             ) % {"losses": losses}
         return gettext(
             "%(losses)s; by its share of their subtasks %(expected)s would be expected."
-        ) % {
-            "losses": losses,
-            "expected": f"{self.expected:.1f}",
-        }
+        ) % {"losses": losses, "expected": f"{self.expected:.1f}"}
 
 
 def concentration(
     kind: str, events: Mapping[Job, tuple[int, int]], subtasks: Mapping[Job, tuple[int, int]]
 ) -> Concentration:
-    """``events`` and ``subtasks``: job → (on the host, all). The expected number assumes that all
-    subtasks of a job are equally likely.
-    """
-    known = {job: own / every for job, (own, every) in subtasks.items() if every}
-    of_jobs = {job: every for job, (_, every) in events.items() if every}
+    """``events``, ``subtasks``: (on the host, all) by job. All subtasks are equally likely."""
+    shares = {job: on_host / total for job, (on_host, total) in subtasks.items() if total}
+    totals = {job: total for job, (_, total) in events.items() if total}
     expected = (
-        sum(every * known[job] for job, every in of_jobs.items())
-        if of_jobs.keys() <= known.keys()
+        sum(total * shares[job] for job, total in totals.items())
+        if totals.keys() <= shares.keys()
         else None
     )
-    return Concentration(
-        kind, sum(here for here, _ in events.values()), sum(of_jobs.values()), expected
-    )
+    on_host = sum(on_host for on_host, _ in events.values())
+    return Concentration(kind, on_host, sum(totals.values()), expected)
 
 
-def counted(kind: str, total: int) -> str:
+def events_text(kind: str, total: int) -> str:
     return (
         str(ngettext(*_FORMS[kind], total) % {"count": f"{total:,}"})
         if kind in _FORMS
@@ -112,8 +101,8 @@ def counted(kind: str, total: int) -> str:
 
 @dataclass(frozen=True)
 class HostRow:
-    """``jobs``, ``subtasks``, ``slots``: now; the others: in the time range. ``findings``: open
-    ones that name it; ``worst_rank``: their highest severity.
+    """``jobs``, ``subtasks`` and ``slots`` are current; other counts are of the time range.
+    ``findings``: open ones that name the host. ``worst_rank``: their highest severity.
     """
 
     host: str
@@ -135,16 +124,13 @@ class HostRow:
 
 
 def worst_first(row: HostRow) -> tuple[Any, ...]:
-    """A sort key."""
     last_at = row.last_at.timestamp() if row.last_at else 0.0
     return -row.worst_rank, -row.trouble, -last_at, row.host, row.cluster
 
 
 MOST_HOSTS = 20_000
 MOST_EVENTS = 50_000
-"""Events counted one by one, besides whole days; if there are more, only the newest of the whole
-range.
-"""
+"""Events outside whole days. If there are more, only the newest of the range are counted."""
 MOST_JOBS, MOST_FINDINGS, MOST_CLUSTERS = 100, 50, 20
 KEPT_S = 20
 
@@ -158,7 +144,7 @@ COUNTS = {
 @dataclass(frozen=True)
 class Hosts:
     """``since``: the start of counting, later than requested if there are very many events
-    (``counts_less``); ``is_cut``: hosts are missing.
+    (``counts_less``). ``is_cut``: there are more hosts than ``rows``.
     """
 
     rows: Sequence[HostRow]
@@ -169,7 +155,7 @@ class Hosts:
 
 @dataclass(frozen=True)
 class HostJob:
-    """``name``: else the id; ``job``: with its status, None if no longer known."""
+    """``name``: or the id. ``job``: with its status; None if it is no longer known."""
 
     row: JobHost
     name: str
@@ -177,65 +163,56 @@ class HostJob:
 
 
 def hosts(cluster: str | None, start: datetime, end: datetime) -> Hosts:
-    """Hosts of one cluster or of all, unordered, cached briefly. Six queries: whole days from their
-    counts, the rest from events.
-    """
-    # The end of most ranges moves with time.
+    """Hosts, unordered, cached briefly: whole days from their counts, the rest from events."""
+    # Ranges that end now share an answer for a step of time.
     span = (
         (end_of_step(start), end_of_step(end)) if abs(timezone.now() - end) < STEP else (start, end)
     )
     key = answer_key("hosts", (HostRow, Hosts), cluster, *span)
     if isinstance(cached := cache.get(key), tuple):
         return Hosts([HostRow(*row) for row in cached[0]], *cached[1:])
-    of = {} if cluster is None else {"cluster": cluster}
+    in_cluster = {} if cluster is None else {"cluster": cluster}
     facts_by_host: dict[tuple[str, str], dict[str, Any]] = {}
     first, last = whole_days(start, end)
-    events = HostEvent.objects.filter(**of, at__gte=start, at__lte=end)
-    beside = (
+    events = HostEvent.objects.filter(**in_cluster, at__gte=start, at__lte=end)
+    single_events = (
         events.filter(Q(at__lt=begin_of_day(first)) | Q(at__gte=begin_of_day(last)))
         if first < last
         else events
     )
-    since = _first_counted(beside)
+    since = _first_counted(single_events)
     if since and first < last:
-        first, beside = last, events
+        first, single_events = last, events
         since = _first_counted(events)
-    counted = beside.filter(at__gte=since) if since else beside
+    if since:
+        single_events = single_events.filter(at__gte=since)
     running = (
-        HostLoad.objects.filter(**of)
+        HostLoad.objects.filter(**in_cluster)
         .order_by()
         .values("host", "cluster", "jobs", "subtasks", "slots")
     )
-    named = FindingHost.objects.filter(**of, finding__state=FindingState.OPEN)
-    worst = _by_host(named, findings=Count("pk"), worst_rank=Max("finding__severity_rank"))
+    finding_hosts = FindingHost.objects.filter(**in_cluster, finding__state=FindingState.OPEN)
+    worst = _by_host(finding_hosts, findings=Count("pk"), worst_rank=Max("finding__severity_rank"))
     for row in chain(running[: MOST_HOSTS + 1], worst):
         facts_by_host.setdefault((row["host"], row["cluster"]), {}).update(row)
-    days = HostDay.objects.filter(**of, day__gte=first, day__lt=last)
-    losses = lost(since or start, end).filter(**of)
+    days = HostDay.objects.filter(**in_cluster, day__gte=first, day__lt=last)
+    losses = lost(since or start, end).filter(**in_cluster)
     for row in chain(
         _by_host(days, **{name: Sum(name) for name in COUNTS}, newest=Max("last_at")),
-        _by_host(counted, **COUNTS, newest=Max("at")),
+        _by_host(single_events, **COUNTS, newest=Max("at")),
         _by_host(losses, losses=Count("pk"), newest=Max("ended_at")),
     ):
         _add(facts_by_host.setdefault((row["host"], row["cluster"]), {}), row)
     rows = [HostRow(**row) for row in islice(facts_by_host.values(), MOST_HOSTS)]
     answer = Hosts(rows, since or start, len(facts_by_host) > MOST_HOSTS, since is not None)
-    # Plain rows: pickling thousands of objects takes longer than counting.
-    cache.set(
-        key,
-        (
-            [tuple(vars(row).values()) for row in rows],
-            answer.since,
-            answer.is_cut,
-            answer.counts_less,
-        ),
-        KEPT_S,
-    )
+    # Tuples: pickling thousands of objects takes longer than counting.
+    tuples = [tuple(vars(row).values()) for row in rows]
+    cache.set(key, (tuples, answer.since, answer.is_cut, answer.counts_less), KEPT_S)
     return answer
 
 
 def _first_counted(events: "QuerySet[HostEvent]") -> datetime | None:
-    """Since when events are counted, if they are too many; else None."""
+    """The instant from which events are counted if there are too many, else None."""
     newest = events.order_by("-at", "-id").values_list("at", flat=True)
     return newest[MOST_EVENTS : MOST_EVENTS + 1].first()
 
@@ -244,18 +221,18 @@ def _by_host(rows: "QuerySet[Any]", **figures: Any) -> Any:
     return rows.order_by().values("host", "cluster").annotate(**figures)[: MOST_HOSTS + 1]
 
 
-def _add(to: dict[str, Any], row: Mapping[str, Any]) -> None:
+def _add(facts: dict[str, Any], row: Mapping[str, Any]) -> None:
     for name, value in row.items():
         if name in COUNTS or name == "losses":
-            to[name] = to.get(name, 0) + value
+            facts[name] = facts.get(name, 0) + value
         elif name != "newest":
-            to[name] = value
+            facts[name] = value
     if newest := row.get("newest"):
-        to["last_at"] = max(to.get("last_at", newest), newest)
+        facts["last_at"] = max(facts.get("last_at", newest), newest)
 
 
 def clusters_of(host: str) -> list[str]:
-    """Clusters with a host of this name, by name. Three queries."""
+    """Clusters with a host of this name, by name. Four queries."""
     names: set[str] = set()
     for model in (JobHost, HostEvent, FindingHost, TaskManagerLife):
         names.update(
@@ -268,28 +245,27 @@ def clusters_of(host: str) -> list[str]:
 
 
 def jobs_of(host: str, clusters: Sequence[str]) -> tuple[list[HostJob], int]:
-    """Jobs that run there, most subtasks first, then those that left, the latest first; and the
-    number running. Four queries.
-    """
+    """Jobs on the host, most subtasks first, then those that left; and the number running."""
     rows = JobHost.objects.filter(host=host, cluster__in=clusters)
     running = list(rows.filter(left_at__isnull=True).order_by("-subtasks", "id")[:MOST_JOBS])
-    left = list(
+    former = list(
         rows.filter(left_at__isnull=False).order_by("-left_at", "id")[: MOST_JOBS - len(running)]
     )
-    known = known_jobs([(row.cluster, row.job_id) for row in (*running, *left)])
+    rows_shown = [*running, *former]
+    known = known_jobs([(row.cluster, row.job_id) for row in rows_shown])
     jobs = [
         HostJob(row, job_name(known, row), known.get((row.cluster, row.job_id)))
-        for row in (*running, *left)
+        for row in rows_shown
     ]
     return jobs, rows.filter(left_at__isnull=True).count()
 
 
 def known_jobs(jobs: Collection[tuple[str, str]]) -> dict[tuple[str, str], JobCurrent]:
-    """With name and status. One query."""
-    known = JobCurrent.objects.with_status(timezone.now()).only(
+    """Jobs with name and status. One query."""
+    jobs_with_status = JobCurrent.objects.with_status(timezone.now()).only(
         "cluster", "job_id", "name", "state", "last_seen_at"
     )
-    rows = known.filter(
+    rows = jobs_with_status.filter(
         cluster__in={cluster for cluster, _ in jobs}, job_id__in={job_id for _, job_id in jobs}
     )
     return {(row.cluster, row.job_id): row for row in rows}
@@ -303,19 +279,17 @@ def job_name(known: Mapping[tuple[str, str], JobCurrent], row: JobHost | HostEve
 def findings_of(
     host: str, clusters: Sequence[str], start: datetime, end: datetime
 ) -> list[Finding]:
-    """Findings that name the host and are open or were seen in the range; open ones first, then by
-    severity. One query.
-    """
-    named = FindingHost.objects.filter(host=host, cluster__in=clusters)
+    """Findings that name the host, open or seen in the range; open ones first, then by severity."""
+    finding_hosts = FindingHost.objects.filter(host=host, cluster__in=clusters)
     at_that_time = Q(state=FindingState.OPEN) | Q(last_seen__gte=start, first_seen__lte=end)
-    findings = Finding.objects.filter(at_that_time, pk__in=named.values("finding")).defer(
+    findings = Finding.objects.filter(at_that_time, pk__in=finding_hosts.values("finding")).defer(
         "evidence", "data"
     )
     return list(findings.order_by("-state", "-severity_rank", "-last_seen", "-id")[:MOST_FINDINGS])
 
 
 def counts_of(host: str, clusters: Sequence[str], start: datetime, end: datetime) -> dict[str, int]:
-    """Counts of events there in the range. Two queries."""
+    """Counts of events on the host in the range. Two queries."""
     events = HostEvent.objects.filter(host=host, cluster__in=clusters, at__gte=start, at__lte=end)
     losses = lost(start, end).filter(host=host, cluster__in=clusters)
     return {**events.aggregate(**COUNTS), "losses": losses.count()}
@@ -324,50 +298,58 @@ def counts_of(host: str, clusters: Sequence[str], start: datetime, end: datetime
 def concentrations(
     host: str, clusters: Sequence[str], start: datetime, end: datetime
 ) -> list[Concentration]:
-    """Concentrations of each kind of event there, the most notable first, for jobs that run or ran
-    there. Four queries.
-    """
-    ran_here = JobHost.objects.filter(host=host, cluster__in=clusters).order_by().values("job_id")
-    on_host = (
+    """Each kind of event, for jobs that run or ran on the host; notable ones first."""
+    placed_jobs = (
+        JobHost.objects.filter(host=host, cluster__in=clusters).order_by().values("job_id")
+    )
+    jobs_with_events = (
         HostEvent.objects.filter(host=host, cluster__in=clusters, at__gte=start, at__lte=end)
         .order_by()
         .values("job_id")
     )
-    of_jobs = HostEvent.objects.filter(cluster__in=clusters, at__gte=start, at__lte=end)
-    of_jobs = of_jobs.filter(Q(job_id__in=ran_here) | Q(job_id__in=on_host))
-    counted: dict[str, dict[tuple[str, str], tuple[int, int]]] = defaultdict(dict)
-    grouped = (
-        of_jobs.order_by()
+    events = (
+        HostEvent.objects.filter(cluster__in=clusters, at__gte=start, at__lte=end)
+        .filter(Q(job_id__in=placed_jobs) | Q(job_id__in=jobs_with_events))
+        .order_by()
         .values_list("kind", "cluster", "job_id")
-        .annotate(here=Count("pk", filter=Q(host=host)), total=Count("pk"))
+        .annotate(on_host=Count("pk", filter=Q(host=host)), total=Count("pk"))
     )
-    for kind, cluster, job_id, here, total in grouped:
-        counted[kind][cluster, job_id] = (here, total)
+    counts: dict[str, dict[Job, tuple[int, int]]] = defaultdict(dict)
+    for kind, cluster, job_id, on_host, total in events:
+        counts[kind][cluster, job_id] = (on_host, total)
     losses = list(lost(start, end).filter(cluster__in=clusters)[:MOST_EVENTS])
     for life, jobs in jobs_that_lost(losses):
         for job in jobs:
-            here, total = counted[TASKMANAGER_LOST].get(job, (0, 0))
-            counted[TASKMANAGER_LOST][job] = (here + (life.host == host), total + 1)
-    counted = {
-        kind: jobs for kind, jobs in counted.items() if any(here for here, _ in jobs.values())
+            on_host, total = counts[TASKMANAGER_LOST].get(job, (0, 0))
+            counts[TASKMANAGER_LOST][job] = (on_host + (life.host == host), total + 1)
+    counts = {
+        kind: of_jobs
+        for kind, of_jobs in counts.items()
+        if any(on_host for on_host, _ in of_jobs.values())
     }
-    wanted = {job for jobs in counted.values() for job in jobs}
-    placed = JobHost.objects.filter(
-        cluster__in={cluster for cluster, _ in wanted}, job_id__in={job_id for _, job_id in wanted}
+    all_jobs = {job for of_jobs in counts.values() for job in of_jobs}
+    placements: Any = (
+        JobHost.objects.filter(
+            cluster__in={cluster for cluster, _ in all_jobs},
+            job_id__in={job_id for _, job_id in all_jobs},
+        )
+        .order_by()
+        .values_list("cluster", "job_id")
+        .annotate(on_host=Sum("subtasks", filter=Q(host=host)), total=Sum("subtasks"))
     )
-    own = Sum("subtasks", filter=Q(host=host))
-    read: Any = (
-        placed.order_by().values_list("cluster", "job_id").annotate(own=own, every=Sum("subtasks"))
-    )
-    subtasks = {(cluster, job_id): (here or 0, total or 0) for cluster, job_id, here, total in read}
-    concentrated = [
-        concentration(kind, jobs, {job: subtasks.get(job, (0, 0)) for job in jobs})
-        for kind, jobs in counted.items()
+    subtasks = {
+        (cluster, job_id): (on_host or 0, total or 0)
+        for cluster, job_id, on_host, total in placements
+    }
+    concentrations = [
+        concentration(kind, of_jobs, {job: subtasks.get(job, (0, 0)) for job in of_jobs})
+        for kind, of_jobs in counts.items()
     ]
+    kinds = [*_FORMS]
     return sorted(
-        concentrated,
+        concentrations,
         key=lambda share: (
             not share.is_notable,
-            [*_FORMS].index(share.kind) if share.kind in _FORMS else len(_FORMS),
+            kinds.index(share.kind) if share.kind in kinds else len(kinds),
         ),
     )

@@ -1,7 +1,7 @@
-"""Configured and used memory of one TaskManager, part by part; its CPU time and garbage collection.
+"""Configured and used memory of a TaskManager by part, its CPU time and garbage collection.
 
-Parts and options: Flink's memory model (FLIP-49, FLIP-116), the same from 1.10 to 2.3. Of native
-memory, such as RocksDB's, only what Flink reserved is known.
+Parts and options are those of Flink's memory model (FLIP-49, FLIP-116) from 1.10 to 2.3. Used native
+memory, such as RocksDB's, is unknown: only Flink's reservations are.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -14,8 +14,8 @@ from webapp.hosts.taskmanager_samples import Samples
 
 Number = TypeVar("Number", int, float)
 HOUR = timedelta(hours=1)
-SPELL = timedelta(minutes=15)
-"""Long enough for a collection."""
+COLLECTION_PERIOD = timedelta(minutes=15)
+"""Long enough for a garbage collection."""
 HEAP = message("heap")
 OFF_HEAP = message("off-heap")
 NETWORK = message("network")
@@ -33,21 +33,20 @@ OPTIONS: Mapping[str, str] = {
 TIGHT_RATIO = 0.85
 """Of the configured size."""
 BUSY_GC_RATIO = 0.1
-"""Of the time: such a heap is too small at any usage."""
+"""Of the time. With more, the heap is too small at any usage."""
 ROOM: Mapping[str, float] = {HEAP: 2.5, OFF_HEAP: 1.5, NETWORK: 1.5, METASPACE: 1.5}
-"""The sufficient size in multiples of the used one; of heap, after a collection."""
+"""The sufficient size of a part, in multiples of its usage; of heap, of that after a collection."""
 TIGHT_ROOM = 1.5
-"""The new size of a nearly full part, in multiples of the configured one: its real need is unknown.
-"""
+"""The advised size of a nearly full part, in multiples of its size: the need is unknown."""
 STEP_BYTES = 32 << 20
 LEAST_SPARE_RATIO = 0.1
 
 
 @dataclass(frozen=True)
 class MemoryPart:
-    """``used_bytes``: the maximum in the range; of heap, of the minima of each quarter of an hour.
-    ``suggested_bytes``: a sufficient size, None if unknown or already configured. ``state``: tight,
-    ok, spare or unknown.
+    """``used_bytes``: the maximum in the range; of heap, the maximum of the minima by quarter of an
+    hour. ``suggested_bytes``: a sufficient size; None if it is unknown or as configured. ``state``:
+    tight, ok, spare or unknown.
     """
 
     name: str
@@ -76,10 +75,9 @@ class MemoryPart:
 
 @dataclass(frozen=True)
 class TaskManagerBudget:
-    """``since``, ``at``: of its first and newest sample. ``job_slots``: slots by job, None before
-    Flink 1.13. ``cpu_used``: cores used by its JVM on average; ``cpu_allotted``: cores of its
-    slots; ``gc_ratio``: share of time in collections, in the worst hour. ``physical_bytes``: of the
-    machine.
+    """``since``, ``at`` of the first and newest sample. ``job_slots``: slots by job, None before
+    Flink 1.13. ``cpu_used``: cores, on average. ``cpu_allotted``: cores of all slots. ``gc_ratio``:
+    share of time in collections, in the worst hour. ``physical_bytes`` of the machine.
     """
 
     cluster: str
@@ -105,12 +103,12 @@ class TaskManagerBudget:
 
 
 def budget(samples: Samples) -> TaskManagerBudget:
-    """``samples``: of one TaskManager, in order of time, at least one."""
+    """``samples`` of one TaskManager by time, at least one."""
     newest = samples[-1]
     slots = newest["allocated_slots"]
     jobs = None if slots is None else [slot["job_id"] for slot in slots]
     cores = [slot["cpu_cores"] for slot in slots or () if slot["cpu_cores"]]
-    gc_ratio = _of_known(max, [_rate(hour, "gc_ms") for hour in _parts_of_time(samples, HOUR)])
+    gc_ratio = _of_known(max, [_rate(hour, "gc_ms") for hour in _periods(samples, HOUR)])
     if gc_ratio is not None:
         # Concurrent collectors count the same time twice.
         gc_ratio = min(gc_ratio, 1.0)
@@ -153,19 +151,18 @@ def _parts(
     )
     if gc_ratio is not None and gc_ratio >= BUSY_GC_RATIO:
         heap = _tight(HEAP, heap.configured_bytes, heap.used_bytes)
-    yield _not_below(heap, newest["framework_heap_bytes"])
-    beside = [_less(row["direct_used_bytes"], row["network_memory_total_bytes"]) for row in samples]
+    yield _keep_framework(heap, newest["framework_heap_bytes"])
+    direct = [_less(row["direct_used_bytes"], row["network_memory_total_bytes"]) for row in samples]
     off_heap = _part(
         OFF_HEAP,
         _sum(newest, "framework_off_heap_bytes", "task_off_heap_bytes"),
-        _of_known(max, beside),
+        _of_known(max, direct),
     )
-    yield _not_below(off_heap, newest["framework_off_heap_bytes"])
+    yield _keep_framework(off_heap, newest["framework_off_heap_bytes"])
     network = newest["network_memory_bytes"] or newest["network_memory_total_bytes"]
     yield _part(NETWORK, network, _most(samples, "network_memory_used_bytes"))
     managed, reserved = newest["managed_memory_bytes"], _most(samples, "managed_memory_used_bytes")
-    # A user of managed memory reserves the whole share of its slot: only unused managed memory is
-    # too large.
+    # A user of managed memory reserves all of its slot's share, so its need is unknown.
     state = (
         "unknown"
         if managed is None or reserved is None
@@ -188,23 +185,23 @@ def _part(name: str, configured: int | None, used: int | None) -> MemoryPart:
         return MemoryPart(name, configured, used, "unknown", None)
     if used >= TIGHT_RATIO * configured:
         return _tight(name, configured, used)
-    enough = _in_steps(used * ROOM[name])
-    if configured - enough < LEAST_SPARE_RATIO * configured:
+    sufficient = _in_steps(used * ROOM[name])
+    if configured - sufficient < LEAST_SPARE_RATIO * configured:
         return MemoryPart(name, configured, used, "ok", None)
-    return MemoryPart(name, configured, used, "spare", enough)
+    return MemoryPart(name, configured, used, "spare", sufficient)
 
 
 def _tight(name: str, configured: int | None, used: int | None) -> MemoryPart:
-    enough = None if configured is None else _in_steps(TIGHT_ROOM * configured)
-    return MemoryPart(name, configured, used, "tight", enough)
+    sufficient = None if configured is None else _in_steps(TIGHT_ROOM * configured)
+    return MemoryPart(name, configured, used, "tight", sufficient)
 
 
 def _in_steps(size: float) -> int:
     return max(-(-int(size) // STEP_BYTES), 1) * STEP_BYTES
 
 
-def _not_below(part: MemoryPart, framework_bytes: int | None) -> MemoryPart:
-    """Memory of Flink itself is not reduced."""
+def _keep_framework(part: MemoryPart, framework_bytes: int | None) -> MemoryPart:
+    """Flink's own memory is not reduced."""
     if (
         part.suggested_bytes is None
         or framework_bytes is None
@@ -224,10 +221,10 @@ def _not_below(part: MemoryPart, framework_bytes: int | None) -> MemoryPart:
 
 
 def _live_heap(samples: Samples) -> int | None:
-    """Heap after collections; unknown until the first, since usage only grows until then."""
-    spells = [_least_heap(spell) for spell in _parts_of_time(samples, SPELL)]
-    known = _of_known(max, spells)
-    return _least_heap(samples) if known is None else known
+    """Heap after garbage collections; None before the first, since usage only grows until then."""
+    periods = _periods(samples, COLLECTION_PERIOD)
+    live_bytes = _of_known(max, [_least_heap(period) for period in periods])
+    return _least_heap(samples) if live_bytes is None else live_bytes
 
 
 def _least_heap(samples: Samples) -> int | None:
@@ -237,21 +234,22 @@ def _least_heap(samples: Samples) -> int | None:
     return _of_known(min, [row["heap_used_bytes"] for row in samples])
 
 
-def _parts_of_time(samples: Samples, length: timedelta) -> Iterable[Samples]:
+def _periods(samples: Samples, length: timedelta) -> Iterable[Samples]:
     end = samples[-1]["ts"]
-    parts: dict[int, list[Mapping[str, Any]]] = {}
+    periods: dict[int, list[Mapping[str, Any]]] = {}
     for row in samples:
-        parts.setdefault(int((end - row["ts"]) / length), []).append(row)
-    return parts.values()
+        periods.setdefault(int((end - row["ts"]) / length), []).append(row)
+    return periods.values()
 
 
 def _rate(samples: Samples, counter: str) -> float | None:
-    known = [
-        (row["ts"].timestamp() * 1000, row[counter]) for row in samples if row[counter] is not None
-    ]
-    if len(known) < 2 or known[-1][0] <= known[0][0] or known[-1][1] < known[0][1]:
+    """The rate of a counter in ms, per ms; None over a restart, which resets the counter."""
+    known = [row for row in samples if row[counter] is not None]
+    if not known:
         return None
-    return float((known[-1][1] - known[0][1]) / (known[-1][0] - known[0][0]))
+    passed_ms = known[-1]["ts"].timestamp() * 1000 - known[0]["ts"].timestamp() * 1000
+    grown_ms = known[-1][counter] - known[0][counter]
+    return float(grown_ms / passed_ms) if passed_ms > 0 and grown_ms >= 0 else None
 
 
 def _most(samples: Samples, name: str) -> int | None:
@@ -259,10 +257,10 @@ def _most(samples: Samples, name: str) -> int | None:
 
 
 def _of_known(
-    which: Callable[[list[Number]], Number], values: Iterable[Number | None]
+    pick: Callable[[list[Number]], Number], values: Iterable[Number | None]
 ) -> Number | None:
     known = [value for value in values if value is not None]
-    return which(known) if known else None
+    return pick(known) if known else None
 
 
 def _sum(row: Mapping[str, Any], *names: str) -> int | None:

@@ -1,4 +1,4 @@
-"""Which job runs on which host, what happened there, and which TaskManagers lived there."""
+"""Jobs, events and TaskManagers of hosts."""
 
 from django.db import models
 
@@ -36,9 +36,7 @@ class JobHost(models.Model):
 
 @scoped()
 class HostLoad(models.Model):
-    """The current load of one host, summed over :class:`JobHost` by :mod:`webapp.hosts.loads`; idle
-    hosts have no row.
-    """
+    """The load of one host now, summed by :mod:`webapp.hosts.loads`. Idle hosts have no row."""
 
     cluster = models.CharField(max_length=100)
     host = models.CharField(max_length=HOST_LENGTH)
@@ -55,9 +53,7 @@ class HostLoad(models.Model):
 
 @scoped()
 class HostDay(models.Model):
-    """Events on one host on one UTC day, counted over :class:`HostEvent` by
-    :mod:`webapp.hosts.days`; days without events have no row.
-    """
+    """Events on a host by UTC day, counted by :mod:`webapp.hosts.days`. Quiet days have no row."""
 
     cluster = models.CharField(max_length=100)
     host = models.CharField(max_length=HOST_LENGTH)

@@ -1,9 +1,9 @@
-"""How a TaskManager derives the sizes of its memory from its settings, as Flink's own calculation
-of a process's memory does from 1.10 to 2.3, and which settings lead to wanted sizes: pure.
+"""The sizes that Flink derives from the memory settings of a TaskManager, from 1.10 to 2.3, and
+settings that lead to wanted sizes.
 
 Flink starts from the first of these that is set: task heap and managed memory, total Flink memory,
-total process memory. Unset parts are a fraction within a range, and the heap (the network if the
-task heap is set) is the rest. If the settings contradict each other, no TaskManager starts.
+total process memory. Unset parts are a fraction within a range. The rest is heap, or network memory
+if the task heap is set. If settings contradict each other, no TaskManager starts.
 """
 
 import re
@@ -37,9 +37,9 @@ _METASPACE = OPTIONS[METASPACE]
 _NETWORK, _OVERHEAD = "taskmanager.memory.network", "taskmanager.memory.jvm-overhead"
 _MANAGED_FRACTION = "taskmanager.memory.managed.fraction"
 _BUFFERS = "taskmanager.network.numberOfBuffers"
-_OLD = "taskmanager.network.memory"
+_OLD_NETWORK = "taskmanager.network.memory"
 _UNBOUNDED_SINCE = (1, 17)
-"""Until then, network memory is 1 GiB at most by default."""
+"""In earlier versions, network memory is 1 GiB at most by default."""
 _NO_LIMIT = 1 << 62
 _DEFAULTS = {
     _FRAMEWORK_HEAP: 128 * MIB,
@@ -56,7 +56,7 @@ _SIZE_OPTIONS = (*_DEFAULTS, PROCESS, FLINK, TASK_HEAP, MANAGED_SIZE)
 
 
 class Refused(Exception):
-    """No TaskManager starts with these settings, or the derivation of its sizes is unknown."""
+    """No TaskManager starts with the settings, or it is unknown how sizes follow from them."""
 
 
 def derived_sizes(configuration: Mapping[str, Any], version: str | None) -> Sizes:
@@ -69,9 +69,9 @@ def derived_sizes(configuration: Mapping[str, Any], version: str | None) -> Size
     off_heap = sizes[_FRAMEWORK_OFF_HEAP] + sizes[_TASK_OFF_HEAP]
     process, flink = sizes.get(PROCESS), sizes.get(FLINK)
     task_heap, managed = sizes.get(TASK_HEAP), sizes.get(MANAGED_SIZE)
-    is_fine = task_heap is not None and managed is not None
+    is_fine_grained = task_heap is not None and managed is not None
     overhead: int | None = None
-    if flink is None and not is_fine:
+    if flink is None and not is_fine_grained:
         if process is None:
             raise Refused
         overhead = _part(_OVERHEAD, sizes, fractions[f"{_OVERHEAD}.fraction"], process)
@@ -109,16 +109,16 @@ def derived_sizes(configuration: Mapping[str, Any], version: str | None) -> Size
 
 
 def settings_for(
-    wanted: Sizes, configuration: Mapping[str, Any], version: str | None
+    least: Sizes, configuration: Mapping[str, Any], version: str | None
 ) -> dict[str, int] | None:
-    """Settings to change, in bytes (whole MiB), so that each part has at least the wanted size and
-    less than 1 MiB more (the rest: a few MiB). None if there are none.
+    """Settings to change, in bytes (whole MiB), so that each part has at least its size in
+    ``least`` and less than 1 MiB more (the rest: a few MiB). None if no settings do this.
     """
-    rounded = {name: -(-size // MIB) * MIB for name, size in wanted.items()}
+    rounded = {name: -(-size // MIB) * MIB for name, size in least.items()}
     rest = NETWORK if TASK_HEAP in configuration else HEAP
     most = {**rounded, rest: rounded[rest] + len(rounded) * MIB}
     sizes = {name: configuration[name] for name in _SIZE_OPTIONS if name in configuration}
-    own = _read_sizes(configuration, version)
+    current = _read_sizes(configuration, version)
     changed: dict[str, int] = {}
     if PROCESS in sizes:
         changed[PROCESS] = sum(rounded.values())
@@ -127,17 +127,17 @@ def settings_for(
     pins = {
         METASPACE: {_METASPACE: rounded[METASPACE]},
         OVERHEAD: {f"{_OVERHEAD}.min": rounded[OVERHEAD], f"{_OVERHEAD}.max": rounded[OVERHEAD]},
-        OFF_HEAP: {_TASK_OFF_HEAP: rounded[OFF_HEAP] - own[_FRAMEWORK_OFF_HEAP]},
+        OFF_HEAP: {_TASK_OFF_HEAP: rounded[OFF_HEAP] - current[_FRAMEWORK_OFF_HEAP]},
         MANAGED: {MANAGED_SIZE: rounded[MANAGED]},
         NETWORK: {f"{_NETWORK}.min": rounded[NETWORK], f"{_NETWORK}.max": rounded[NETWORK]},
     }
     if TASK_HEAP in sizes:
-        changed[TASK_HEAP] = rounded[HEAP] - own[_FRAMEWORK_HEAP]
+        changed[TASK_HEAP] = rounded[HEAP] - current[_FRAMEWORK_HEAP]
     for name, settings in pins.items():
-        if not _is_as_wanted(configuration, version, changed, name, wanted, most):
+        if not _is_in_range(configuration, version, changed, name, least, most):
             changed |= settings
     if min(changed.values(), default=-1) < 0 or not all(
-        _is_as_wanted(configuration, version, changed, name, wanted, most) for name in wanted
+        _is_in_range(configuration, version, changed, name, least, most) for name in least
     ):
         return None
     return {
@@ -156,23 +156,23 @@ def least_network(configuration: Mapping[str, Any], version: str | None) -> int:
     return _read_sizes(configuration, version)[f"{_NETWORK}.min"]
 
 
-def _is_as_wanted(
+def _is_in_range(
     configuration: Mapping[str, Any],
     version: str | None,
     changed: Mapping[str, int],
     name: str,
-    wanted: Sizes,
+    least: Sizes,
     most: Sizes,
 ) -> bool:
     try:
         size = derived_sizes({**configuration, **changed}, version)[name]
     except Refused:
         return False
-    return wanted[name] <= size <= most[name]
+    return least[name] <= size <= most[name]
 
 
 def _read_sizes(configuration: Mapping[str, Any], version: str | None) -> dict[str, int]:
-    if any(name == _BUFFERS or name.startswith(f"{_OLD}.m") for name in configuration):
+    if any(name == _BUFFERS or name.startswith(f"{_OLD_NETWORK}.m") for name in configuration):
         raise Refused
     sizes = dict(_DEFAULTS)
     if (known := release(version)) is not None and known >= _UNBOUNDED_SINCE:

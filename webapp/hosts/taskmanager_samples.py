@@ -1,4 +1,4 @@
-"""Samples of TaskManagers from the lake, each in order of time, bounded."""
+"""Samples of TaskManagers from the lake."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -9,7 +9,7 @@ from webapp.work.lake import read_newest
 LOOK_BACK = timedelta(hours=1)
 DAY = timedelta(days=1)
 MOST_SAMPLES = 100_000
-OF_BUDGET = (
+COLUMNS = (
     "cluster",
     "taskmanager_id",
     "ts",
@@ -53,11 +53,9 @@ def has_slots(row: Mapping[str, Any], job_id: str) -> bool:
 def read_taskmanagers(
     at: datetime, cluster: str | None = None, look_back: timedelta = LOOK_BACK
 ) -> tuple[list[Samples], datetime]:
-    """Samples by TaskManager up to ``at``, and their start, which is later if they are many. Raises
-    the storage's errors.
-    """
+    """Samples by TaskManager, and from when: later than requested if they are many. Raises."""
     where = {"cluster": cluster} if cluster else {}
-    rows, since = read_newest("taskmanagers", where, at - look_back, at, OF_BUDGET, MOST_SAMPLES)
+    rows, since = read_newest("taskmanagers", where, at - look_back, at, COLUMNS, MOST_SAMPLES)
     rows_by_taskmanager: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in sorted(rows.to_pylist(), key=lambda row: row["ts"]):
         rows_by_taskmanager.setdefault((row["cluster"], row["taskmanager_id"]), []).append(row)

@@ -1,6 +1,4 @@
-"""TaskManagers of a host: memory budget, CPU, collections and slots from samples in the lake, and
-events on each.
-"""
+"""TaskManagers of a host: budgets from samples in the lake, and events."""
 
 import logging
 from collections import defaultdict
@@ -14,7 +12,7 @@ from webapp.hosts.lives import lost
 from webapp.hosts.lookup import COUNTS
 from webapp.hosts.memory_budget import TaskManagerBudget, budget
 from webapp.hosts.models import HostEvent
-from webapp.hosts.taskmanager_samples import OF_BUDGET
+from webapp.hosts.taskmanager_samples import COLUMNS
 from webapp.lib.messages.rendering import localised
 from webapp.work.lake import read_newest
 
@@ -26,9 +24,7 @@ MOST_TASKMANAGERS, MOST_LOST = 50, 10_000
 
 @dataclass(frozen=True)
 class TaskManagerOnHost:
-    """``budget``: None without samples in the range; counts are of its events. ``lost_by``: one of
-    ``TASKMANAGER_LOSSES``.
-    """
+    """``budget``: None without samples in the range. ``lost_by``: one of ``TASKMANAGER_LOSSES``."""
 
     cluster: str
     taskmanager_id: str
@@ -45,8 +41,8 @@ class TaskManagerOnHost:
 
 @dataclass(frozen=True)
 class TaskManagersOfTime:
-    """``since``: later than requested if there are very many samples; ``unreadable``: the lake did
-    not answer; ``left_out``: the number beyond the limit.
+    """``since``: later than requested if there are very many samples. ``unreadable``: the lake did
+    not answer. ``left_out``: the number of TaskManagers beyond the limit.
     """
 
     rows: Sequence[TaskManagerOnHost]
@@ -59,7 +55,7 @@ def taskmanagers_of(
     host: str, clusters: Sequence[str], start: datetime, end: datetime
 ) -> TaskManagersOfTime:
     """TaskManagers by cluster and id. Two queries, and one read of the lake per cluster."""
-    happened = _events_by_taskmanager(host, clusters, start, end)
+    events_of = _events_by_taskmanager(host, clusters, start, end)
     budgets: dict[tuple[str, str], TaskManagerBudget] = {}
     since, unreadable = start, False
     for cluster in clusters:
@@ -69,7 +65,7 @@ def taskmanagers_of(
                 {"cluster": cluster, "host": host},
                 start,
                 end,
-                OF_BUDGET,
+                COLUMNS,
                 MOST_SAMPLES,
             )
         except Exception:  # The lake may be any storage, with any error.
@@ -77,13 +73,13 @@ def taskmanagers_of(
             unreadable = True
             continue
         since = max(since, read_from)
-        of_each: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+        rows_of: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
         for row in sorted(samples.to_pylist(), key=lambda row: row["ts"]):
-            of_each[row["taskmanager_id"]].append(row)
-        budgets |= {(cluster, name): budget(own) for name, own in of_each.items()}
-    keys = sorted(budgets.keys() | happened.keys(), key=lambda key: (key not in budgets, key))
+            rows_of[row["taskmanager_id"]].append(row)
+        budgets |= {(cluster, name): budget(rows) for name, rows in rows_of.items()}
+    keys = sorted(budgets.keys() | events_of.keys(), key=lambda key: (key not in budgets, key))
     rows = [
-        TaskManagerOnHost(*key, budgets.get(key), **happened.get(key, {}))
+        TaskManagerOnHost(*key, budgets.get(key), **events_of.get(key, {}))
         for key in keys[:MOST_TASKMANAGERS]
     ]
     return TaskManagersOfTime(rows, since, unreadable, max(len(keys) - MOST_TASKMANAGERS, 0))
@@ -95,10 +91,11 @@ def _events_by_taskmanager(
     events = HostEvent.objects.filter(
         host=host, cluster__in=clusters, at__gte=start, at__lte=end
     ).exclude(taskmanager_id=None)
-    of_each = events.order_by().values_list("cluster", "taskmanager_id")
-    counted = of_each.annotate(declined=COUNTS["declines"], failed=COUNTS["failures"])[:MOST_LOST]
+    by_taskmanager = events.order_by().values_list("cluster", "taskmanager_id")
+    counts = by_taskmanager.annotate(declined=COUNTS["declines"], failed=COUNTS["failures"])
     events_by_taskmanager: dict[tuple[str, str], dict[str, Any]] = {
-        (row[0], row[1]): {"declines": row[2], "failures": row[3]} for row in counted
+        (cluster, name): {"declines": declines, "failures": failures}
+        for cluster, name, declines, failures in counts[:MOST_LOST]
     }
     losses = lost(start, end).filter(host=host, cluster__in=clusters).order_by("ended_at")
     for life in losses[:MOST_LOST]:

@@ -1,5 +1,3 @@
-"""Addresses of hosts."""
-
 from django.urls import path
 
 from webapp.hosts import charts, views

@@ -1,6 +1,4 @@
-"""Pages of hosts: all, the worst first; one with its events, its jobs and the findings that name
-it.
-"""
+"""Pages of all hosts, of one host and of one TaskManager."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,16 +30,14 @@ from webapp.lib.badges import SHAPES, UNKNOWN
 from webapp.lib.instants import epoch_ms
 from webapp.lib.list_pages import Control, filter_form
 from webapp.lib.messages.rendering import localised
-from webapp.lib.timeranges import last_day
+from webapp.lib.timeranges import TimeRange, last_day
 
 MOST_MOMENTS = 100
 
 
 @dataclass(frozen=True)
 class Moment:
-    """``jobs``: (cluster, id, name) of the affected ones; ``trigger_ms``: of the first one's
-    checkpoint.
-    """
+    """An event of a time line. ``jobs``: (cluster, id, name). ``trigger_ms`` of the first job."""
 
     at: datetime
     tone: str
@@ -55,19 +51,16 @@ class Moment:
 
 @dataclass(frozen=True)
 class HostTimeline:
-    """Newest first; ``left_out``: the number of oldest ones beyond the limit."""
+    """``moments``, newest first. ``left_out``: older ones are beyond the limit."""
 
     moments: Sequence[Moment]
     left_out: bool = False
 
 
 def timeline(
-    events: QuerySet[HostEvent],
-    losses: QuerySet[TaskManagerLife],
-    start: datetime,
-    end: datetime,
+    events: QuerySet[HostEvent], losses: QuerySet[TaskManagerLife], start: datetime, end: datetime
 ) -> HostTimeline:
-    """``events``, ``losses``: of the host. At most four queries."""
+    """``events`` and ``losses`` of a host or a TaskManager. At most four queries."""
     rows = list(
         events.filter(at__gte=start, at__lte=end).order_by("-at", "-id")[: MOST_MOMENTS + 1]
     )
@@ -93,7 +86,7 @@ def _moments(
 ) -> Iterator[Moment]:
     for event in rows:
         triggered = epoch_ms(event.trigger_time) if event.trigger_time else None
-        title, detail = _words(event)
+        title, detail = _title_and_detail(event)
         yield Moment(
             event.at,
             "warn" if event.kind == "expired" else "crit",
@@ -122,7 +115,7 @@ def _losses(
             )
 
 
-def _words(row: HostEvent) -> tuple[str, str]:
+def _title_and_detail(row: HostEvent) -> tuple[str, str]:
     task = (
         f"{row.vertex_name or gettext('a task')}{'' if row.subtask is None else f'/{row.subtask}'}"
     )
@@ -150,8 +143,8 @@ def _words(row: HostEvent) -> tuple[str, str]:
 
 
 def clusters_of_page(request: HttpRequest, host: str) -> tuple[list[str], list[str]]:
-    """Clusters with a host of this name, and those to show: the requested one, else all. Pages link
-    to hosts of which nothing else is known, so the page always exists.
+    """Clusters with a host of this name, and those to show: the requested cluster or all. A
+    requested one is shown in any case, since pages link to hosts that have no rows.
     """
     known = lookup.clusters_of(host)
     chosen = request.GET.get("cluster", "")
@@ -204,18 +197,14 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
     jobs, running = lookup.jobs_of(host, clusters)
     findings = lookup.findings_of(host, clusters, start, end)
     losses = lost(start, end).filter(host=host, cluster__in=clusters)
-    story = timeline(events, losses, start, end)
     context: dict[str, Any] = {
         "name": host,
         "is_known": bool(set(known) & set(clusters)),
         "clusters": clusters,
         "other_clusters": [name for name in known if name not in clusters],
-        "time_range": time_range,
-        "range_query": time_range.query if time_range.chosen else "",
         "counts": lookup.counts_of(host, clusters, start, end),
         "concentrations": lookup.concentrations(host, clusters, start, end),
-        "moments": [(moment, SHAPES[moment.tone]) for moment in story.moments],
-        "left_out": story.left_out,
+        **_timeline_context(events, losses, time_range),
         "jobs": [
             (job, JOB_BADGES.get(job.job.status, UNKNOWN) if job.job else UNKNOWN) for job in jobs
         ],
@@ -225,6 +214,18 @@ def page(request: HttpRequest, host: str) -> HttpResponse:
         "open_findings": sum(finding.state == FindingState.OPEN for finding in findings),
     }
     return render(request, "hosts/host.html", context)
+
+
+def _timeline_context(
+    events: QuerySet[HostEvent], losses: QuerySet[TaskManagerLife], time_range: TimeRange
+) -> dict[str, Any]:
+    shown = timeline(events, losses, time_range.from_time, time_range.to_time)
+    return {
+        "moments": [(moment, SHAPES[moment.tone]) for moment in shown.moments],
+        "left_out": shown.left_out,
+        "time_range": time_range,
+        "range_query": time_range.query if time_range.chosen else "",
+    }
 
 
 @require_GET
@@ -244,25 +245,20 @@ def taskmanagers(request: HttpRequest, host: str) -> HttpResponse:
 def taskmanager(request: HttpRequest, cluster: str, taskmanager_id: str) -> HttpResponse:
     time_range = last_day(request, timezone.now())
     start, end = time_range.from_time, time_range.to_time
-    of_it = {"cluster": cluster, "taskmanager_id": taskmanager_id}
-    lives = list(TaskManagerLife.objects.filter(**of_it).order_by("-life")[:LIVES_SHOWN])
-    events = HostEvent.objects.filter(**of_it)
+    key = {"cluster": cluster, "taskmanager_id": taskmanager_id}
+    lives = list(TaskManagerLife.objects.filter(**key).order_by("-life")[:LIVES_SHOWN])
+    events = HostEvent.objects.filter(**key)
     if not lives and not events.exists():
         raise Http404(gettext("No TaskManager of this name was seen on this cluster."))
     host = lives[0].host if lives else events.values_list("host", flat=True)[0]
-    happened = events.filter(host=host, at__gte=start, at__lte=end).order_by("-at", "-id")
-    losses = lost(start, end).filter(**of_it)
-    story = timeline(happened, losses, start, end)
+    losses = lost(start, end).filter(**key)
     context: dict[str, Any] = {
         "cluster": cluster,
         "taskmanager_id": taskmanager_id,
         "host": host,
         "lives": [(life, ended_words(life)) for life in lives],
         "living": bool(lives) and lives[0].ended_at is None,
-        "moments": [(moment, SHAPES[moment.tone]) for moment in story.moments],
-        "left_out": story.left_out,
-        "time_range": time_range,
-        "range_query": time_range.query if time_range.chosen else "",
+        **_timeline_context(events.filter(host=host), losses, time_range),
     }
     return render(request, "hosts/taskmanager.html", context)
 
@@ -273,7 +269,7 @@ LABEL_OF_CLUSTER = ClusterLabels("name")
 def host_rows(
     filters: HostsFilters, start: datetime, end: datetime
 ) -> tuple[lookup.Hosts, list[lookup.HostRow]]:
-    """The matching hosts in order; none if a parameter is invalid."""
+    """All hosts, and the matching ones, worst first; both empty if a parameter is invalid."""
     if not filters.is_valid():
         return lookup.Hosts((), start), []
     values = filters.values

@@ -2,7 +2,7 @@ from django.db import models
 
 
 class IncidentState(models.TextChoices):
-    """``OPEN`` while any of its findings is."""
+    """An incident is open while one of its findings is."""
 
     OPEN = "open", "open"
     CLOSED = "closed", "closed"

@@ -1,6 +1,4 @@
-"""Changed findings → incidents, in the transaction that takes the findings; a few queries for any
-number.
-"""
+"""Changed findings → incidents, in the transaction that stores them, by few queries."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,11 +7,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Q
 
-from spark_jobs.diagnosis.incidents import (
-    RECURS_WITHIN,
-    IncidentFinding,
-    incidents,
-)
+from spark_jobs.diagnosis.incidents import RECURS_WITHIN, IncidentFinding, incidents
 from webapp.findings.models import Finding
 from webapp.incidents.choices import IncidentState
 from webapp.incidents.members import from_row
@@ -23,7 +17,7 @@ from webapp.lib.chunks import chunks
 
 ROWS_AT_ONCE = 500
 LONGEST_HOLD = timedelta(days=2)
-"""Of any rule: audits are hours apart."""
+"""An upper limit of the holds of all rules; audits are hours apart."""
 READ = (
     "id",
     "cluster",
@@ -41,43 +35,39 @@ READ = (
 
 @dataclass(frozen=True)
 class Joined:
-    """``of_finding``: finding key → incident; ``merged``: uid of an incident → uid of the one it
-    was merged into.
-    """
+    """``of_finding``: by finding key. ``merged``: uid of an incident → uid of its target."""
 
     of_finding: Mapping[int, Incident] = field(default_factory=dict)
     merged: Mapping[str, str] = field(default_factory=dict)
 
 
 def join(findings: Sequence[Finding], now: datetime) -> Joined:
-    """Assign these findings, and those that belong with them, to incidents. Call it in a
-    transaction.
-    """
+    """Assign ``findings``, and those that belong with them, to incidents. Call in a transaction."""
     if not findings:
         return Joined()
-    near = _read(findings)
+    candidates = _load_candidates(findings)
     of_finding = dict(
-        IncidentMember.objects.filter(finding__in=list(near)).values_list(
+        IncidentMember.objects.filter(finding__in=list(candidates)).values_list(
             "finding_id", "incident_id"
         )
     )
     changed = {finding.pk for finding in findings}
     touched, merged, new = set[int](), dict[int, int](), list[frozenset[int]]()
-    for keys in incidents(near.values(), of_finding):
+    for keys in incidents(candidates.values(), of_finding):
         if not keys & changed:
             continue
         ids = {of_finding[key] for key in keys if key in of_finding}
         if not ids:
             new.append(keys)
             continue
-        kept = min(ids)
-        merged |= {other: kept for other in ids if other != kept}
-        touched.add(kept)
-        _assign(of_finding, keys, kept)
-    made = Incident.objects.bulk_create(
-        [_blank(near, keys, now) for keys in new], batch_size=ROWS_AT_ONCE
+        target = min(ids)
+        merged |= {other: target for other in ids if other != target}
+        touched.add(target)
+        _assign(of_finding, keys, target)
+    new_rows = Incident.objects.bulk_create(
+        [_new_incident(candidates, keys, now) for keys in new], batch_size=ROWS_AT_ONCE
     )
-    for row, keys in zip(made, new, strict=True):
+    for row, keys in zip(new_rows, new, strict=True):
         touched.add(row.pk)
         _assign(of_finding, keys, row.pk)
     _merge(merged)
@@ -85,60 +75,58 @@ def join(findings: Sequence[Finding], now: datetime) -> Joined:
     outline(
         touched,
         {
-            key: (near[key], of_finding[key])
+            key: (candidates[key], of_finding[key])
             for key in of_finding
-            if of_finding[key] in touched and key in near
+            if of_finding[key] in touched and key in candidates
         },
     )
     rows = Incident.objects.in_bulk([*{of_finding[key] for key in changed}, *merged])
     return Joined(
         {key: rows[of_finding[key]] for key in changed if of_finding.get(key) in rows},
-        {rows[other].uid: rows[kept].uid for other, kept in merged.items()},
+        {rows[other].uid: rows[target].uid for other, target in merged.items()},
     )
 
 
 def forget_deleted_findings() -> int:
-    """Remove deleted findings (recreated or too old) from incidents, and update these. Returns how
-    many. Call it in a transaction.
-    """
-    gone = list(
+    """Remove members without finding, and update their incidents. Returns how many."""
+    orphaned = list(
         IncidentMember.objects.filter(finding__isnull=True)
         .order_by("incident")
         .values_list("pk", "incident_id")[:ROWS_AT_ONCE]
     )
-    if gone:
-        IncidentMember.objects.filter(pk__in=[pk for pk, _ in gone]).delete()
-        outline({incident for _, incident in gone}, {})
-    return len(gone)
+    if orphaned:
+        IncidentMember.objects.filter(pk__in=[pk for pk, _ in orphaned]).delete()
+        outline({incident for _, incident in orphaned}, {})
+    return len(orphaned)
 
 
 def _assign(of_finding: dict[int, int], keys: Iterable[int], incident: int) -> None:
     of_finding.update(dict.fromkeys(keys, incident))
 
 
-def _read(findings: Sequence[Finding]) -> dict[int, IncidentFinding]:
-    """These findings and all that may belong with them."""
-    near = _plain(Q(pk__in=[finding.pk for finding in findings]))
-    since = min(row.first_seen for row in near.values()) - max(LONGEST_HOLD, RECURS_WITHIN)
-    until = max(row.last_seen for row in near.values()) + max(LONGEST_HOLD, RECURS_WITHIN)
+def _load_candidates(findings: Sequence[Finding]) -> dict[int, IncidentFinding]:
+    """``findings`` and all that may belong with them."""
+    candidates = _load(Q(pk__in=[finding.pk for finding in findings]))
+    since = min(row.first_seen for row in candidates.values()) - max(LONGEST_HOLD, RECURS_WITHIN)
+    until = max(row.last_seen for row in candidates.values()) + max(LONGEST_HOLD, RECURS_WITHIN)
     ids: dict[str, set[str]] = defaultdict(set)
-    for row in near.values():
+    for row in candidates.values():
         ids[row.cluster].add(row.job)
-    changed = list(near.values())
+    changed = list(candidates.values())
     for cluster, of_cluster in ids.items():
-        for some in chunks(sorted(of_cluster), ROWS_AT_ONCE):
-            near |= _plain(
+        for some_jobs in chunks(sorted(of_cluster), ROWS_AT_ONCE):
+            candidates |= _load(
                 Q(
                     cluster=cluster,
-                    first_attempt_id__in=some,
+                    first_attempt_id__in=some_jobs,
                     last_seen__gte=since,
                     first_seen__lte=until,
                 )
             )
-    _note_shared(changed)
+    _write_shared_causes(changed)
     shared = {
         (row.cluster, row.rule, _shorten(thing))
-        for row in near.values()
+        for row in candidates.values()
         for thing in row.trace.shared
     }
     if shared:
@@ -147,19 +135,19 @@ def _read(findings: Sequence[Finding]) -> dict[int, IncidentFinding]:
             rule__in={rule for _, rule, _ in shared},
             thing__in={thing for _, _, thing in shared},
         )
-        near |= _plain(
+        candidates |= _load(
             Q(pk__in=things.values("finding"), last_seen__gte=since, first_seen__lte=until)
-            & ~Q(pk__in=list(near))
+            & ~Q(pk__in=list(candidates))
         )
-    return near
+    return candidates
 
 
-def _plain(condition: Q) -> dict[int, IncidentFinding]:
+def _load(condition: Q) -> dict[int, IncidentFinding]:
     rows = Finding.objects.filter(condition).only(*READ).iterator(ROWS_AT_ONCE)
     return {row.pk: from_row(row) for row in rows}
 
 
-def _note_shared(changed: Iterable[IncidentFinding]) -> None:
+def _write_shared_causes(changed: Iterable[IncidentFinding]) -> None:
     SharedCause.objects.bulk_create(
         [
             SharedCause(
@@ -177,8 +165,12 @@ def _shorten(thing: str) -> str:
     return thing[:300]
 
 
-def _blank(near: Mapping[int, IncidentFinding], keys: Iterable[int], now: datetime) -> Incident:
-    first = min((near[key] for key in keys), key=lambda finding: (finding.first_seen, finding.key))
+def _new_incident(
+    candidates: Mapping[int, IncidentFinding], keys: Iterable[int], now: datetime
+) -> Incident:
+    first = min(
+        (candidates[key] for key in keys), key=lambda finding: (finding.first_seen, finding.key)
+    )
     began, last = first.first_seen, first.last_seen
     return Incident(
         cluster=first.cluster,
@@ -191,14 +183,14 @@ def _blank(near: Mapping[int, IncidentFinding], keys: Iterable[int], now: dateti
 
 
 def _merge(merged: Mapping[int, int]) -> None:
-    for other, kept in merged.items():
-        IncidentMember.objects.filter(incident=other).update(incident=kept)
-        Incident.objects.filter(merged_into=other).update(merged_into=kept)
-        Incident.objects.filter(pk=other).update(merged_into=kept, state=IncidentState.MERGED)
+    for merged_id, target in merged.items():
+        IncidentMember.objects.filter(incident=merged_id).update(incident=target)
+        Incident.objects.filter(merged_into=merged_id).update(merged_into=target)
+        Incident.objects.filter(pk=merged_id).update(merged_into=target, state=IncidentState.MERGED)
 
 
 def _write_members(of_finding: Mapping[int, int]) -> None:
-    known = dict(
+    stored = dict(
         IncidentMember.objects.filter(finding__in=list(of_finding)).values_list(
             "finding_id", "incident_id"
         )
@@ -207,7 +199,7 @@ def _write_members(of_finding: Mapping[int, int]) -> None:
         [
             IncidentMember(incident_id=incident, finding_id=key)
             for key, incident in of_finding.items()
-            if key not in known
+            if key not in stored
         ],
         batch_size=ROWS_AT_ONCE,
     )

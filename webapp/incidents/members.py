@@ -7,12 +7,12 @@ from webapp.findings.folding import hold_of
 from webapp.findings.models import Finding
 from webapp.incidents.models import Incident
 
-MOST = 200
+MOST_MEMBERS = 200
 
 
 @dataclass(frozen=True)
 class Member:
-    """``from_rules``: rules of the findings that it follows from."""
+    """``from_rules``: rules of the findings that this one follows from."""
 
     finding: Finding
     is_cause: bool
@@ -36,27 +36,25 @@ def from_row(row: Finding) -> IncidentFinding:
 
 
 def members(incident: Incident) -> list[Member]:
-    """The newest 200 and the cause. One query."""
+    """The newest ``MOST_MEMBERS`` and the cause, in at most two queries."""
     findings = Finding.objects.filter(incident_member__incident=incident)
-    rows = list(findings.order_by("-last_seen", "-pk")[:MOST])
+    rows = list(findings.order_by("-last_seen", "-pk")[:MOST_MEMBERS])
     if incident.cause_id is not None and incident.cause_id not in {row.pk for row in rows}:
         rows += list(findings.filter(pk=incident.cause_id))
-    return ordered(rows, incident.cause_id)
+    return sort_by_cause(rows, incident.cause_id)
 
 
-def ordered(rows: Sequence[Finding], cause: int | None) -> list[Member]:
+def sort_by_cause(rows: Sequence[Finding], cause: int | None) -> list[Member]:
     if not rows:
         return []
-    plain = {row.pk: from_row(row) for row in rows}
+    compared = [from_row(row) for row in rows]
     by_key = {row.pk: row for row in rows}
-    order = sorted(
-        in_order_of_cause(list(plain.values())), key=lambda finding: finding.key != cause
-    )
+    order = sorted(in_order_of_cause(compared), key=lambda finding: finding.key != cause)
     return [
         Member(
             by_key[finding.key],
             finding.key == order[0].key,
-            tuple(dict.fromkeys(other.rule for other in plain.values() if follows(finding, other))),
+            tuple(dict.fromkeys(other.rule for other in compared if follows(finding, other))),
         )
         for finding in order
     ]

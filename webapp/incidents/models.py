@@ -19,7 +19,7 @@ LEAST_RANK = SEVERITY_RANK[Severity.WARNING]
 
 class IncidentQuerySet(models.QuerySet["Incident"]):
     def listed(self) -> Self:
-        """Incidents that may need an action: without mere context and merged ones."""
+        """Incidents that may need an action: of warnings and worse, not merged into others."""
         return self.filter(severity_rank__gte=LEAST_RANK).exclude(state=IncidentState.MERGED)
 
     def open(self) -> Self:
@@ -116,9 +116,7 @@ class Incident(models.Model):
 
 @scoped_as("incidents.Incident", by="incident")
 class IncidentMember(models.Model):
-    """A finding of an incident; without the finding after its deletion, until the next evaluation
-    removes the row.
-    """
+    """A finding of an incident. After the finding's deletion, the next evaluation removes it."""
 
     incident = models.ForeignKey(Incident, on_delete=models.CASCADE, related_name="members")
     finding = models.OneToOneField(
@@ -135,7 +133,7 @@ class IncidentMember(models.Model):
                 fields=["incident"],
                 name="member_without_finding",
                 condition=models.Q(finding__isnull=True),
-            ),
+            )
         ]
 
     def __str__(self) -> str:

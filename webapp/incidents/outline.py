@@ -29,11 +29,9 @@ WRITTEN = (
 )
 
 
-def outline(ids: Collection[int], near: Mapping[int, tuple[IncidentFinding, int]]) -> None:
-    """Update these incidents; ``near``: loaded findings with their incident. Call it in a
-    transaction.
-    """
-    counted = {
+def outline(ids: Collection[int], loaded: Mapping[int, tuple[IncidentFinding, int]]) -> None:
+    """Update incidents. ``loaded``: findings at hand, with their incident. Call in a transaction."""
+    counts_by_incident = {
         row["incident_member__incident"]: row
         for row in Finding.objects.filter(incident_member__incident__in=ids)
         .order_by()
@@ -48,19 +46,19 @@ def outline(ids: Collection[int], near: Mapping[int, tuple[IncidentFinding, int]
         )
     }
     jobs = _logical_jobs(ids)
-    at_hand: dict[int, list[IncidentFinding]] = defaultdict(list)
-    for finding, incident in near.values():
-        at_hand[incident].append(finding)
+    loaded_of: dict[int, list[IncidentFinding]] = defaultdict(list)
+    for finding, incident in loaded.values():
+        loaded_of[incident].append(finding)
     rows = list(Incident.objects.filter(pk__in=ids))
-    causes = {row.pk: _cause(row, at_hand[row.pk]) for row in rows}
-    of_cause = Finding.objects.in_bulk([pk for pk in causes.values() if pk is not None])
-    begun_again: list[int] = []
+    causes = {row.pk: _cause(row, loaded_of[row.pk]) for row in rows}
+    causing_findings = Finding.objects.in_bulk([pk for pk in causes.values() if pk is not None])
+    reopened: list[int] = []
     for row in rows:
-        row.cause = of_cause.get(causes[row.pk] or 0)
+        row.cause = causing_findings.get(causes[row.pk] or 0)
         if row.cause is not None:
             for name in OF_CAUSE:
                 setattr(row, name, getattr(row.cause, name))
-        counts = counted.get(row.pk)
+        counts = counts_by_incident.get(row.pk)
         if counts is None:
             row.state, row.ended_at, row.finding_count = (
                 IncidentState.CLOSED,
@@ -76,12 +74,12 @@ def outline(ids: Collection[int], near: Mapping[int, tuple[IncidentFinding, int]
         row.severity = SEVERITY_OF_RANK[row.severity_rank]
         row.began_at, row.last_seen = counts["began"], counts["last"]
         if counts["open"] and row.state == IncidentState.CLOSED and row.is_acknowledged:
-            begun_again.append(row.pk)
+            reopened.append(row.pk)
         row.state = IncidentState.OPEN if counts["open"] else IncidentState.CLOSED
         row.ended_at = None if counts["open"] else counts["ended"] or counts["last"]
     write(rows, WRITTEN)
-    # It was over: an earlier acknowledgement no longer counts.
-    Incident.objects.filter(pk__in=begun_again).update(
+    # An acknowledgement from before an incident closed no longer counts.
+    Incident.objects.filter(pk__in=reopened).update(
         acknowledged_by=None,
         acknowledged_name="",
         acknowledged_at=None,
@@ -91,35 +89,37 @@ def outline(ids: Collection[int], near: Mapping[int, tuple[IncidentFinding, int]
 
 
 def stale_titles() -> list[int]:
-    """Keys of open incidents whose texts differ from their cause's."""
+    """Keys of open incidents whose title differs from their cause's."""
     stale = Incident.objects.open().filter(cause__isnull=False).exclude(title=F("cause__title"))
     return list(stale.values_list("pk", flat=True))
 
 
 def retitle(pks: Collection[int]) -> None:
-    """Copy the current texts of their causes. Call it in a transaction."""
-    of_cause = Finding.objects.filter(pk=OuterRef("cause")).values("title")[:1]
-    Incident.objects.filter(pk__in=pks).update(title=Subquery(of_cause))
+    """Copy the current titles of the causes. Call in a transaction."""
+    titles = Finding.objects.filter(pk=OuterRef("cause")).values("title")[:1]
+    Incident.objects.filter(pk__in=pks).update(title=Subquery(titles))
 
 
 def _logical_jobs(ids: Collection[int]) -> dict[int, int]:
-    named = Finding.objects.filter(incident_member__incident__in=ids).exclude(job_id="").order_by()
+    job_findings = (
+        Finding.objects.filter(incident_member__incident__in=ids).exclude(job_id="").order_by()
+    )
     jobs_by_incident: dict[int, set[tuple[str, str]]] = defaultdict(set)
-    for incident, cluster, first_id in named.values_list(
+    for incident, cluster, first_id in job_findings.values_list(
         "incident_member__incident", "cluster", "first_attempt_id"
     ).distinct():
         jobs_by_incident[incident].add((cluster, first_id))
     return {incident: len(jobs) for incident, jobs in jobs_by_incident.items()}
 
 
-def _cause(row: Incident, at_hand: Collection[IncidentFinding]) -> int | None:
+def _cause(row: Incident, loaded: Collection[IncidentFinding]) -> int | None:
     known: int | None = row.cause_id
-    if not at_hand or (known is not None and known not in {finding.key for finding in at_hand}):
-        return known if known is not None else _any_of(row.pk)
-    return cause_of(at_hand).key
+    if not loaded or (known is not None and known not in {finding.key for finding in loaded}):
+        return known if known is not None else _cause_in_database(row.pk)
+    return cause_of(loaded).key
 
 
-def _any_of(incident: int) -> int | None:
+def _cause_in_database(incident: int) -> int | None:
     rows = Finding.objects.filter(incident_member__incident=incident).order_by("-last_seen", "-pk")[
         :MOST_COMPARED
     ]

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-import plotly.graph_objects as go
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.utils.translation import gettext
@@ -14,8 +13,8 @@ from webapp.charts.answers import answer
 from webapp.charts.checkpoints import tick_step_ms, timeline
 from webapp.charts.lines import Line, lines
 from webapp.charts.pressure import busy_by_vertex
-from webapp.charts.sizes import Trend, size_over_time, step_bytes
-from webapp.charts.stack import Part, stacked
+from webapp.charts.sizes import Trend, size_over_time
+from webapp.charts.stack import Part, stack_figures
 from webapp.charts.theme import ACCENT, OK
 from webapp.checkpoints import querysets as facts_of
 from webapp.checkpoints.line_trend import trend_of
@@ -29,8 +28,8 @@ from webapp.lib.quantities import count_text, duration_text, per_second_text
 from webapp.lib.timeranges import iso_text
 from webapp.pressure.over_time import over_time
 
-Noted = tuple[Part, str]
-"""A chart and a note on it."""
+NotedPart = tuple[Part, str]
+"""A part of the stack, and a note on it."""
 
 FORECAST_FROM = timedelta(hours=6)
 """A shorter trend is not drawn into the future."""
@@ -39,32 +38,31 @@ MOST_DOWNTIMES = 100
 
 
 def strip(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
-    """Checkpoints, sizes, pressure and rates below each other; parts without data are left out. The
-    number of queries is constant.
-    """
+    """Checkpoints, sizes, pressure and rates, stacked. Parts without data are left out."""
     view = look_up(request, cluster, job_id)
     attempts = shown_attempts(request, view)
     start, end = attempts.drawn_from, view.time_range.to_time
     facts = facts_of.of_attempts(cluster, attempts.ids, view.time_range.from_time, end)
-    of_checkpoints = list(_checkpoint_charts(view, attempts, facts))
-    drawn = [*of_checkpoints, *_pressure_charts(view, attempts)]
-    none = gettext("No checkpoint in this time")
-    if not drawn:
-        return _empty(
-            none, gettext("None was triggered, or none was seen. Choose a longer time range.")
-        )
-    figure, events_note = stacked(
-        [part for part, _note in drawn],
+    checkpoint_charts = list(_checkpoint_charts(view, attempts, facts))
+    charts = [*checkpoint_charts, *_pressure_charts(view, attempts)]
+    no_checkpoint = gettext("No checkpoint in this time")
+    if not charts:
+        text = gettext("None was triggered, or none was seen. Choose a longer time range.")
+        empty = {"title": no_checkpoint, "text": text}
+        return JsonResponse({"figure": None, "note": "", "empty": empty})
+    figure, events_note = stack_figures(
+        [part for part, _note in charts],
         start,
         end,
         _annotations(view, attempts),
         _downtimes(view, attempts),
     )
-    notes = ("" if of_checkpoints else f"{none}.", *(note for _part, note in drawn), events_note)
-    return _draw(figure, " ".join(filter(None, notes)))
+    missing = "" if checkpoint_charts else f"{no_checkpoint}."
+    notes = (missing, *(note for _part, note in charts), events_note)
+    return JsonResponse(answer(figure, " ".join(filter(None, notes))))
 
 
-def _checkpoint_charts(view: JobView, attempts: ShownAttempts, facts: Any) -> Iterator[Noted]:
+def _checkpoint_charts(view: JobView, attempts: ShownAttempts, facts: Any) -> Iterator[NotedPart]:
     cluster, start, end = view.job.cluster, attempts.drawn_from, view.time_range.to_time
     bars, total = facts_of.bars(facts, cluster)
     if not bars:
@@ -77,63 +75,50 @@ def _checkpoint_charts(view: JobView, attempts: ShownAttempts, facts: Any) -> It
     sizes = facts_of.sizes(facts)
     if sizes is None:
         return
-    served = trend_of(view.job, () if attempts.alone else attempts.others, end)
-    figure, note = size_over_time(sizes, start, end, _trend(served), link=facts_of.links(cluster))
+    size_trend = trend_of(view.job, () if attempts.alone else attempts.others, end)
+    figure, note = size_over_time(
+        sizes, start, end, _trend(size_trend), link=facts_of.links(cluster)
+    )
     yield Part("sizes", gettext("Full state and upload of checkpoints"), figure, 80), note
 
 
-def _pressure_charts(view: JobView, attempts: ShownAttempts) -> Iterator[Noted]:
-    found = over_time(
+def _pressure_charts(view: JobView, attempts: ShownAttempts) -> Iterator[NotedPart]:
+    rates = over_time(
         view.job.cluster,
         attempts.ids,
         view.job.graph,
         view.time_range.from_time,
         view.time_range.to_time,
     )
-    if found is None:
+    if rates is None:
         return
-    if found.shares:
-        figure, height_px = busy_by_vertex(found.shares, found.starts, found.width)
+    if rates.shares:
+        figure, height_px = busy_by_vertex(rates.shares, rates.starts, rates.width)
         note = (
             gettext("Of %(all)s vertices the %(number)s under most pressure are drawn.")
-            % {"all": found.vertices, "number": len(found.shares)}
-            if len(found.shares) < found.vertices
+            % {"all": rates.vertices, "number": len(rates.shares)}
+            if len(rates.shares) < rates.vertices
             else ""
         )
         title = gettext("Back-pressured above, busy below, by vertex")
         yield Part("pressure", title, figure, height_px), note
-    for name, title, height_px, drawn, words, step_of in (
-        (
-            "records",
-            gettext("Records per second"),
-            70,
-            (
-                Line(gettext("out of sources"), ACCENT, found.from_sources),
-                Line(gettext("into sinks"), OK, found.into_sinks),
-            ),
-            per_second_text,
-            step_bytes,
-        ),
-        (
-            "pending",
-            gettext("Records that sources have not read"),
-            60,
-            (Line(gettext("not read"), ACCENT, found.pending_records),),
-            count_text,
-            step_bytes,
-        ),
-        (
-            "lag",
-            gettext("Source lag: age of what sources emit"),
-            60,
-            (Line(gettext("lag"), ACCENT, found.lag_ms),),
-            duration_text,
-            tick_step_ms,
-        ),
-    ):
-        known = [line for line in drawn if {None} != {*line.values}]
-        if known:
-            yield Part(name, title, lines(known, found.starts, words, step_of), height_px), ""
+    records = (
+        Line(gettext("out of sources"), ACCENT, rates.from_sources),
+        Line(gettext("into sinks"), OK, rates.into_sinks),
+    )
+    if known := _known_lines(*records):
+        figure = lines(known, rates.starts, per_second_text)
+        yield Part("records", gettext("Records per second"), figure, 70), ""
+    if known := _known_lines(Line(gettext("not read"), ACCENT, rates.pending_records)):
+        figure = lines(known, rates.starts, count_text)
+        yield Part("pending", gettext("Records that sources have not read"), figure, 60), ""
+    if known := _known_lines(Line(gettext("lag"), ACCENT, rates.lag_ms)):
+        figure = lines(known, rates.starts, duration_text, tick_step_ms)
+        yield Part("lag", gettext("Source lag: age of what sources emit"), figure, 60), ""
+
+
+def _known_lines(*series: Line) -> list[Line]:
+    return [line for line in series if {None} != {*line.values}]
 
 
 def _downtimes(view: JobView, attempts: ShownAttempts) -> list[tuple[datetime, datetime]]:
@@ -144,7 +129,7 @@ def _downtimes(view: JobView, attempts: ShownAttempts) -> list[tuple[datetime, d
         at__lte=view.time_range.to_time,
     ).exclude(kind="start")
     spans = restarts.order_by("-at").values_list("begun_at", "running_at")[:MOST_DOWNTIMES]
-    return [(begun, running) for begun, running in spans if begun]
+    return [(down_from, up_from) for down_from, up_from in spans if down_from]
 
 
 def _annotations(view: JobView, attempts: ShownAttempts) -> list[Annotation]:
@@ -183,22 +168,13 @@ def _findings(view: JobView, attempts: ShownAttempts) -> list[Annotation]:
     ]
 
 
-def _trend(served: SizeTrend | None) -> Trend | None:
+def _trend(size_trend: SizeTrend | None) -> Trend | None:
     if (
-        served is None
-        or served.bytes_per_h is None
-        or served.from_time is None
-        or served.to_time is None
+        size_trend is None
+        or size_trend.bytes_per_h is None
+        or size_trend.from_time is None
+        or size_trend.to_time is None
     ):
         return None
-    forecast = served.to_time - served.from_time >= FORECAST_FROM
-    return Trend(served.from_time, served.to_time, served.bytes_per_h, forecast)
-
-
-def _draw(figure: go.Figure, note: str) -> HttpResponse:
-    return JsonResponse(answer(figure, note))
-
-
-def _empty(title: str, text: str) -> HttpResponse:
-    answer: dict[str, Any] = {"figure": None, "note": "", "empty": {"title": title, "text": text}}
-    return JsonResponse(answer)
+    forecast = size_trend.to_time - size_trend.from_time >= FORECAST_FROM
+    return Trend(size_trend.from_time, size_trend.to_time, size_trend.bytes_per_h, forecast)

@@ -1,4 +1,4 @@
-"""The tabs below the charts of a job: each reads its data only when it is shown."""
+"""The tabs below the charts of a job. A tab reads its data only if it is shown."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from webapp.fleet.shown_attempts import ShownAttempts
 from webapp.lib.instants import epoch_ms
 from webapp.lib.keysets import page
 from webapp.lib.translations import gettext_lazy as _
-from webapp.pressure.graph import blame, drawn
+from webapp.pressure.graph import blame, draw_graph
 from webapp.pressure.hours import newest_windows
 from webapp.storage import newest_audits
 
@@ -29,14 +29,14 @@ CHECKPOINTS_A_PAGE = 20
 EVENTS_A_PAGE = 9
 EXCEPTIONS_SHOWN = 10
 OUTAGES_SHOWN = 10
-OF_LOG = {"kind", "events"}
-"""Parameters of the list of log events: an address with one of them is about that list."""
-UNLISTED = ("declines", "late_messages", "failure_message", "exception")
+LOG_PARAMETERS = {"kind", "events"}
+"""Parameters of the list of log events. A URL with one of them shows the tab with this list."""
+DEFERRED_FIELDS = ("declines", "late_messages", "failure_message", "exception")
 
 
 @dataclass(frozen=True)
-class Shown:
-    """The page's data; each tab uses a part of it."""
+class PageData:
+    """The data of the page that several tabs use."""
 
     request: HttpRequest
     view: JobView
@@ -51,12 +51,12 @@ class Link:
     url: str
 
 
-def _checkpoints(shown: Shown) -> dict[str, Any]:
-    view, parameters = shown.view, shown.request.GET
+def _checkpoints(data: PageData) -> dict[str, Any]:
+    view, parameters = data.view, data.request.GET
     facts = facts_of.of_attempts(
-        view.job.cluster, shown.attempts.ids, view.time_range.from_time, view.time_range.to_time
+        view.job.cluster, data.attempts.ids, view.time_range.from_time, view.time_range.to_time
     )
-    filters = JobCheckpointFilters.from_page(parameters, facts.defer(*UNLISTED))
+    filters = JobCheckpointFilters.from_page(parameters, facts.defer(*DEFERRED_FIELDS))
     checkpoints = page(
         filters.qs, filters.order, parameters.get("checkpoints", ""), CHECKPOINTS_A_PAGE
     )
@@ -76,8 +76,8 @@ def _checkpoints(shown: Shown) -> dict[str, Any]:
     }
 
 
-def _pressure(shown: Shown) -> dict[str, Any]:
-    view, origins = shown.view, shown.findings.origins
+def _pressure(data: PageData) -> dict[str, Any]:
+    view, origins = data.view, data.findings.origins
     start, end = view.time_range.from_time, view.time_range.to_time
     blamed = blame(view.job.graph, origins)
     # The graph of a past job shows the time of its finding, not the calm after it.
@@ -87,25 +87,27 @@ def _pressure(shown: Shown) -> dict[str, Any]:
     windows = newest_windows(view.job.cluster, view.job.job_id, start, min(drawn_to, end))
     return {
         "origins": list(blamed.origins.values()),
-        "graph": drawn(view.job.graph, windows, blamed),
-        "windows": sorted(windows.values(), key=lambda window: _place(view, window.vertex_id)),
+        "graph": draw_graph(view.job.graph, windows, blamed),
+        "windows": sorted(
+            windows.values(), key=lambda window: _graph_position(view, window.vertex_id)
+        ),
         "window_at": max((window.window_start for window in windows.values()), default=None),
     }
 
 
-def _state(shown: Shown) -> dict[str, Any]:
-    job = shown.view.job
+def _state(data: PageData) -> dict[str, Any]:
+    job = data.view.job
     return {"storage": newest_audits.of_job(job.cluster, job.job_id)}
 
 
-def _runtime(shown: Shown) -> dict[str, Any]:
-    view, parameters = shown.view, shown.request.GET
+def _runtime(data: PageData) -> dict[str, Any]:
+    view, parameters = data.view, data.request.GET
     start, end = view.time_range.from_time, view.time_range.to_time
     of_job = {"cluster": view.job.cluster, "job_id": view.job.job_id}
     events = LogEvent.objects.filter(**of_job, ts__gte=start, ts__lte=end)
     filters = JobEventFilters.from_page(parameters, events)
-    thrown = JobException.objects.filter(**of_job, ts__gte=start, ts__lte=end)
-    exceptions = list(thrown.order_by("-ts", "-id")[: EXCEPTIONS_SHOWN + 1])
+    exception_rows = JobException.objects.filter(**of_job, ts__gte=start, ts__lte=end)
+    exceptions = list(exception_rows.order_by("-ts", "-id")[: EXCEPTIONS_SHOWN + 1])
     totals = outage_totals(view.job, start, end)
     newest = outages(view.job, start, end)[::-1][:OUTAGES_SHOWN] if totals.count else ()
     return {
@@ -118,11 +120,11 @@ def _runtime(shown: Shown) -> dict[str, Any]:
     }
 
 
-def _more(shown: Shown) -> dict[str, Any]:
-    return {"groups": [(TABS[name][0], links(shown, name)) for name in TABS]}
+def _more(data: PageData) -> dict[str, Any]:
+    return {"groups": [(TABS[name][0], tab_links(data, name)) for name in TABS]}
 
 
-TABS: Mapping[str, tuple[str, Callable[[Shown], dict[str, Any]]]] = {
+TABS: Mapping[str, tuple[str, Callable[[PageData], dict[str, Any]]]] = {
     "checkpoints": (_("Checkpoints"), _checkpoints),
     "pressure": (_("Pressure"), _pressure),
     "state": (_("State & storage"), _state),
@@ -131,27 +133,27 @@ TABS: Mapping[str, tuple[str, Callable[[Shown], dict[str, Any]]]] = {
 }
 
 
-def content(shown: Shown) -> dict[str, Any]:
+def content(data: PageData) -> dict[str, Any]:
     """The content of the requested tab, by default the first."""
-    parameters = shown.request.GET
-    name = parameters.get("tab") or ("runtime" if OF_LOG & parameters.keys() else "")
+    parameters = data.request.GET
+    name = parameters.get("tab") or ("runtime" if LOG_PARAMETERS & parameters.keys() else "")
     tab = name if name in TABS else next(iter(TABS))
     return {
         "tab": tab,
         "tabs": [(name, title) for name, (title, _read) in TABS.items()],
         "tab_page": f"job_page/_tab_{tab}.html",
-        "links": links(shown, tab),
-        **TABS[tab][1](shown),
+        "links": tab_links(data, tab),
+        **TABS[tab][1](data),
     }
 
 
-def links(shown: Shown, tab: str) -> list[Link]:
-    job, query = shown.view.job, shown.view.range_query
+def tab_links(data: PageData, tab: str) -> list[Link]:
+    job, query = data.view.job, data.view.range_query
 
     def address(name: str, *more: str) -> str:
         return f"{reverse(name, args=(job.cluster, job.job_id, *more))}{query and '?'}{query}"
 
-    found = [
+    links = [
         Link(declared.title, declared.summary, address(declared.name))
         for declared in all_analyses().values()
         if declared.tab == tab
@@ -160,10 +162,10 @@ def links(shown: Shown, tab: str) -> list[Link]:
         summary = gettext(
             "copies of its checkpoints elsewhere, how old they are and what they cost"
         )
-        found.append(Link(gettext("Replication"), summary, address("replication")))
-    return found
+        links.append(Link(gettext("Replication"), summary, address("replication")))
+    return links
 
 
-def _place(view: JobView, vertex_id: str) -> int:
+def _graph_position(view: JobView, vertex_id: str) -> int:
     vertices = [vertex.get("vertex_id") for vertex in (view.job.graph or {}).get("vertices") or ()]
     return vertices.index(vertex_id) if vertex_id in vertices else len(vertices)

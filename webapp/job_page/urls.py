@@ -1,5 +1,3 @@
-"""Addresses of a job's page and of its charts."""
-
 from django.urls import path
 
 from webapp.job_page import charts, views

@@ -20,7 +20,7 @@ from webapp.fleet.badges import job_badge
 from webapp.fleet.freshness import late_before
 from webapp.fleet.job_lookup import JobView, look_up
 from webapp.fleet.shown_attempts import shown_attempts
-from webapp.job_page.tabs import Shown, content
+from webapp.job_page.tabs import PageData, content
 from webapp.lib.exports import export_response
 from webapp.lib.instants import drawable
 from webapp.pressure.models import PressureWindow
@@ -38,8 +38,8 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         .first()
     )
     alerts = open_alerts(cluster, job_id)
-    found = {shown.finding.pk for shown in findings.current}
-    of = attrgetter("alert.finding_id")
+    finding_ids = {finding.finding.pk for finding in findings.current}
+    finding_id = attrgetter("alert.finding_id")
     context: dict[str, Any] = {
         "view": view,
         "job": view.job,
@@ -51,9 +51,9 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         "trend": trend_of(view.job, () if attempts.alone else attempts.others, end),
         "findings": findings,
         "alerts": replace(
-            alerts, shown=[shown for shown in alerts.shown if of(shown) not in found]
+            alerts, shown=[alert for alert in alerts.shown if finding_id(alert) not in finding_ids]
         ),
-        "alert_of": {of(shown): shown for shown in alerts.shown},
+        "alert_of": {finding_id(alert): alert for alert in alerts.shown},
         "deductions": findings.deductions(view.job.health),
         "health": view.job.health_badge,
         "unknowns": shown_unknowns(judgement.unknowns) if judgement else [],
@@ -63,7 +63,7 @@ def job(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
         or PressureWindow.objects.filter(
             cluster=cluster, job_id=job_id, window_start__gte=start, window_start__lte=end
         ).exists(),
-        **content(Shown(request, view, attempts, findings)),
+        **content(PageData(request, view, attempts, findings)),
     }
     return render(request, "job_page/job.html", context)
 

@@ -1,5 +1,3 @@
-"""Addresses of pressure below /api/v1/."""
-
 from webapp.lib.api.routes import Routes
 from webapp.pressure.api.views import PressureWindowViews, VertexHourViews
 

@@ -1,4 +1,4 @@
-"""What windows of pressure can be narrowed by."""
+"""Filters of pressure windows and vertex hours."""
 
 from webapp.fleet.filters import OfAttempts
 from webapp.lib.query_parameters import Text

@@ -1,6 +1,4 @@
-"""The drawn job graph: layout, and each vertex's name, pools, activity, and the vertex that holds
-it back.
-"""
+"""The job graph as drawn: layout, and each vertex's name, buffer pools and activity."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -20,57 +18,54 @@ from webapp.pressure.models import PressureWindow
 
 @dataclass(frozen=True)
 class Blame:
-    """``origins``: vertex id → the finding that names it.
-
-    ``held``: vertex id → name of its origin. ``way``: edges between them.
+    """``origins``: findings by the vertex id of an origin of pressure. ``holders``: names of origins
+    by the vertex id that they hold back. ``path``: edges between them.
     """
 
     origins: Mapping[str, PresentedFinding] = field(default_factory=dict)
-    held: Mapping[str, str] = field(default_factory=dict)
-    way: frozenset[tuple[str, str]] = frozenset()
+    holders: Mapping[str, str] = field(default_factory=dict)
+    path: frozenset[tuple[str, str]] = frozenset()
 
 
-NOBODY = Blame()
+NO_BLAME = Blame()
 
 
-def blame(graph: Mapping[str, Any] | None, matters: Iterable[PresentedFinding]) -> Blame:
-    """Paths of names in findings are followed upstream from the origin, since two vertices may have
-    the same name.
-    """
+def blame(graph: Mapping[str, Any] | None, findings: Iterable[PresentedFinding]) -> Blame:
+    """Paths in findings have names. Names may repeat, so paths are followed from the origin."""
     names = {
-        str(v["vertex_id"]): str(v.get("name") or "")
-        for v in (graph or {}).get("vertices") or ()
-        if v.get("vertex_id")
+        str(vertex["vertex_id"]): str(vertex.get("name") or "")
+        for vertex in (graph or {}).get("vertices") or ()
+        if vertex.get("vertex_id")
     }
     upstream: dict[str, list[str]] = defaultdict(list)
     for edge in (graph or {}).get("edges") or ():
         upstream[str(edge.get("target"))].append(str(edge.get("source")))
     origins: dict[str, PresentedFinding] = {}
-    held: dict[str, str] = {}
-    way: set[tuple[str, str]] = set()
-    for matter in matters:
-        if matter.finding.rule not in ORIGIN_RULES:
+    holders: dict[str, str] = {}
+    path: set[tuple[str, str]] = set()
+    for finding in findings:
+        if finding.finding.rule not in ORIGIN_RULES:
             continue
-        origin = _vertex_of(matter, names)
+        origin = _vertex_of(finding, names)
         if origin is None:
             continue
-        origins.setdefault(origin, matter)
-        for relation in matter.relations:
+        origins.setdefault(origin, finding)
+        for relation in finding.relations:
             edges = _walk(relation.path, origin, names, upstream)
-            way.update(edges)
-            held.update({source: names[origin] for source, _target in edges})
+            path.update(edges)
+            holders.update({source: names[origin] for source, _target in edges})
     return Blame(
-        origins, {key: name for key, name in held.items() if key not in origins}, frozenset(way)
+        origins, {key: name for key, name in holders.items() if key not in origins}, frozenset(path)
     )
 
 
-def _vertex_of(matter: PresentedFinding, names: Mapping[str, str]) -> str | None:
-    data = matter.finding.data if isinstance(matter.finding.data, Mapping) else {}
-    for vertex in (data.get("vertex_id"), matter.finding.subject_id):
+def _vertex_of(finding: PresentedFinding, names: Mapping[str, str]) -> str | None:
+    data = finding.finding.data if isinstance(finding.finding.data, Mapping) else {}
+    for vertex in (data.get("vertex_id"), finding.finding.subject_id):
         if vertex in names:
             return str(vertex)
     return next(
-        (key for key, name in names.items() if name and name == matter.finding.subject), None
+        (key for key, name in names.items() if name and name == finding.finding.subject), None
     )
 
 
@@ -78,27 +73,27 @@ def _walk(
     path: tuple[str, ...], origin: str, names: Mapping[str, str], upstream: Mapping[str, list[str]]
 ) -> list[tuple[str, str]]:
     """Edges along ``path``, which ends at the origin, if they are in the plan."""
-    edges, at = [], origin
+    edges, vertex_id = [], origin
     for name in reversed(path[:-1]):
-        source = next((key for key in upstream.get(at, ()) if names.get(key) == name), None)
+        source = next((key for key in upstream.get(vertex_id, ()) if names.get(key) == name), None)
         if source is None:
             break
-        edges.append((source, at))
-        at = source
+        edges.append((source, vertex_id))
+        vertex_id = source
     return edges
 
 
 BAR_PX = 84
 FULL_MS_PER_S = 1000
 MOST_IN_FULL = 40
-"""With more vertices they are drawn small: a name and what they do."""
+"""More vertices are drawn small: a name and an activity."""
 _NAME_LETTERS = {FULL: 23, COMPACT: 18}
 _MOSTLY = 0.5
 
 
 @dataclass(frozen=True)
 class Pool:
-    """One bar. ``ratio`` is ``None`` if the vertex has no such pool or nobody measured."""
+    """One bar. ``ratio``: None if the vertex has no such pool or it was not measured."""
 
     title: str
     ratio: float | None
@@ -108,7 +103,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class DrawnVertex:
-    """``role`` is "origin", "held" or empty; ``url``: of the finding, or empty."""
+    """``role``: "origin", "held" or empty. ``url`` of the origin's finding, or empty."""
 
     node: Node
     name: str
@@ -116,13 +111,13 @@ class DrawnVertex:
     level: str
     pools: tuple[Pool, Pool]
     role: str = ""
-    words: str = ""
+    title: str = ""
     url: str = ""
 
 
 @dataclass(frozen=True)
 class DrawnEdge:
-    """``on_the_way`` marks edges between an origin and the vertices that it holds back."""
+    """``on_the_way``: the edge is between an origin and the vertices that it holds back."""
 
     edge: Edge
     level: str
@@ -142,21 +137,20 @@ class DrawnGraph:
         return self.geometry == COMPACT
 
 
-def drawn(
-    graph: Mapping[str, Any] | None,
-    windows: Mapping[str, PressureWindow],
-    blame: Blame = NOBODY,
+def draw_graph(
+    graph: Mapping[str, Any] | None, windows: Mapping[str, PressureWindow], blame: Blame = NO_BLAME
 ) -> DrawnGraph | None:
-    """``graph``: the served ``{vertices, edges}``; ``None`` if the plan is unknown."""
+    """``graph``: ``{vertices, edges}`` of the job. Returns None if the plan is unknown."""
     vertices = {
-        str(v.get("vertex_id")): v
-        for v in (graph or {}).get("vertices") or ()
-        if v.get("vertex_id")
+        str(vertex.get("vertex_id")): vertex
+        for vertex in (graph or {}).get("vertices") or ()
+        if vertex.get("vertex_id")
     }
     if not vertices:
         return None
     links = {
-        (str(e.get("source")), str(e.get("target"))): e for e in (graph or {}).get("edges") or ()
+        (str(edge.get("source")), str(edge.get("target"))): edge
+        for edge in (graph or {}).get("edges") or ()
     }
     geometry = COMPACT if len(vertices) > MOST_IN_FULL else FULL
     layout = lay_out(list(vertices), links, geometry)
@@ -170,7 +164,7 @@ def drawn(
             edge,
             level_of[edge.source],
             str(links[edge.source, edge.target].get("ship_strategy") or ""),
-            (edge.source, edge.target) in blame.way,
+            (edge.source, edge.target) in blame.path,
         )
         for edge in layout.edges
     )
@@ -180,7 +174,7 @@ def drawn(
 
 
 def usage_level(ratio: float | None) -> str:
-    """The colour of the ramp: u0 … u4, "line" for unknown."""
+    """The CSS colour of a pool: u0 … u4, "line" for unknown."""
     if ratio is None:
         return "line"
     return next(
@@ -206,35 +200,34 @@ def _vertex(
     )
     in_pool = window.in_pool_p50 if window else None
     out_pool = window.out_pool_p50 if window else None
-    known = [ratio for ratio in (in_pool, out_pool) if ratio is not None]
-    role = "origin" if node.key in blame.origins else "held" if node.key in blame.held else ""
-    does = gettext("back-pressured") if role == "held" else doing(window)
+    ratios = [ratio for ratio in (in_pool, out_pool) if ratio is not None]
+    origin = blame.origins.get(node.key)
+    role = "origin" if origin else "held" if node.key in blame.holders else ""
+    activity = gettext("back-pressured") if role == "held" else activity_of(window)
     line = (
-        f"{count} · {does}"
+        f"{count} · {activity}"
         if geometry != COMPACT
-        else f"{'' if parallelism is None else f'{parallelism} · '}{does}"
+        else f"{'' if parallelism is None else f'{parallelism} · '}{activity}"
     )
     return DrawnVertex(
         node=node,
         name=name if len(name) <= letters else name[: letters - 1] + "…",
         line=line,
-        level=usage_level(max(known, default=None)),
+        level=usage_level(max(ratios, default=None)),
         pools=(_pool(gettext("in"), in_pool), _pool(gettext("out"), out_pool)),
         role=role,
-        words=gettext(
+        title=gettext(
             "%(name)s: %(count)s, %(does)s%(verdict)s. In pool %(in_pool)s, out pool %(out_pool)s."
         )
         % {
             "name": name,
             "count": count,
-            "does": does,
+            "does": activity,
             "verdict": _verdict_on(node.key, blame),
             "in_pool": usage_text(in_pool),
             "out_pool": usage_text(out_pool),
         },
-        url=reverse("finding", args=(blame.origins[node.key].finding.pk,))
-        if node.key in blame.origins
-        else "",
+        url=reverse("finding", args=(origin.finding.pk,)) if origin else "",
     )
 
 
@@ -242,10 +235,12 @@ def _verdict_on(key: str, blame: Blame) -> str:
     if key in blame.origins:
         finding = blame.origins[key].finding
         return gettext("; origin of the pressure: %(title)s") % {"title": localised(finding.title)}
-    return gettext(" by %(holder)s") % {"holder": blame.held[key]} if key in blame.held else ""
+    return (
+        gettext(" by %(holder)s") % {"holder": blame.holders[key]} if key in blame.holders else ""
+    )
 
 
-def doing(window: PressureWindow | None) -> str:
+def activity_of(window: PressureWindow | None) -> str:
     """The activity that takes more than half of the median subtask's time; a fact, not a verdict."""
     if window is None:
         return gettext("not measured")

@@ -1,6 +1,6 @@
-"""Sums up the throughput of each vertex by the hour from its windows, which are not kept for
-months. Repeating an hour gives the same rows. A run sums up each hour with new windows, and again
-the last hours of the previous run: the cycle updates the newest window while samples of it arrive.
+"""Throughput of each vertex by the hour, summed up from its windows, which are not kept for months.
+Repeating an hour gives the same rows. A run sums up each hour with new windows, and again the last
+minutes before the previous run: the cycle updates the newest windows while samples arrive.
 """
 
 from datetime import datetime, timedelta
@@ -17,9 +17,7 @@ from webapp.work.models import RolledUp
 from webapp.work.runs import RunRecord
 
 LOOK_BACK = timedelta(minutes=10)
-"""Vertices are not sampled at the same instant; windows older than this before the newest one are
-not current.
-"""
+"""Vertices are sampled at different instants: windows this far before the newest are current."""
 
 _MOST_ROWS = 5_000
 
@@ -44,9 +42,9 @@ def newest_windows(
 
 
 TABLE = "pressure_window"
-"""Its row of ``RolledUp`` names the last window that was summed up, by its primary key."""
+"""Its row of ``RolledUp`` has the primary key of the last window that was summed up."""
 SETTLES_WITHIN = timedelta(minutes=15)
-"""A window may still change this long after its minute."""
+"""For this long after its minute, a window may still change."""
 ROWS_AT_ONCE = 2_000
 
 _KEY = ("cluster", "job_id", "vertex_id", "period_start")
@@ -56,21 +54,21 @@ _FIGURES = tuple(
 
 
 def sum_up(lease: WriteGuard, record: RunRecord) -> None:
-    done = RolledUp.objects.filter(table=TABLE).first()
+    rolled_up = RolledUp.objects.filter(table=TABLE).first()
     newest = PressureWindow.objects.aggregate(newest=Max("id"))["newest"] or 0
-    hours = _touched_hours(done, newest)
+    hours = _touched_hours(rolled_up, newest)
     record.counts |= {"hours": len(hours), "rows": sum(_sum_hour(hour, lease) for hour in hours)}
     with lease.writing():
-        reached = {"to_seq": newest, "loaded_at": timezone.now()}
-        RolledUp.objects.update_or_create(table=TABLE, defaults=reached)
+        progress = {"to_seq": newest, "loaded_at": timezone.now()}
+        RolledUp.objects.update_or_create(table=TABLE, defaults=progress)
 
 
-def _touched_hours(done: RolledUp | None, newest: int) -> list[datetime]:
-    after = done.to_seq if done else 0
+def _touched_hours(rolled_up: RolledUp | None, newest: int) -> list[datetime]:
+    after = rolled_up.to_seq if rolled_up else 0
     new = PressureWindow.objects.filter(id__gt=after, id__lte=newest)
     hours = set(_hours(new))
-    if done:
-        since = done.loaded_at - SETTLES_WITHIN
+    if rolled_up:
+        since = rolled_up.loaded_at - SETTLES_WITHIN
         hours |= set(_hours(PressureWindow.objects.filter(window_start__gte=since)))
     return sorted(hours)
 
@@ -84,7 +82,7 @@ def _sum_hour(hour: datetime, lease: WriteGuard) -> int:
     of_hour = PressureWindow.objects.filter(
         window_start__gte=hour, window_start__lt=hour + timedelta(hours=1)
     )
-    summed = (
+    sums = (
         of_hour.order_by()
         .values("cluster", "job_id", "vertex_id")
         .annotate(
@@ -119,7 +117,7 @@ def _sum_hour(hour: datetime, lease: WriteGuard) -> int:
             emit_lag_ms_max=row["lag_ms"],
             as_of=row["newest"],
         )
-        for row in summed.iterator(ROWS_AT_ONCE)
+        for row in sums.iterator(ROWS_AT_ONCE)
     )
     written = 0
     for part in chunks(rows, ROWS_AT_ONCE):

@@ -7,9 +7,7 @@ from webapp.lib.scoped_rows import scoped
 
 @scoped()
 class PressureWindow(models.Model):
-    """Serving table ``pressure_window``: buffer usage and time metrics of one vertex, over its
-    subtasks.
-    """
+    """Serving table ``pressure_window``: buffer usage and time metrics of one vertex."""
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)
@@ -72,9 +70,7 @@ class PressureWindow(models.Model):
 
 @scoped()
 class VertexHour(models.Model):
-    """Records read and emitted by one vertex in one hour, summed up from its windows. ``windows``:
-    the number measured; ``records_…``: only from these.
-    """
+    """Records read and emitted by one vertex in one hour, summed up from its measured windows."""
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)

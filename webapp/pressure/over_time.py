@@ -1,6 +1,4 @@
-"""Pressure and rates of a job's vertices in equal slices of time, aggregated by the database: a
-week of a job has a hundred thousand windows.
-"""
+"""Pressure and rates of a job's vertices in slices of time, aggregated by the database."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -17,19 +15,19 @@ from webapp.pressure.models import PressureWindow, VertexHour
 MOST_SLICES = 180
 MOST_VERTICES = 6
 MOST_ROWS = 60_000
-_OF_SOURCES = ("pending_records", "emit_lag_ms")
+_SOURCE_COLUMNS = ("pending_records", "emit_lag_ms")
+_BACKPRESSURED, _BUSY, _OUT, _IN, _PENDING, _LAG = range(6)
+"""Positions of a slice's figures."""
 _WINDOW_S, _HOUR_S = 60, 3_600
 _MS_PER_S = 1_000
 
 
 @dataclass(frozen=True)
 class OverTime:
-    """By slice, each ``width`` long from its start.
-
-    ``shares``: of the most back-pressured or busy of all ``vertices``, in plan order.
-    ``from_sources`` and ``into_sinks``: records per second of the job, ``None`` if one of its
-    sources or sinks is unknown. ``pending_records``: unread records of sources that report them;
-    ``lag_ms``: the largest age of emitted records.
+    """Figures by slice. ``shares`` of the vertices with most pressure, in plan order; ``vertices``:
+    the number of measured ones. ``from_sources``, ``into_sinks``: records per second, None if one
+    source or sink is unknown. ``pending_records``: unread by sources that report them. ``lag_ms``:
+    the largest age of emitted records.
     """
 
     starts: Sequence[datetime]
@@ -42,7 +40,7 @@ class OverTime:
     lag_ms: Sequence[float | None]
 
 
-class _EpochS(Func):
+class _EpochSeconds(Func):
     output_field = BigIntegerField()
 
     def as_sqlite(self, compiler: Any, connection: Any, **more: Any) -> Any:
@@ -54,6 +52,16 @@ class _EpochS(Func):
         return self.as_sql(compiler, connection, template=template, **more)
 
 
+def _by_slice(rows: Any, start: str, width_s: int, figures: Sequence[Any]) -> Any:
+    """(vertex id, slice, vertex name, *figures), newest slices first."""
+    return (
+        rows.annotate(slice=_EpochSeconds(start) / width_s)
+        .values_list("vertex_id", "slice")
+        .annotate(Max("vertex_name"), *figures)
+        .order_by("-slice")[:MOST_ROWS]
+    )
+
+
 def over_time(
     cluster: str,
     job_ids: Sequence[str],
@@ -61,52 +69,28 @@ def over_time(
     start: datetime,
     end: datetime,
 ) -> OverTime | None:
-    """``None`` without data. One query; a second for hourly sums if windows may have been deleted."""
-    wanted_s = (end - start).total_seconds() / MOST_SLICES
-    width_s = max(int(-(-wanted_s // _WINDOW_S)), 1) * _WINDOW_S
+    """None without data. One query of windows; one of hours if windows may be deleted."""
+    slice_s = (end - start).total_seconds() / MOST_SLICES
+    width_s = max(int(-(-slice_s // _WINDOW_S)), 1) * _WINDOW_S
     of_jobs = {"cluster": cluster, "job_id__in": job_ids}
-    rows = (
-        PressureWindow.objects.filter(
-            **of_jobs,
-            window_start__gt=start - timedelta(seconds=_WINDOW_S),
-            window_start__lte=end,
-        )
-        .annotate(slice=_EpochS("window_start") / width_s)
-        .values_list("vertex_id", "slice")
-        .annotate(
-            Max("vertex_name"),
-            Max("backpressured_ms_per_s_p50"),
-            Max("busy_ms_per_s_p50"),
-            Avg("records_out_per_s"),
-            Avg("records_in_per_s"),
-            *(Max(name) for name in _OF_SOURCES),
-        )
-        .order_by("-slice")[:MOST_ROWS]
+    windows = PressureWindow.objects.filter(
+        **of_jobs, window_start__gt=start - timedelta(seconds=_WINDOW_S), window_start__lte=end
     )
+    pressure = (Max("backpressured_ms_per_s_p50"), Max("busy_ms_per_s_p50"))
+    rates = (Avg("records_out_per_s"), Avg("records_in_per_s"))
+    columns = (*pressure, *rates, *map(Max, _SOURCE_COLUMNS))
     cells: dict[str, dict[int, Any]] = defaultdict(dict)
     names: dict[str, str] = {}
-    for vertex_id, number, name, *figures in rows:
+    for vertex_id, number, name, *figures in _by_slice(windows, "window_start", width_s, columns):
         cells[vertex_id][number] = figures
         names.setdefault(vertex_id, name or vertex_id)
     if width_s >= _HOUR_S or not cells:
         width_s = max(width_s, _HOUR_S)
-        hours = (
-            VertexHour.objects.filter(
-                **of_jobs,
-                period_start__gt=start - timedelta(seconds=_HOUR_S),
-                period_start__lte=end,
-            )
-            .annotate(slice=_EpochS("period_start") / width_s)
-            .values_list("vertex_id", "slice")
-            .annotate(
-                Max("vertex_name"),
-                Avg("records_out_per_s"),
-                Avg("records_in_per_s"),
-                *(Max(f"{name}_max") for name in _OF_SOURCES),
-            )
-            .order_by("-slice")[:MOST_ROWS]
+        hours = VertexHour.objects.filter(
+            **of_jobs, period_start__gt=start - timedelta(seconds=_HOUR_S), period_start__lte=end
         )
-        for vertex_id, number, name, *figures in hours:
+        columns = (*rates, *(Max(f"{name}_max") for name in _SOURCE_COLUMNS))
+        for vertex_id, number, name, *figures in _by_slice(hours, "period_start", width_s, columns):
             cells[vertex_id].setdefault(number, [None, None, *figures])
             names.setdefault(vertex_id, name or vertex_id)
     if not cells:
@@ -116,8 +100,8 @@ def over_time(
     shares = {
         vertex_id: VertexShares(
             names[vertex_id],
-            [_share(of_vertex.get(number), 0) for number in slices],
-            [_share(of_vertex.get(number), 1) for number in slices],
+            [_share(of_vertex.get(number), _BACKPRESSURED) for number in slices],
+            [_share(of_vertex.get(number), _BUSY) for number in slices],
         )
         for vertex_id, of_vertex in cells.items()
     }
@@ -127,57 +111,59 @@ def over_time(
     worst = sorted(measured, key=lambda key: -_pressure(measured[key]))[:MOST_VERTICES]
     plan = [vertex.get("vertex_id") for vertex in (graph or {}).get("vertices") or ()]
     edges = (graph or {}).get("edges") or ()
-    after = {edge.get("target") for edge in edges}
-    before = {edge.get("source") for edge in edges}
+    targets = {edge.get("target") for edge in edges}
+    origins = {edge.get("source") for edge in edges}
+    sources = [key for key in plan if key not in targets]
+    sinks = [key for key in plan if key not in origins]
     return OverTime(
         [instant_of(number * width_s * 1_000) for number in slices],
         timedelta(seconds=width_s),
-        [measured[key] for key in sorted(worst, key=_place_in(plan))],
+        [measured[key] for key in sorted(worst, key=_plan_position(plan))],
         len(measured),
-        [_sum(cells, [key for key in plan if key not in after], number, 2) for number in slices],
-        [_sum(cells, [key for key in plan if key not in before], number, 3) for number in slices],
-        [_sum_if_complete(cells, number, 4, sum) for number in slices],
-        [_sum_if_complete(cells, number, 5, max) for number in slices],
+        [_sum_if_all_known(cells, sources, number, _OUT) for number in slices],
+        [_sum_if_all_known(cells, sinks, number, _IN) for number in slices],
+        [_of_known(cells, number, _PENDING, sum) for number in slices],
+        [_of_known(cells, number, _LAG, max) for number in slices],
     )
 
 
-def _place_in(plan: Sequence[Any]) -> Callable[[str], int]:
+def _plan_position(plan: Sequence[Any]) -> Callable[[str], int]:
     return lambda vertex_id: plan.index(vertex_id) if vertex_id in plan else len(plan)
 
 
 def _pressure(row: VertexShares) -> float:
     return sum(
-        max(held or 0.0, busy or 0.0)
-        for held, busy in zip(row.backpressured, row.busy, strict=True)
+        max(backpressured or 0.0, busy or 0.0)
+        for backpressured, busy in zip(row.backpressured, row.busy, strict=True)
     )
 
 
-def _share(figures: Sequence[float | None] | None, place: int) -> float | None:
-    value = figures[place] if figures else None
+def _share(figures: Sequence[float | None] | None, position: int) -> float | None:
+    value = figures[position] if figures else None
     return None if value is None else round(min(max(value / _MS_PER_S, 0.0), 1.0), 3)
 
 
-def _sum(
-    cells: Mapping[str, Mapping[int, Any]], vertices: Sequence[Any], number: int, place: int
+def _sum_if_all_known(
+    cells: Mapping[str, Mapping[int, Any]], vertices: Sequence[Any], number: int, position: int
 ) -> float | None:
     known = [
         value
         for key in vertices
-        if number in cells.get(key, ()) and (value := cells[key][number][place]) is not None
+        if number in cells.get(key, ()) and (value := cells[key][number][position]) is not None
     ]
     return round(sum(known), 1) if known and len(known) == len(vertices) else None
 
 
-def _sum_if_complete(
+def _of_known(
     cells: Mapping[str, Mapping[int, Any]],
     number: int,
-    place: int,
-    summed: Callable[[list[float]], float],
+    position: int,
+    merge: Callable[[list[float]], float],
 ) -> float | None:
     values = [
         value
         for of_vertex in cells.values()
-        for value in of_vertex.get(number, ())[place : place + 1]
+        for value in of_vertex.get(number, ())[position : position + 1]
         if value is not None
     ]
-    return summed(values) if values else None
+    return merge(values) if values else None

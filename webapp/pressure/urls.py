@@ -1,5 +1,3 @@
-"""Addresses of the subtasks of a vertex."""
-
 from django.urls import path
 
 from webapp.pressure import views

@@ -1,4 +1,4 @@
-"""The subtasks of one vertex, as part of two pages and as a download; and its figures over time."""
+"""The newest sample of a vertex's subtasks, a part of two pages, and the vertex's charts."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from django.utils.translation import gettext, gettext_noop
 from django.views.decorators.http import require_GET
 
 from webapp.charts.answers import answer_or_nothing
-from webapp.charts.over_time import Line, lines, sampled
+from webapp.charts.over_time import Line, lines, thin_out
 from webapp.charts.theme import ACCENT, CRIT, UNKNOWN, WARN
 from webapp.findings.models import Finding
 from webapp.findings.presentation import shown
@@ -40,18 +40,13 @@ _MEASURED = (
 
 
 Subtask = Mapping[str, Any]
-"""Its ``subtask`` number, the measured columns, and ``over_median``: records in, divided by those of
-the median subtask. None is not reported.
-"""
+"""``subtask``: its number. ``over_median``: records in, over those of the median subtask."""
 
 
 def newest_sample(
     cluster: str, job_id: str, vertex_id: str, until: datetime
 ) -> tuple[datetime | None, list[Subtask]]:
-    """The newest sample in the quarter of an hour before ``until``; (None, []) if there is none.
-
-    Raises the storage's errors.
-    """
+    """The newest sample before ``until``; (None, []) if there is none. Raises storage errors."""
     where = {"cluster": cluster, "job_id": job_id, "vertex_id": vertex_id}
     table, _since = read_newest(
         "vertex_metrics", where, until - LOOK_BACK, until, ("ts", *_MEASURED), MOST_SAMPLES
@@ -75,9 +70,9 @@ def busiest_first(subtasks: Iterable[Subtask]) -> list[Subtask]:
 def _subtasks(row: Mapping[str, Any]) -> list[Subtask]:
     rates = row["records_in_per_s"] or ()
     known = [rate for rate in rates if rate is not None]
-    middle = median(known) if known else 0
-    over = [rate / middle if rate is not None and middle else None for rate in rates]
-    columns = {name: row[name] or () for name in _MEASURED} | {"over_median": over}
+    median_rate = median(known) if known else 0
+    ratios = [rate / median_rate if rate is not None and median_rate else None for rate in rates]
+    columns = {name: row[name] or () for name in _MEASURED} | {"over_median": ratios}
     return [
         {"subtask": number, **dict(zip(columns, figures, strict=True))}
         for number, figures in enumerate(zip_longest(*columns.values()))
@@ -89,7 +84,7 @@ MOST_WINDOWS = 20_000
 
 @dataclass(frozen=True)
 class DrawnColumn:
-    """A column of ``pressure_window`` times ``factor``; ``pick`` chooses among windows of a slice."""
+    """A column of ``pressure_window`` times ``factor``; ``pick`` merges the values of a slice."""
 
     column: str
     name: str
@@ -103,10 +98,7 @@ CHARTS: dict[str, tuple[DrawnColumn, ...]] = {
         DrawnColumn("busy_ms_per_s_max", gettext_noop("busiest subtask"), WARN, 1e-3),
         DrawnColumn("busy_ms_per_s_mean", gettext_noop("busy, all subtasks"), ACCENT, 1e-3, fmean),
         DrawnColumn(
-            "backpressured_ms_per_s_max",
-            gettext_noop("most back-pressured subtask"),
-            CRIT,
-            1e-3,
+            "backpressured_ms_per_s_max", gettext_noop("most back-pressured subtask"), CRIT, 1e-3
         ),
         DrawnColumn("idle_ms_per_s_mean", gettext_noop("idle, all subtasks"), UNKNOWN, 1e-3, fmean),
     ),
@@ -140,18 +132,18 @@ def subtasks(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) ->
         "findings": [shown(finding) for finding in findings.worst_first()[:FINDINGS_SHOWN]],
     }
     try:
-        sampled_at, sampled = newest_sample(
+        sampled_at, subtask_rows = newest_sample(
             cluster, job_id, vertex_id, min(view.time_range.to_time, view.at)
         )
     except Exception:  # The lake may be any storage, with any error.
         log.exception("Subtasks of vertex %s of %s could not be read", vertex_id, job_id)
         return render(request, "pressure/_subtasks.html", context | {"is_unreadable": True})
-    total = len(sampled)
+    total = len(subtask_rows)
     number = page_number(request, "page", total, PAGE_SIZE)
     first = number * PAGE_SIZE
     context |= {
         "sampled_at": sampled_at,
-        "subtasks": busiest_first(sampled)[first : first + PAGE_SIZE],
+        "subtasks": busiest_first(subtask_rows)[first : first + PAGE_SIZE],
         "total": total,
         "first": first + 1,
         "last": min(first + PAGE_SIZE, total),
@@ -165,7 +157,7 @@ def subtasks(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) ->
 def chart(
     request: HttpRequest, cluster: str, job_id: str, vertex_id: str, key: str
 ) -> HttpResponse:
-    """``key``: pressure, records or pools; by minute, of the maximum subtask or over all."""
+    """``key``: one of ``CHARTS``."""
     view = look_up(request, cluster, job_id)
     start, end = view.time_range.from_time, view.time_range.to_time
     windows = PressureWindow.objects.filter(
@@ -175,18 +167,18 @@ def chart(
         window_start__gte=start,
         window_start__lte=end,
     ).order_by("-window_start")
-    drawn = CHARTS[key]
+    columns = CHARTS[key]
     rows = list(
-        windows.values_list("window_start", *(line.column for line in drawn))[:MOST_WINDOWS]
+        windows.values_list("window_start", *(column.column for column in columns))[:MOST_WINDOWS]
     )
     series = []
-    for place, line in enumerate(drawn, start=1):
+    for position, column in enumerate(columns, start=1):
         points = [
-            (row[0], None if row[place] is None else row[place] * line.factor)
+            (row[0], None if row[position] is None else row[position] * column.factor)
             for row in reversed(rows)
         ]
-        if drawn_points := sampled(points, start, end, line.pick):
-            series.append(Line(gettext(line.name), drawn_points, line.colour))
+        if drawn_points := thin_out(points, start, end, column.pick):
+            series.append(Line(gettext(column.name), drawn_points, column.colour))
     axis: dict[str, object] = {} if key == "records" else {"tickformat": ".0%", "range": [0, 1.05]}
     figure = lines(series, start, end, rangemode="tozero", **axis)
     return JsonResponse(answer_or_nothing(figure))

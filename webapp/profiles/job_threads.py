@@ -12,19 +12,18 @@ from webapp.fleet.models import JobCurrent
 from webapp.fleet.task_samples import read_samples
 from webapp.profiles.models import ThreadDump
 from webapp.profiles.models import ThreadDumpState as State
-from webapp.profiles.thread_dump_requests import GIVEN_UP_AFTER
+from webapp.profiles.thread_dump_requests import GIVE_UP_AFTER
 
 log = logging.getLogger(__name__)
 
 MOST_TASKMANAGERS = 1_000
-_OF_THREAD = DumpedThread.__dataclass_fields__
+_THREAD_FIELDS = DumpedThread.__dataclass_fields__
 
 
 @dataclass(frozen=True)
 class ShownThread:
-    """``vertex_id`` None: no task of the job.
-
-    ``subtask`` 0-based. ``in_a_row``: the number of latest dumps with it at that place.
+    """``vertex_id``: None if the thread runs no task of the job. ``subtask``: 0-based. ``in_a_row``:
+    the number of latest dumps that have the thread at the same place.
     """
 
     taskmanager_id: str
@@ -38,8 +37,8 @@ class ShownThread:
 
 @dataclass(frozen=True)
 class DumpedTaskManager:
-    """``tasks``: of the job, as sampled. ``row`` is None without a request. ``threads``: the job's
-    tasks first.
+    """``tasks``: sampled subtasks of the job, by vertex id. ``row``: None if no dump was requested.
+    ``threads``: the job's tasks first. ``sentence``: why there is no new dump.
     """
 
     taskmanager_id: str
@@ -50,12 +49,12 @@ class DumpedTaskManager:
     sentence: str
 
     @property
-    def of_job(self) -> list[ShownThread]:
+    def task_threads(self) -> list[ShownThread]:
         return [thread for thread in self.threads if thread.vertex_id]
 
     @property
-    def others(self) -> list[ShownThread]:
-        """Threads of no task of the job that are not idle: in own code, or blocked."""
+    def other_threads(self) -> list[ShownThread]:
+        """Threads outside the job's tasks that are in users' code or blocked."""
         return [
             thread
             for thread in self.threads
@@ -66,7 +65,7 @@ class DumpedTaskManager:
 
 @dataclass(frozen=True)
 class JobThreads:
-    """``why``: the obstacle, "" if none."""
+    """``at`` of the samples. ``why`` the TaskManagers are unknown, else ""."""
 
     at: datetime | None
     taskmanagers: Sequence[DumpedTaskManager]
@@ -78,57 +77,51 @@ class JobThreads:
 
 
 def job_threads(
-    job: JobCurrent,
-    at: datetime,
-    now: datetime,
-    vertex_id: str = "",
-    taskmanager_id: str = "",
+    job: JobCurrent, at: datetime, now: datetime, vertex_id: str = "", taskmanager_id: str = ""
 ) -> JobThreads:
-    """Two queries, and samples of some minutes. With a vertex: only its TaskManagers and threads."""
+    """Two queries, and samples of some minutes. ``vertex_id``, ``taskmanager_id``: only these."""
     vertices = {
-        str(planned["vertex_id"]): planned
-        for planned in (job.graph or {}).get("vertices") or ()
-        if planned.get("vertex_id")
+        str(vertex["vertex_id"]): vertex
+        for vertex in (job.graph or {}).get("vertices") or ()
+        if vertex.get("vertex_id")
     }
     tasks = sum(int(vertex.get("parallelism") or 0) for vertex in vertices.values())
     try:
-        sampled = read_samples(job.cluster, job.job_id, tasks, at)
+        samples = read_samples(job.cluster, job.job_id, tasks, at)
     except Exception:  # The lake may be any storage, with any error.
         log.exception(
-            "Where tasks of %s on %s run could not be read from the lake",
-            job.job_id,
-            job.cluster,
+            "Where tasks of %s on %s run could not be read from the lake", job.job_id, job.cluster
         )
         why = message("The lake could not be read; the server's log has the reason.")
         return JobThreads(None, (), why)
-    where: dict[str, dict[str, list[int]]] = {}
-    for vertex, sample in sampled.vertices.items():
+    subtasks_of: dict[str, dict[str, list[int]]] = {}
+    for vertex, sample in samples.vertices.items():
         for subtask, name in enumerate(sample.taskmanagers):
             if name is not None and vertex_id in ("", vertex) and taskmanager_id in ("", name):
-                where.setdefault(name, {}).setdefault(vertex, []).append(subtask)
-    if not where:
+                subtasks_of.setdefault(name, {}).setdefault(vertex, []).append(subtask)
+    if not subtasks_of:
         why = message(
             "On which TaskManagers its tasks run is not known: no sample of the last minutes says "
-            "so.",
+            "so."
         )
         return JobThreads(None, (), why)
-    names = {
-        _text(of_plan.get("name")): key
-        for key, of_plan in vertices.items()
+    vertex_ids = {
+        _one_line(vertex.get("name")): key
+        for key, vertex in vertices.items()
         if not vertex_id or key == vertex_id
     }
-    chosen = sorted(where)[:MOST_TASKMANAGERS]
+    shown_names = sorted(subtasks_of)[:MOST_TASKMANAGERS]
     rows = {
         row.taskmanager_id: row
-        for row in ThreadDump.objects.filter(cluster=job.cluster, taskmanager_id__in=chosen)
+        for row in ThreadDump.objects.filter(cluster=job.cluster, taskmanager_id__in=shown_names)
     }
-    hosts = {name: manager.host for name, manager in sampled.taskmanagers.items()}
+    hosts = {name: manager.host for name, manager in samples.taskmanagers.items()}
     managers = [
-        _taskmanager(name, hosts.get(name), where[name], rows.get(name), names, now)
-        for name in chosen
+        _taskmanager(name, hosts.get(name), subtasks_of[name], rows.get(name), vertex_ids, now)
+        for name in shown_names
     ]
     return JobThreads(
-        sampled.at,
+        samples.at,
         sorted(managers, key=lambda manager: manager.row is None or manager.row.taken_at is None),
     )
 
@@ -138,25 +131,25 @@ def _taskmanager(
     host: str | None,
     tasks: Mapping[str, Sequence[int]],
     row: ThreadDump | None,
-    names: Mapping[str, str],
+    vertex_ids: Mapping[str, str],
     now: datetime,
 ) -> DumpedTaskManager:
     if row is None:
         return DumpedTaskManager(name, host, tasks, None, (), message("No dump was asked for."))
-    waited_for = row.ask_at is not None and row.wanted_at > now - GIVEN_UP_AFTER
+    is_pending = row.ask_at is not None and row.wanted_at > now - GIVE_UP_AFTER
     threads = sorted(
-        (_thread(name, thread, names) for thread in row.threads),
+        (_thread(name, thread, vertex_ids) for thread in row.threads),
         key=lambda thread: (not thread.vertex_id, thread.thread.name),
     )
-    return DumpedTaskManager(name, host, tasks, row, threads, _sentence(row, waited_for))
+    return DumpedTaskManager(name, host, tasks, row, threads, _sentence(row, is_pending))
 
 
 def _thread(
-    taskmanager_id: str, fields: Mapping[str, Any], names: Mapping[str, str]
+    taskmanager_id: str, fields: Mapping[str, Any], vertex_ids: Mapping[str, str]
 ) -> ShownThread:
-    thread = DumpedThread(**{key: fields[key] for key in _OF_THREAD if key in fields})
+    thread = DumpedThread(**{key: fields[key] for key in _THREAD_FIELDS if key in fields})
     task = task_of(thread.name)
-    vertex_id = names.get(_text(task.task)) if task else None
+    vertex_id = vertex_ids.get(_one_line(task.task)) if task else None
     return ShownThread(
         taskmanager_id,
         thread,
@@ -168,13 +161,13 @@ def _thread(
     )
 
 
-def _text(name: object) -> str:
+def _one_line(name: object) -> str:
     return " ".join(str(name or "").split())
 
 
-def _sentence(row: ThreadDump, waited_for: bool) -> str:
+def _sentence(row: ThreadDump, is_pending: bool) -> str:
     newest = message(" The one shown was taken before.") if row.taken_at else ""
-    if waited_for and row.asked == 0:
+    if is_pending and row.asked == 0:
         return message(
             "A dump was requested; the next collect cycle asks Flink for it.{newest:message}",
             newest=newest,
@@ -182,7 +175,7 @@ def _sentence(row: ThreadDump, waited_for: bool) -> str:
     if row.state == State.TAKEN:
         return ""
     if row.state == State.FAILED:
-        again = message(" It is asked again.") if waited_for else ""
+        again = message(" It is asked again.") if is_pending else ""
         return message(
             "Flink gave none: {note:text}{again:message}{newest:message}",
             note=row.note,
@@ -190,6 +183,5 @@ def _sentence(row: ThreadDump, waited_for: bool) -> str:
             newest=newest,
         )
     return message(
-        "It was requested, but the cluster could not be asked since.{newest:message}",
-        newest=newest,
+        "It was requested, but the cluster could not be asked since.{newest:message}", newest=newest
     )

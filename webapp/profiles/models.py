@@ -15,11 +15,11 @@ class ThreadDumpState(models.TextChoices):
 
 @scoped()
 class ThreadDump(models.Model):
-    """The newest thread dump of a TaskManager, and whether another is requested: collect cycles
-    request it from ``ask_at`` on. ``state``: of the last request; ``threads``: of the last dump,
-    tasks first, each an object with the fields of
-    :class:`spark_jobs.diagnosis.thread_dumps.DumpedThread` and ``in_a_row``, the number of dumps
-    with it at one place.
+    """The newest thread dump of a TaskManager, and the last request of a dump. Collect cycles ask
+    Flink from ``ask_at`` on; it is None if no dump is requested. ``state`` of the last request.
+    ``threads`` of the last dump, tasks first: objects with the fields of
+    :class:`spark_jobs.diagnosis.thread_dumps.DumpedThread`, ``place``, and ``in_a_row``, the number
+    of latest dumps that have the thread at this place.
     """
 
     cluster = models.CharField(max_length=100)

@@ -1,6 +1,4 @@
-"""The life of a thread dump request: wanted, requested by the next collect cycle, stored until
-there is a newer dump.
-"""
+"""Requests of thread dumps, which the next collect cycle takes and Weir stores."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
@@ -25,107 +23,104 @@ from spark_jobs.diagnosis.thread_dumps import (
 from webapp.profiles.models import ThreadDump
 from webapp.profiles.models import ThreadDumpState as State
 
-GIVEN_UP_AFTER = timedelta(hours=1)
-"""For clusters that are not collected: when they return, nobody waits any more."""
-MOST_WANTED = 500
+GIVE_UP_AFTER = timedelta(hours=1)
+"""When a cluster is collected again after this time, nobody waits for its dumps."""
+MOST_DUE = 500
 NOT_BEFORE = timedelta(seconds=20)
-"""After an answer: a dump stops all threads of the TaskManager for an instant."""
-AGAIN_AFTER, MOST_REQUESTS = timedelta(seconds=30), 3
-"""Of a dump that failed."""
-SAME_LOOK = timedelta(minutes=15)
-"""Two dumps further apart do not show what lasts."""
+"""After an answer, since a dump stops all threads of the TaskManager for an instant."""
+RETRY_AFTER, MOST_TRIES = timedelta(seconds=30), 3
+COMPARABLE_WITHIN = timedelta(minutes=15)
+"""Two dumps further apart do not show that a thread stayed at a place."""
 MOST_THREADS, MOST_FRAMES = 600, 100
-MOST_ASKED = 20
-"""TaskManagers at once: each stops for its dump."""
+MOST_AT_ONCE = 20
+"""TaskManagers at once, since each stops for its dump."""
 
 
 def request_dump(cluster: str, taskmanager_id: str, now: datetime, by: str = "") -> bool:
-    """Request a dump; False if one is already requested, or was answered less than ``NOT_BEFORE``
-    ago.
-    """
+    """Request a dump; False if one is requested, or was answered less than ``NOT_BEFORE`` ago."""
     rows = ThreadDump.objects
     key = {"cluster": cluster, "taskmanager_id": taskmanager_id}
-    wanted = {"wanted_at": now, "wanted_by": by[:150], "ask_at": now, "asked": 0}
-    # What is of the future was noted by a clock that was set back since.
-    is_over = Q(wanted_at__lte=now - GIVEN_UP_AFTER) | Q(wanted_at__gt=now + NOT_BEFORE)
+    request = {"wanted_at": now, "wanted_by": by[:150], "ask_at": now, "asked": 0}
+    # Instants in the future were written by a clock that was set back since.
+    is_over = Q(wanted_at__lte=now - GIVE_UP_AFTER) | Q(wanted_at__gt=now + NOT_BEFORE)
     settled = rows.filter(Q(ask_at=None) | is_over, **key)
-    lately = (now - NOT_BEFORE, now + NOT_BEFORE)
-    if settled.exclude(answered_at__range=lately).update(**wanted):
+    recently = (now - NOT_BEFORE, now + NOT_BEFORE)
+    if settled.exclude(answered_at__range=recently).update(**request):
         return True
     try:
         with transaction.atomic():
-            _row, made = rows.get_or_create(**key, defaults=wanted)
-    except IntegrityError:  # another request created it meanwhile
+            _row, is_created = rows.get_or_create(**key, defaults=request)
+    except IntegrityError:  # another request created the row meanwhile
         return False
-    return made
+    return is_created
 
 
 def request_dumps(cluster: str, taskmanager_ids: Iterable[str], now: datetime, by: str) -> int:
-    """Request dumps of the first ``MOST_ASKED``; returns how many were not requested before."""
+    """Request dumps of the first ``MOST_AT_ONCE``; returns how many were not requested before."""
     return sum(
         request_dump(cluster, taskmanager_id, now, by)
-        for taskmanager_id in islice(taskmanager_ids, MOST_ASKED)
+        for taskmanager_id in islice(taskmanager_ids, MOST_AT_ONCE)
     )
 
 
 def wanted_of(clusters: Iterable[str], now: datetime) -> dict[str, tuple[str, ...]]:
     """Due TaskManagers by cluster, the longest waiting first."""
     waiting = ThreadDump.objects.filter(
-        cluster__in=list(clusters), ask_at__lte=now, wanted_at__gt=now - GIVEN_UP_AFTER
+        cluster__in=list(clusters), ask_at__lte=now, wanted_at__gt=now - GIVE_UP_AFTER
     ).order_by("ask_at", "pk")
     due: dict[str, tuple[str, ...]] = {}
-    for cluster, taskmanager_id in waiting.values_list("cluster", "taskmanager_id")[:MOST_WANTED]:
+    for cluster, taskmanager_id in waiting.values_list("cluster", "taskmanager_id")[:MOST_DUE]:
         of_cluster = due.get(cluster, ())
         if len(of_cluster) < DUMPS_PER_CYCLE:
             due[cluster] = (*of_cluster, taskmanager_id)
     return due
 
 
-def keep(cluster: str, answered: Sequence[ThreadDumpAnswer]) -> None:
-    for answer in answered:
+def keep(cluster: str, answers: Sequence[ThreadDumpAnswer]) -> None:
+    for answer in answers:
         row = ThreadDump.objects.filter(
             cluster=cluster, taskmanager_id=answer.taskmanager_id
         ).first()
         if row is not None:
-            ThreadDump.objects.filter(pk=row.pk).update(**_answered(answer, row))
+            ThreadDump.objects.filter(pk=row.pk).update(**_answer_fields(answer, row))
 
 
-def _answered(answer: ThreadDumpAnswer, row: ThreadDump) -> dict[str, object]:
-    asked = row.asked + 1
+def _answer_fields(answer: ThreadDumpAnswer, row: ThreadDump) -> dict[str, object]:
+    tries = row.asked + 1
     values: dict[str, object] = {
-        "asked": asked,
+        "asked": tries,
         "ask_at": None,
         "answered_at": answer.at,
         "note": redact(answer.error),
     }
     if answer.threads is None:
-        again = {"ask_at": answer.at + AGAIN_AFTER} if asked < MOST_REQUESTS else {}
-        return values | {"state": State.FAILED} | again
-    recent = row.taken_at is not None and answer.at - row.taken_at <= SAME_LOOK
-    before = (
+        retry = {"ask_at": answer.at + RETRY_AFTER} if tries < MOST_TRIES else {}
+        return values | {"state": State.FAILED} | retry
+    is_comparable = row.taken_at is not None and answer.at - row.taken_at <= COMPARABLE_WITHIN
+    previous_places = (
         {thread["name"]: (thread["place"], thread["in_a_row"]) for thread in row.threads}
-        if recent
+        if is_comparable
         else {}
     )
-    threads = [shown_thread(thread) for thread in answer.threads]
-    kept = sorted(threads, key=_importance)[:MOST_THREADS]
+    threads = [safe_thread(thread) for thread in answer.threads]
+    stored = sorted(threads, key=_importance)[:MOST_THREADS]
     return values | {
         "state": State.TAKEN,
         "taken_at": answer.at,
         "threads": [
-            asdict(thread) | {"place": place_of(thread), "in_a_row": in_a_row(thread, before)}
-            for thread in kept
+            asdict(thread)
+            | {"place": place_of(thread), "in_a_row": in_a_row(thread, previous_places)}
+            for thread in stored
         ],
-        "threads_left_out": len(threads) - len(kept),
+        "threads_left_out": len(threads) - len(stored),
         "deadlocks": [deadlock_sentence(circle) for circle in deadlocks(threads)][:10],
     }
 
 
-def shown_thread(thread: Thread) -> DumpedThread:
-    """Thread names are chosen by users' code, and may hold anything."""
-    shown = DumpedThread(**asdict(thread))
+def safe_thread(thread: Thread) -> DumpedThread:
+    """Redact and shorten: users' code chooses the names of threads."""
     return replace(
-        shown,
+        DumpedThread(**asdict(thread)),
         name=redact(thread.name),
         owner=redact(thread.owner),
         frames=tuple(redact(frame) for frame in thread.frames[:MOST_FRAMES]),

@@ -21,10 +21,7 @@ def ask_dumps(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     view = look_up(request, cluster, job_id)
     chosen = {name: request.POST.get(name, "") for name in ("vertex", "taskmanager")}
     if view.is_past:
-        messages.error(
-            request,
-            gettext("This job no longer runs, so there is nothing to dump."),
-        )
+        messages.error(request, gettext("This job no longer runs, so there is nothing to dump."))
     else:
         until = min(view.time_range.to_time, view.at)
         threads = job_threads(view.job, until, view.now, chosen["vertex"], chosen["taskmanager"])
@@ -34,12 +31,11 @@ def ask_dumps(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
             cluster, threads.taskmanager_ids, timezone.now(), request.user.get_username()
         ):
             messages.success(
-                request,
-                gettext("Flink is asked for a thread dump with the next collect cycle."),
+                request, gettext("Flink is asked for a thread dump with the next collect cycle.")
             )
         else:
-            asked = gettext("It is being asked for, or was answered a moment ago.")
-            messages.info(request, localised(threads.why) or asked)
+            text = gettext("It is being asked for, or was answered a moment ago.")
+            messages.info(request, localised(threads.why) or text)
     query = urlencode({name: value for name, value in chosen.items() if value})
     return redirect(reverse("threads", args=(cluster, job_id)) + (f"?{query}" if query else ""))
 
@@ -47,9 +43,5 @@ def ask_dumps(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
 @require_GET
 def vertex(request: HttpRequest, cluster: str, job_id: str, vertex_id: str) -> HttpResponse:
     view = look_up(request, cluster, job_id)
-    context = {
-        "view": view,
-        "job": view.job,
-        "vertex": vertex_or_404(view.job, vertex_id),
-    }
+    context = {"view": view, "job": view.job, "vertex": vertex_or_404(view.job, vertex_id)}
     return render(request, "profiles/vertex.html", context)

@@ -9,7 +9,7 @@ from typing import Any
 from ingest.messages import Message, message
 from spark_jobs.serving import FAILED_OUTCOMES
 from webapp.checkpoints.models import CheckpointFact
-from webapp.checkpoints.reasons import in_words
+from webapp.checkpoints.reasons import reason_sentence
 from webapp.fleet.models import JobAnnotation, JobException
 
 MOST_OF_A_KIND = 500
@@ -105,7 +105,7 @@ def _checkpoints(jobs: Jobs, span: Span) -> Iterator[Moment]:
                 "savepoint" if is_savepoint else "checkpoint",
                 "crit" if outcome in FAILED_OUTCOMES else "done",
                 title,
-                in_words(reason, ""),
+                reason_sentence(reason, ""),
                 (last["end_time"] or last["trigger_time"]) if len(run) > 1 else None,
                 jobs[job],
             )

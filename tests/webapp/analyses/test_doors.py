@@ -64,7 +64,7 @@ def ten_lines(settings, monkeypatch) -> Iterator[None]:
 
     @declaration.analysis(
         "ten-lines",
-        of="root",
+        subject="root",
         title=message("Ten lines"),
         summary=message("a test"),
         parameters=OneParameter,

@@ -72,7 +72,7 @@ def test_page_api_and_command_say_what_flinks_sink_logged(
     # checkpoint.
     by_sink = list(open_at_commits(f"{version}/short-transactions"))
     inputs = inputs_for_job(job, ListFilters({}))
-    of_sinks = job_transactions(job, inputs.until, inputs.since).of_sinks
+    of_sinks = job_transactions(job, inputs.until, inputs.since).sink_transactions
     of_commits = [one.open_ms for one in of_sinks.commits]
     assert facts["open_ms"] == max([*of_commits, of_sinks.pending_ms or 0])
     assert len(of_commits) == len(by_sink) >= 5

@@ -240,7 +240,7 @@ def test_restores_of_recovery_are_those_of_starts(
     recorded = taken_up(recording)
     for job in recorded.jobs:
         until = max(job.last_seen_at, recorded.jobs[-1].last_seen_at)
-        starts = job_starts(job, until=until, shown=1_000).starts
+        starts = job_starts(job, until=until, most=1_000).starts
         of_starts = sorted(
             (start.restored.checkpoint_id, start.phase_of["restore"].duration_ms)
             for start in starts

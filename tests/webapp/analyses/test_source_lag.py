@@ -157,7 +157,7 @@ def test_catching_up_takes_as_long_as_its_bounds_say(release):
     took_s = next(
         at for at, lag in zip(own.at_s, own.lag, strict=False) if at > left_s and lag < 99
     )
-    caught = source.caught_up
+    caught = source.catch_up_time
     assert caught
     assert source.lag / -source.trend.low_per_s - COLLECTED_WITHIN_S <= took_s - left_s
     assert took_s - left_s <= (caught.latest_s or float("inf")) + COLLECTED_WITHIN_S

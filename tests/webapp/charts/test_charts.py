@@ -6,7 +6,7 @@ import pytest
 
 from tests.webapp.builders import T0
 from tests.webapp.charts.drawn import drawn_of
-from webapp.charts.annotations import Annotation, drawn
+from webapp.charts.annotations import Annotation, annotation_layout
 from webapp.charts.checkpoints import (
     MOST_BARS,
     MOST_POINTS,
@@ -137,7 +137,7 @@ def test_colours_are_tokens_only():
 
 
 def test_annotations_that_would_run_into_each_other_lose_their_words_and_keep_their_lines():
-    layout, note = drawn(
+    layout, note = annotation_layout(
         [Annotation(T0 + timedelta(seconds=n), "restart", "restart") for n in range(200)], T0, END
     )
     assert len(layout["shapes"]) == 80
@@ -146,7 +146,7 @@ def test_annotations_that_would_run_into_each_other_lose_their_words_and_keep_th
 
 
 def test_annotations_outside_of_the_range_are_not_drawn():
-    assert drawn([Annotation(T0 - timedelta(days=1), "restart", "")], T0, END) == (
+    assert annotation_layout([Annotation(T0 - timedelta(days=1), "restart", "")], T0, END) == (
         {"shapes": [], "annotations": []},
         "",
     )

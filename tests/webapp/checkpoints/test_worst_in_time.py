@@ -14,7 +14,7 @@ from tests.webapp.charts.drawn import drawn_of, worst_in_buckets
 from webapp.charts.sizes import SizePoint
 from webapp.checkpoints import querysets, worst_in_time
 from webapp.checkpoints.models import CheckpointFact
-from webapp.checkpoints.worst_in_time import Wanted
+from webapp.checkpoints.worst_in_time import Selection
 
 pytestmark = pytest.mark.django_db
 ROWS = 1_500
@@ -64,14 +64,14 @@ def worst(rows: Sequence[CheckpointFact], limit: int) -> list[int]:
 
 @pytest.mark.parametrize("limit", [1, 7, 480, 1_000, ROWS - 1, ROWS])
 def test_the_worst_of_each_slice_is_kept_and_all_are_counted(facts, limit):
-    (found,) = worst_in_time.worst_in_time(facts, Wanted(limit, querysets.WORST_FIRST, Q()))
+    (found,) = worst_in_time.worst_in_time(facts, Selection(limit, querysets.WORST_FIRST, Q()))
     assert list(found.ids) == worst(ordered(facts), limit)
     assert found.total == ROWS
 
 
 def test_of_more_than_a_month_the_newest_are_looked_at(facts, monkeypatch):
     monkeypatch.setattr(worst_in_time, "MOST_FACTS", 700)
-    (found,) = worst_in_time.worst_in_time(facts, Wanted(60, querysets.WORST_FIRST, Q()))
+    (found,) = worst_in_time.worst_in_time(facts, Selection(60, querysets.WORST_FIRST, Q()))
     assert list(found.ids) == worst(ordered(facts)[-700:], 60)
     assert found.total == 700
 
@@ -79,14 +79,14 @@ def test_of_more_than_a_month_the_newest_are_looked_at(facts, monkeypatch):
 def test_checkpoints_of_one_instant_are_one_slice(facts):
     at = ordered(facts)[0].trigger_time
     CheckpointFact.objects.update(trigger_time=at)
-    (found,) = worst_in_time.worst_in_time(facts, Wanted(20, querysets.WORST_FIRST, Q()))
+    (found,) = worst_in_time.worst_in_time(facts, Selection(20, querysets.WORST_FIRST, Q()))
     assert list(found.ids) == worst(ordered(facts), 20)
     assert len(found.ids) == 1
 
 
 def test_no_checkpoint_is_nothing(db):
     (found,) = worst_in_time.worst_in_time(
-        CheckpointFact.objects.all(), Wanted(20, [F("id").desc()], Q())
+        CheckpointFact.objects.all(), Selection(20, [F("id").desc()], Q())
     )
     assert (list(found.ids), found.total) == ([], 0)
 

@@ -147,7 +147,7 @@ def test_what_happened_to_a_checkpoint_of_unknown_number_is_told_without_one(vie
 
 def test_three_times_its_share_is_marked_and_its_share_is_not(viewer, three):
     (here,) = viewer.get("/hosts/bad/").context["concentrations"]
-    assert (here.here, here.total, here.expected, here.is_notable) == (3, 3, 1.0, True)
+    assert (here.on_host, here.total, here.expected, here.is_notable) == (3, 3, 1.0, True)
     (odd,) = viewer.get("/hosts/odd/").context["concentrations"]
     assert not odd.is_notable
 
@@ -155,7 +155,7 @@ def test_three_times_its_share_is_marked_and_its_share_is_not(viewer, three):
 def test_three_of_three_on_one_of_two_hosts_are_not_marked():
     of_job, ran = ("prod", "a"), {("prod", "a"): (4, 8)}
     three = concentration("failure", {of_job: (3, 3)}, ran)
-    assert three.here >= 2 * (three.expected or 0) and not three.is_notable
+    assert three.on_host >= 2 * (three.expected or 0) and not three.is_notable
     assert concentration("failure", {of_job: (6, 6)}, ran).is_notable
 
 

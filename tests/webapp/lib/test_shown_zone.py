@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from webapp.charts import theme
-from webapp.charts.answers import drawn
+from webapp.charts.answers import figure_json
 from webapp.lib import shown_zone
 from webapp.lib.instants import clock_text, day_and_clock_text, day_text, instant_text
 from webapp.lib.timeranges import BadTimeRange, absolute, instant, parse
@@ -142,9 +142,9 @@ def test_a_chart_over_a_change_of_the_clocks_keeps_one_offset_and_names_it() -> 
     axis = theme.time_axis(edges[0], edges[-1])
     line = go.Scatter(x=[theme.plot_time(edge) for edge in edges], y=[0, 1, 2])
     figure = theme.figure([line], 100, xaxis=axis)
-    utc = drawn(figure)
+    utc = figure_json(figure)
     with shown_zone.within(lambda: BERLIN):
-        local = drawn(figure)
+        local = figure_json(figure)
     assert utc["data"][0]["x"] == [
         "2026-10-25 00:30:00.000",
         "2026-10-25 01:30:00.000",

@@ -56,7 +56,7 @@ def test_an_expiry_says_in_plain_words_what_who_and_what_next(viewer, of, now):
     one = expired(of, 15, now - timedelta(minutes=1))
     told = cause(viewer, one)
     assert told.headline == "It was not acknowledged by every subtask before the time-out of 4.0 s."
-    assert told.who == "3 of 11 subtasks: slow-enrich (3) on flink-tm-1, flink-tm-2"
+    assert told.laggards == "3 of 11 subtasks: slow-enrich (3) on flink-tm-1, flink-tm-2"
     assert told.next_step.startswith("Find out what")
 
 
@@ -75,7 +75,7 @@ def test_the_finding_about_it_explains_it_and_names_who_held_the_barrier(viewer,
     told = cause(viewer, one)
     assert told.sentences == ("The barrier was held.",)
     assert told.next_step == "Relieve slow-enrich."
-    assert (told.holder.name, told.holder.way[0], told.holder.finding.finding.pk) == (
+    assert (told.holder.name, told.holder.path[0], told.holder.finding.finding.pk) == (
         "slow-enrich",
         "Source: clicks",
         origin.pk,
@@ -94,12 +94,12 @@ def test_an_origin_of_another_time_holds_nothing(viewer, of, now):
     finding(of, at=now - timedelta(hours=3), state="closed")
     told = cause(viewer, one)
     assert told.holder is None
-    assert told.unheld == "No vertex was found to back-pressure others at that time."
+    assert told.no_holder == "No vertex was found to back-pressure others at that time."
 
 
 def test_what_was_never_judged_is_not_called_free_of_pressure(viewer, now):
     of = job(at=now, health=None, health_state="unknown", judged_at=None)
-    assert cause(viewer, expired(of, 15, now)).unheld == "Not judged for that time."
+    assert cause(viewer, expired(of, 15, now)).no_holder == "Not judged for that time."
 
 
 def test_a_decline_shows_subtask_host_and_exception_on_the_card(viewer, of, now):
@@ -126,7 +126,7 @@ def test_what_changed_since_the_last_good_one_is_told(viewer, of, now):
         comparison.failed_between,
         comparison.savepoints_between,
     ) == (1, 1, 1)
-    assert [one.label for one in comparison.happenings] == ["restart 1"]
+    assert [one.label for one in comparison.annotations] == ["restart 1"]
     rows = {row.title: row for row in comparison.rows}
     assert (rows["End to end"].change, rows["End to end"].is_worse) == ("× 3.3", True)
     assert (rows["Uploaded"].before, rows["Uploaded"].now, rows["Uploaded"].is_worse) == (

@@ -54,7 +54,7 @@ def test_a_lost_checkpoint_names_those_that_never_acknowledged(viewer, of):
         **SLOWEST,
     )
     shown = page(viewer, lost)
-    assert (shown.context["cause"].lacking, shown.context["cause"].who) == (
+    assert (shown.context["cause"].lacking, shown.context["cause"].laggards) == (
         3,
         "3 of 8 subtasks: enrich (3) on tm-2",
     )

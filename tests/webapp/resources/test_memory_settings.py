@@ -13,7 +13,7 @@ from tests.webapp.resources.builders import MIB, taskmanager
 from webapp.analyses.resources.job_resources import (
     current_samples,
     memory_advice,
-    observed,
+    observe,
     present_ids,
     resources_of,
 )
@@ -160,7 +160,7 @@ def day(hours=24, peak=3.0, sizes=LOGGED, **values):
 def resources(*samples):
     newest = max(rows[-1]["ts"] for rows in samples)
     own = current_samples(samples, present_ids(samples, JOB, newest, ()))
-    return resources_of("prod", JOB, [budget(rows) for rows in own], observed(own, AT))
+    return resources_of("prod", JOB, [budget(rows) for rows in own], observe(own, AT))
 
 
 def advised(rows, configuration=None, version="1.20.5"):
@@ -195,11 +195,11 @@ def test_without_a_day_with_a_peak_nothing_is_lowered_and_it_is_said_what_is_wai
 ):
     assert advised(rows) == ([], {})
     found = resources(rows)
-    assert found.unused_bytes and reason in found.observed.waits_for
+    assert found.unused_bytes and reason in found.observation.waits_for
 
 
 def test_a_part_of_a_day_shows_no_peak():
-    part = observed([day(hours=6)], AT)
+    part = observe([day(hours=6)], AT)
     assert not part.shows_peak and "samples of 6 h of the last day were read" in part.waits_for
 
 
@@ -208,7 +208,7 @@ def test_a_taskmanager_of_another_configuration_is_no_part_of_the_day():
         row | {"taskmanager_id": "tm-0", "process_memory_bytes": 1 << 30} for row in day()[:-12]
     ]
     now = day()[-12:]
-    assert resources(before, now).observed.hours == 2
+    assert resources(before, now).observation.hours == 2
 
 
 def test_network_memory_is_not_lowered_below_its_own_least():

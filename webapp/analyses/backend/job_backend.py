@@ -1,4 +1,4 @@
-"""The state backend of one job: its options, and figures of the newest minutes."""
+"""The state backend of a job: its options, and figures of the newest minutes."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -26,8 +26,8 @@ METRIC_NAMES = (
     "cur-size-all-mem-tables",
     "total-sst-files-size",
 )
-"""The metrics on the page; each needs a RocksDB property to be read every few seconds."""
-_SHOWN: Sequence[tuple[tuple[str, ...], str, str]] = (
+"""The metrics on the page. For each, Flink reads a RocksDB property every few seconds."""
+_OPTIONS: Sequence[tuple[tuple[str, ...], str, str]] = (
     (
         ("execution.checkpointing.incremental", "state.backend.incremental"),
         "false",
@@ -75,7 +75,7 @@ _SHOWN: Sequence[tuple[tuple[str, ...], str, str]] = (
 
 @dataclass(frozen=True)
 class Option:
-    """``is_set``: in the configuration of the cluster; else ``value`` is Flink's default."""
+    """``is_set`` in the configuration of the cluster; else ``value`` is Flink's default."""
 
     key: str
     value: str
@@ -87,16 +87,16 @@ def options(configuration: Mapping[str, object] | None) -> list[Option] | None:
     """None if the configuration is not known."""
     if configuration is None:
         return None
-    shown = []
-    for keys, default, meaning in _SHOWN:
+    job_options = []
+    for keys, default, meaning in _OPTIONS:
         key = next((key for key in keys if configuration.get(key) is not None), None)
         value = str(configuration[key]) if key else default
-        shown.append(Option(key or keys[0], value, key is not None, meaning))
-    return shown
+        job_options.append(Option(key or keys[0], value, key is not None, meaning))
+    return job_options
 
 
 def metrics_off(configuration: Mapping[str, object] | None) -> list[str]:
-    """Options of the metrics that are not switched on."""
+    """Options of metrics that are not switched on."""
     known = configuration or {}
     options = [f"{PREFIX}metrics.{name}" for name in METRIC_NAMES]
     return [option for option in options if str(known.get(option)).lower() != "true"]
@@ -105,16 +105,14 @@ def metrics_off(configuration: Mapping[str, object] | None) -> list[str]:
 _ON_HEAP = ("hashmap", "fsstate", "memorystate", "heap")
 
 
-def named(text: str | None) -> str | None:
-    """The name in REST's answer, ``None`` if REST says that it is unknown."""
+def known_name(text: str | None) -> str | None:
+    """A name in REST's answer; None if REST says that the name is unknown."""
     return None if not text or text.lower() == "unknown" else text
 
 
 def is_rocksdb(state_backend: str | None) -> bool | None:
-    """By REST's name of the backend (EmbeddedRocksDBStateBackend, HashMapStateBackend); None
-    without a name and for other backends.
-    """
-    name = (named(state_backend) or "").lower()
+    """By REST's name of the backend, such as EmbeddedRocksDBStateBackend; None for unknown ones."""
+    name = (known_name(state_backend) or "").lower()
     if "rocksdb" in name:
         return True
     return False if any(heap in name for heap in _ON_HEAP) else None
@@ -123,32 +121,32 @@ def is_rocksdb(state_backend: str | None) -> bool | None:
 log = logging.getLogger(__name__)
 
 Rows = list[dict[str, Any]]
-"""Of one vertex."""
+"""Samples of one vertex."""
 LOOK_BACK = timedelta(minutes=10)
 MOST_SAMPLES = 20_000
 FIGURES = tuple(
     field.name for field in fields(VertexGauges) if field.name not in ("vertex_id", "at_ms")
 )
-OF_INPUTS = ("input1_watermark_ms", "input2_watermark_ms")
-OF_BUFFERS = ("debloated_buffer_bytes", "buffers_consumed_in_ms")
-OF_EVENT_TIME = ("received_watermark_ms", "sent_watermark_ms")
-OF_SOURCES = (
+INPUT_FIGURES = ("input1_watermark_ms", "input2_watermark_ms")
+BUFFER_FIGURES = ("debloated_buffer_bytes", "buffers_consumed_in_ms")
+EVENT_TIME_FIGURES = ("received_watermark_ms", "sent_watermark_ms")
+SOURCE_FIGURES = (
     "alignment_drift_ms",
     "split_paused_ms_per_s",
     "behind_latest_ms",
     "offset_commits",
     "offset_commits_failed",
 )
-OF_ROCKSDB = tuple(
-    name for name in FIGURES if name not in (*OF_INPUTS, *OF_BUFFERS, *OF_EVENT_TIME, *OF_SOURCES)
+ROCKSDB_FIGURES = tuple(
+    name
+    for name in FIGURES
+    if name not in (*INPUT_FIGURES, *BUFFER_FIGURES, *EVENT_TIME_FIGURES, *SOURCE_FIGURES)
 )
 
 
 @dataclass(frozen=True)
 class VertexFigures:
-    """``newest``: each figure as last reported. ``samples``: those in the look-back with figures on
-    stalls; ``stalled``: those with a stall.
-    """
+    """``newest``: each figure as last reported. ``samples``, ``stalled``: numbers of samples."""
 
     vertex_id: str
     name: str
@@ -161,11 +159,9 @@ class VertexFigures:
 
     @property
     def apart_ms(self) -> int | None:
-        """How far the first input's watermark is ahead of the second's, in ms; None also if the
-        slower input is idle.
-        """
-        of_inputs = {name: self.newest[name] for name in (*OF_INPUTS, *OF_EVENT_TIME)}
-        return apart_ms(VertexGauges(self.vertex_id, 0, **of_inputs))
+        """First minus second input's watermark; None if unknown or the slower input is idle."""
+        watermarks = {name: self.newest[name] for name in (*INPUT_FIGURES, *EVENT_TIME_FIGURES)}
+        return apart_ms(VertexGauges(self.vertex_id, 0, **watermarks))
 
     @property
     def distance_ms(self) -> int | None:
@@ -174,9 +170,7 @@ class VertexFigures:
 
 @dataclass(frozen=True)
 class Feeder:
-    """``behind_ms``: behind the feeder with the greatest watermark; None if the distance is
-    meaningless.
-    """
+    """``behind_ms``: behind the feeder with the greatest watermark; None if unknown."""
 
     vertex_id: str
     name: str
@@ -190,8 +184,7 @@ class Feeder:
 
 @dataclass(frozen=True)
 class FedVertex:
-    """A vertex with several feeders: event time as each feeder last sent it.
-
+    """A vertex with several upstream vertices, ``feeders``, and the watermarks that these last sent.
     ``unknown_because``: see ``spark_jobs.diagnosis.fed_vertices``.
     """
 
@@ -209,10 +202,8 @@ class FedVertex:
 
 @dataclass(frozen=True)
 class JobBackend:
-    """``backend``, ``storage``: as Flink names them. ``options`` None if the configuration is not
-    known. ``vertices`` None if the lake could not be read; those with stalls first. ``fed``:
-    vertices without a watermark for each input in this release, by their feeders; the farthest
-    apart first.
+    """``options``: None if the configuration is unknown. ``vertices``: those with stalls first; None
+    without the lake. ``fed``: vertices without reported input watermarks, the farthest apart first.
     """
 
     backend: str | None
@@ -224,16 +215,13 @@ class JobBackend:
     vertices: Sequence[VertexFigures] | None
     fed: Sequence[FedVertex] = ()
     has_unreported_inputs: bool = False
-    """It has vertices with two inputs whose watermarks are unknown: the release does not report
-    them, and their feeders were not read.
-    """
+    """Watermarks of inputs are unknown: the release does not report them, and no feeder was read."""
 
     def having(self, names: Sequence[str]) -> list[VertexFigures]:
         return [vertex for vertex in self.vertices or () if vertex.has(names)]
 
 
 def job_backend(job: JobCurrent, at: datetime) -> JobBackend:
-    """Figures of at most ten minutes up to ``at``."""
     config = job.checkpoint_config or {}
     rows = _rows(job, at)
     names = {
@@ -243,8 +231,8 @@ def job_backend(job: JobCurrent, at: datetime) -> JobBackend:
     feeders = _feeders(job)
     fed = _fed_vertices(feeders, names, rows or {})
     return JobBackend(
-        named(config.get("state_backend")),
-        named(config.get("checkpoint_storage")),
+        known_name(config.get("state_backend")),
+        known_name(config.get("checkpoint_storage")),
         is_rocksdb(config.get("state_backend")),
         config.get("changelog_enabled"),
         options(job.configuration),
@@ -257,17 +245,19 @@ def job_backend(job: JobCurrent, at: datetime) -> JobBackend:
 
 
 def _feeders(job: JobCurrent) -> dict[str, list[str]]:
-    feeding: dict[str, dict[str, None]] = {}
+    sources_by_target: dict[str, dict[str, None]] = {}
     for edge in (job.graph or {}).get("edges") or ():
-        feeding.setdefault(str(edge.get("target")), {})[str(edge.get("source"))] = None
-    return {target: list(sources) for target, sources in feeding.items() if len(sources) > 1}
+        sources_by_target.setdefault(str(edge.get("target")), {})[str(edge.get("source"))] = None
+    return {
+        target: list(sources) for target, sources in sources_by_target.items() if len(sources) > 1
+    }
 
 
 def _reporting_both(rows: Mapping[str, Rows]) -> set[str]:
     return {
         vertex_id
-        for vertex_id, of_vertex in rows.items()
-        if any(all(row[column] is not None for column in OF_INPUTS) for row in of_vertex)
+        for vertex_id, vertex_rows in rows.items()
+        if any(all(row[column] is not None for column in INPUT_FIGURES) for row in vertex_rows)
     }
 
 
@@ -275,7 +265,7 @@ def _fed_vertices(
     feeders: Mapping[str, Sequence[str]], names: Mapping[str, str], rows: Mapping[str, Rows]
 ) -> list[FedVertex]:
     reporting = _reporting_both(rows)
-    wanted = {
+    vertex_ids = {
         source
         for target, sources in feeders.items()
         if target not in reporting
@@ -284,16 +274,16 @@ def _fed_vertices(
     samples = {
         vertex_id: [
             VertexGauges(
-                vertex_id, epoch_ms(row["ts"]), **{name: row[name] for name in OF_EVENT_TIME}
+                vertex_id, epoch_ms(row["ts"]), **{name: row[name] for name in EVENT_TIME_FIGURES}
             )
             for row in rows[vertex_id]
         ]
-        for vertex_id in wanted & {*rows}
+        for vertex_id in vertex_ids & {*rows}
     }
     newest = [
-        feds[-1]
+        fed_over_time[-1]
         for target, sources in feeders.items()
-        if (feds := fed_samples(target, sources, samples))
+        if (fed_over_time := fed_samples(target, sources, samples))
     ]
     return sorted(
         (_fed_vertex(fed, names) for fed in newest),
@@ -313,15 +303,12 @@ def _fed_vertex(fed: FedSample, names: Mapping[str, str]) -> FedVertex:
         for feeder, sent in fed.sent_ms.items()
     ]
     return FedVertex(
-        fed.vertex_id,
-        names.get(fed.vertex_id, fed.vertex_id),
-        fed.unknown_because,
-        feeders,
+        fed.vertex_id, names.get(fed.vertex_id, fed.vertex_id), fed.unknown_because, feeders
     )
 
 
 def _rows(job: JobCurrent, at: datetime) -> dict[str, Rows] | None:
-    """Samples by vertex in order of time; None if the lake could not be read."""
+    """Samples by vertex and time; None if the lake could not be read."""
     at = end_of_step(at)  # figures arrive shortly after the answer about the job
     where = {"cluster": job.cluster, "job_id": job.job_id}
     columns = ("vertex_id", "ts", *FIGURES)
@@ -330,16 +317,16 @@ def _rows(job: JobCurrent, at: datetime) -> dict[str, Rows] | None:
     except Exception:  # The lake may be any storage; the rest of the page is in the database.
         log.exception("Figures of RocksDB of %s on %s could not be read", job.job_id, job.cluster)
         return None
-    seen: dict[str, Rows] = {}
+    by_vertex: dict[str, Rows] = {}
     for row in sorted(rows.to_pylist(), key=lambda row: row["ts"]):
-        seen.setdefault(row["vertex_id"], []).append(row)
-    return seen
+        by_vertex.setdefault(row["vertex_id"], []).append(row)
+    return by_vertex
 
 
 def _vertices(rows: Mapping[str, Rows], names: Mapping[str, str]) -> list[VertexFigures]:
     figures = [
-        _figures(vertex_id, names.get(vertex_id, vertex_id), of_vertex)
-        for vertex_id, of_vertex in rows.items()
+        _figures(vertex_id, names.get(vertex_id, vertex_id), vertex_rows)
+        for vertex_id, vertex_rows in rows.items()
     ]
     return sorted(figures, key=lambda vertex: (-vertex.stalled, vertex.name))
 
@@ -359,7 +346,7 @@ def _figures(vertex_id: str, name: str, rows: Rows) -> VertexFigures:
 
 
 def _instant(epoch_ms: int | None) -> datetime | None:
-    """The instant; None also if it is outside the calendar."""
+    """None also if the instant is outside the calendar."""
     return (
         instant_of(epoch_ms) if epoch_ms is not None and 0 <= epoch_ms < LAST_INSTANT_MS else None
     )

@@ -1,4 +1,4 @@
-"""A job in two windows around an instant, under all its ids, by a few bounded queries."""
+"""A job in two windows around an instant, over all its attempts, by a few bounded queries."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,8 +18,8 @@ from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, JobAnnotation, JobCurrent
 from webapp.pressure.models import PressureWindow
 
-LEAST = 5
-"""With fewer values on either side the change is unknown."""
+LEAST_VALUES = 5
+"""With fewer values on one side, the change is unknown."""
 BEYOND_CHANCE_Z = 2.576
 MOST_PAIRS = 0.75
 LEAST_CHANGE = 0.1
@@ -39,7 +39,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Comparison:
-    """``change``: of the medians, as a ratio of the first; None if that is 0 or unknown."""
+    """``change`` of the medians, divided by the first; None if the first is 0 or one is unknown."""
 
     before: Sample
     after: Sample
@@ -47,14 +47,14 @@ class Comparison:
     change: float | None = None
 
 
-def compared(before: Sequence[float], after: Sequence[float]) -> Comparison:
+def compare(before: Sequence[float], after: Sequence[float]) -> Comparison:
     first, second = (
         Sample(len(values), median(values) if values else None) for values in (before, after)
     )
     if first.median is None or second.median is None:
         return Comparison(first, second, UNKNOWN)
     change = second.median / first.median - 1 if first.median else None
-    if min(first.count, second.count) < LEAST:
+    if min(first.count, second.count) < LEAST_VALUES:
         return Comparison(first, second, TOO_FEW, change)
     above = share_above(before, after)
     z = (above - 0.5) / sqrt((first.count + second.count + 1) / (12 * first.count * second.count))
@@ -65,7 +65,7 @@ def compared(before: Sequence[float], after: Sequence[float]) -> Comparison:
 
 
 def share_above(before: Sequence[float], after: Sequence[float]) -> float:
-    """The share of all pairs whose later value is the larger; ties count half."""
+    """The share of all pairs in which the later value is larger; ties count half."""
     ordered = sorted(before)
     twice = sum(bisect_left(ordered, value) + bisect_right(ordered, value) for value in after)
     return twice / (2 * len(before) * len(after))
@@ -76,18 +76,16 @@ MOST_CHANGES = 200
 
 @dataclass(frozen=True)
 class Change:
-    """``of``: its subject. ``before``, ``after``: as text; None if missing."""
+    """``section``: what the setting belongs to. ``before``, ``after``: None if not set."""
 
-    of: str
+    section: str
     name: str
     before: str | None
     after: str | None
 
 
 def changes(before: JobCurrent, after: JobCurrent) -> list[Change]:
-    """The first ``MOST_CHANGES``, in order. A value that one side did not report is no change: see
-    :func:`not_reported`.
-    """
+    """The first ``MOST_CHANGES``, without sections that are in :func:`not_reported`."""
     differences = [
         *_mapping_changes(message("job"), _figures(before), _figures(after)),
         *_mapping_changes(
@@ -102,7 +100,7 @@ def changes(before: JobCurrent, after: JobCurrent) -> list[Change]:
 
 
 def not_reported(before: JobCurrent, after: JobCurrent) -> list[str]:
-    lacking = {
+    sentences = {
         "configuration": message(
             "Flink did not report the configuration of both attempts, so it is not compared."
         ),
@@ -114,29 +112,29 @@ def not_reported(before: JobCurrent, after: JobCurrent) -> list[str]:
     }
     return [
         sentence
-        for field, sentence in lacking.items()
+        for field, sentence in sentences.items()
         if not getattr(before, field) or not getattr(after, field)
     ]
 
 
 def _figures(job: JobCurrent) -> dict[str, Any]:
-    known = {
+    figures = {
         "Flink": job.flink_version,
         "parallelism": job.parallelism,
         "vertices": job.vertex_count,
     }
-    return {name: value for name, value in known.items() if value is not None}
+    return {name: value for name, value in figures.items() if value is not None}
 
 
 def _mapping_changes(
-    of: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
+    section: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
 ) -> Iterator[Change]:
     if not before or not after:
         return
     for name in sorted({*before, *after}):
         old, new = _text(before.get(name)), _text(after.get(name))
         if old != new:
-            yield Change(of, name, old, new)
+            yield Change(section, name, old, new)
 
 
 def _text(value: Any) -> str | None:
@@ -144,7 +142,7 @@ def _text(value: Any) -> str | None:
 
 
 def _parallelisms(graph: Mapping[str, Any] | None) -> dict[str, str]:
-    """By name: ids of vertices differ between plans, and names may repeat."""
+    """Parallelisms by name, since ids of vertices differ between plans. Names may repeat."""
     by_vertex: dict[str, list[str]] = {}
     for vertex in (graph or {}).get("vertices") or ():
         name = str(vertex.get("name") or vertex.get("vertex_id"))
@@ -167,10 +165,7 @@ SHORTEST = timedelta(seconds=10)
 
 @dataclass(frozen=True)
 class Windows:
-    """``start`` to ``at`` and ``at`` to ``end``.
-
-    ``cut``: why they are shorter than requested; "" if they are not.
-    """
+    """``start`` to ``at`` to ``end``. ``cut``: why they are shorter than requested, or ""."""
 
     start: datetime
     at: datetime
@@ -185,13 +180,16 @@ class Windows:
 def windows(
     at: datetime, length: timedelta, known_from: datetime, known_to: datetime
 ) -> Windows | None:
-    """None if one side is unknown."""
+    """Two windows of equal length; None if one side is unknown."""
     before, after = at - known_from, known_to - at
     shortest = min(length, before, after)
     if shortest < SHORTEST:
         return None
-    begins, ends = message("what is known begins there"), message("what is known ends there")
-    cut = "" if shortest == length else begins if before <= after else ends
+    cut = ""
+    if shortest == before < length:
+        cut = message("what is known begins there")
+    elif shortest < length:
+        cut = message("what is known ends there")
     return Windows(at - shortest, at, at + shortest, cut)
 
 
@@ -199,7 +197,7 @@ MOST_FACTS = 5_000
 MOST_WINDOWS = 20_000
 MOST_MARKS = 50
 SAME_MOMENT = timedelta(seconds=2)
-"""Addresses carry whole seconds, and a restart and its restore lie close together."""
+"""URLs have whole seconds, and a restore follows closely on its restart."""
 MEASURES: dict[str, tuple[str, Unit]] = {
     "end_to_end_ms": (message("end to end"), "ms"),
     "start_delay_ms": (message("start delay"), "ms"),
@@ -215,12 +213,12 @@ PRESSURE = {
     "busy_ms_per_s_mean": (message("busy"), 1000),
     "in_pool_mean": (message("input buffers"), 1),
 }
-"""Its name, and the value that means all of the time or of the pool."""
+"""By column: name, and the value that means all of the time or of the pool."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """``vertex`` is empty if it is of the whole job."""
+    """``vertex``: empty if the measure is of the whole job."""
 
     name: str
     unit: Unit
@@ -245,15 +243,14 @@ class Mark:
 
 @dataclass(frozen=True)
 class JobChange:
-    """``marks``: events at the instant; ``others``: other events in the windows, which affect the
-    figures too. ``windows`` is None if one side is unknown. ``changes`` is None if the job id stays
-    the same, since Flink does not change its settings. ``first``: the first checkpoint completed
-    after it.
+    """``marks``: events at the instant. ``other_marks``: other events in the windows, which affect
+    the figures too. ``windows``: None if one side is unknown. ``changes``: None within an attempt.
+    ``first``: the first checkpoint that completed after the instant.
     """
 
     windows: Windows | None
     marks: Sequence[Mark]
-    others: Sequence[Mark]
+    other_marks: Sequence[Mark]
     before: JobCurrent | None
     after: JobCurrent | None
     changes: Sequence[Change] | None
@@ -265,19 +262,19 @@ class JobChange:
 
 
 def job_change(job: JobCurrent, at: datetime, length: timedelta, now: datetime) -> JobChange:
-    line = [job, *other_attempts(job)]
-    begins = [began for job in line if (began := began_at(job))]
-    ends = [over for job in line if (over := over_at(job))]
+    attempts = [job, *other_attempts(job)]
+    begins = [began for job in attempts if (began := began_at(job))]
+    ends = [over for job in attempts if (over := over_at(job))]
     # Rows of recordings are never deleted.
     is_recording = Cluster.objects.filter(name=job.cluster, kind=ClusterKind.RECORDING).exists()
     deleted_to = None if is_recording else now - routine()
     known_from = max(filter(None, (min(begins, default=at), deleted_to)))
     span = windows(at, length, known_from, min(max(ends, default=now), now))
-    ids = [job.job_id for job in line if span is None or lived_in(job, span.start, span.end)]
-    around = (span.start, span.end) if span else (at - SAME_MOMENT, at + SAME_MOMENT)
-    marks = _marks(job.cluster, ids, *around)
-    before, after = _attempts(line, at)
-    own_marks = [mark for mark in marks if abs(mark.at - at) <= SAME_MOMENT]
+    ids = [job.job_id for job in attempts if span is None or lived_in(job, span.start, span.end)]
+    span_or_moment = (span.start, span.end) if span else (at - SAME_MOMENT, at + SAME_MOMENT)
+    marks = _marks(job.cluster, ids, *span_or_moment)
+    before, after = _attempts(attempts, at)
+    marks_at = [mark for mark in marks if abs(mark.at - at) <= SAME_MOMENT]
     unknown = _not_known(span, at, deleted_to)
     if before and after and before.pk != after.pk:
         unknown += not_reported(before, after)
@@ -293,21 +290,21 @@ def job_change(job: JobCurrent, at: datetime, length: timedelta, now: datetime) 
     )
     return JobChange(
         span,
-        own_marks,
-        [mark for mark in marks if mark not in own_marks][:MOST_MARKS],
+        marks_at,
+        [mark for mark in marks if mark not in marks_at][:MOST_MARKS],
         before,
         after,
         changes(before, after) if before and after and before.pk != after.pk else None,
         _measures(*sides),
         pressure,
         _tallies(sides, marks, at) if span else (),
-        next(filter(_is_own, sides[1]), None),
+        next(filter(_is_completed, sides[1]), None),
         unknown,
     )
 
 
 def marks_of(job: JobCurrent, start: datetime, end: datetime) -> list[Mark]:
-    """Events to choose from, the newest first."""
+    """Events of the job, the newest first."""
     return _marks(
         job.cluster, [job.job_id, *(attempt.job_id for attempt in other_attempts(job))], start, end
     )[::-1]
@@ -325,11 +322,13 @@ def _marks(cluster: str, ids: Sequence[str], start: datetime, end: datetime) -> 
 
 
 def _attempts(
-    line: Sequence[JobCurrent], at: datetime
+    attempts: Sequence[JobCurrent], at: datetime
 ) -> tuple[JobCurrent | None, JobCurrent | None]:
-    begun = sorted((job for job in line if began_at(job)), key=lambda job: (began_at(job), job.pk))
-    before = [job for job in begun if (began_at(job) or at) < at - SAME_MOMENT]
-    after = [job for job in begun if (over_at(job) or at) > at + SAME_MOMENT]
+    by_begin = sorted(
+        (job for job in attempts if began_at(job)), key=lambda job: (began_at(job), job.pk)
+    )
+    before = [job for job in by_begin if (began_at(job) or at) < at - SAME_MOMENT]
+    after = [job for job in by_begin if (over_at(job) or at) > at + SAME_MOMENT]
     pks = (before[-1].pk if before else None, after[0].pk if after else None)
     rows = {job.pk: job for job in JobCurrent.objects.filter(pk__in=[pk for pk in pks if pk])}
     first, second = (rows.get(pk) if pk else None for pk in pks)
@@ -344,19 +343,20 @@ def _facts(cluster: str, ids: Sequence[str], span: Windows) -> list[CheckpointFa
     return list(rows.only(*fields).order_by("trigger_time", "id")[:MOST_FACTS])
 
 
-def _is_own(fact: CheckpointFact) -> bool:
+def _is_completed(fact: CheckpointFact) -> bool:
     return fact.outcome == "completed" and not fact.is_savepoint
 
 
 def _measures(*sides: Sequence[CheckpointFact]) -> list[Measure]:
-    own = [list(filter(_is_own, side)) for side in sides]
+    completed = [list(filter(_is_completed, side)) for side in sides]
     measures = []
     for field, (name, unit) in MEASURES.items():
         values = [
-            [value for fact in side if (value := getattr(fact, field)) is not None] for side in own
+            [value for fact in side if (value := getattr(fact, field)) is not None]
+            for side in completed
         ]
         if any(values):
-            measures.append(Measure(name, unit, "", compared(*values)))
+            measures.append(Measure(name, unit, "", compare(*values)))
     return measures
 
 
@@ -378,7 +378,7 @@ def _pressure(cluster: str, ids: Sequence[str], span: Windows) -> tuple[list[Mea
                 side = sides.setdefault((name or vertex_id, field), ([], []))[start >= span.at]
                 side.append(value / PRESSURE[field][1])
     measures = [
-        Measure(PRESSURE[field][0], "share", vertex, compared(*values))
+        Measure(PRESSURE[field][0], "share", vertex, compare(*values))
         for (vertex, field), values in sides.items()
     ]
     return measures, count > MOST_WINDOWS
@@ -391,7 +391,7 @@ def _tallies(
 ) -> list[Tally]:
     restarts = [mark.at < at for mark in marks if mark.kind == "restart"]
     return [
-        Tally(message("checkpoints completed"), *(sum(map(_is_own, side)) for side in sides)),
+        Tally(message("checkpoints completed"), *(sum(map(_is_completed, side)) for side in sides)),
         Tally(
             message("checkpoints failed"),
             *(sum(fact.outcome in FAILED_OUTCOMES for fact in side) for side in sides),

@@ -1,1 +1,0 @@
-"""Calls of jobs' checkpoints to the file system's name service, by kind, and how to reduce them."""

@@ -1,8 +1,9 @@
-"""Calls of all jobs to each file system by second: which jobs checkpoint at the same time."""
+"""Calls of all jobs' checkpoints to each file system, by second."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain
 
 from django.core.cache import cache
 from django.db.models import Sum
@@ -25,7 +26,7 @@ MOST_PATHS = 1_000
 
 @dataclass(frozen=True)
 class RootMemory:
-    """``namenode``: None if unknown. ``small_files``: of at most 1 MiB, ``_metadata`` left out."""
+    """Memory that a root takes. ``small_files``: of at most 1 MiB, ``_metadata`` left out."""
 
     root: str
     namespace: Namespace
@@ -34,9 +35,7 @@ class RootMemory:
 
     @property
     def share(self) -> float | None:
-        """The root's share of its NameNode's files, directories and blocks; audits count no
-        directories.
-        """
+        """Of the NameNode's files, directories and blocks. The root's directories do not count."""
         node = self.namenode
         if node is None or node.files is None or node.blocks is None:
             return None
@@ -48,8 +47,8 @@ class RootMemory:
         return small_heap_bytes(self.small_files)
 
 
-def roots_memory(known: Sequence[NameNode]) -> list[RootMemory]:
-    """Memory of roots on HDFS, most files first. ``known``: NameNodes whose JMX answered."""
+def roots_memory(namenodes: Sequence[NameNode]) -> list[RootMemory]:
+    """Memory of roots on HDFS, most files first. ``namenodes``: those whose JMX answered."""
     figures = [row for row in latest() if row.root.startswith(SCHEMES)]
     rows = JobStorage.objects.filter(
         audit__in={str(row.audit_id) for row in figures}, root__in={row.root for row in figures}
@@ -58,7 +57,7 @@ def roots_memory(known: Sequence[NameNode]) -> list[RootMemory]:
         (str(row["audit_id"]), row["root"]): row["small"]
         for row in rows.order_by().values("audit_id", "root").annotate(small=Sum("small_files"))
     }
-    nodes = _by_storage(known) if figures else {}
+    nodes = _namenodes_by_storage(namenodes) if figures else {}
     roots = [
         RootMemory(
             row.root,
@@ -71,22 +70,24 @@ def roots_memory(known: Sequence[NameNode]) -> list[RootMemory]:
     return sorted(roots, key=lambda root: -root.namespace.files)
 
 
-def _by_storage(known: Sequence[NameNode]) -> Mapping[str, NameNode]:
+def _namenodes_by_storage(namenodes: Sequence[NameNode]) -> Mapping[str, NameNode]:
+    """Without clusters that use several storages: which one the NameNode serves is unknown."""
     nodes: dict[str, NameNode] = {}
-    for node in known:
+    for node in namenodes:
         roots = StorageRoot.objects.filter(clusters__name=node.cluster)
         jobs = JobCurrent.objects.filter(cluster=node.cluster).exclude(last_completed_path=None)
         paths = [
             *roots.values_list("uri", flat=True),
             *jobs.order_by("-id").values_list("last_completed_path", flat=True)[:MOST_PATHS],
         ]
-        storages = {storage for path in paths if (storage := _storage(path or ""))}
+        storages = {_storage(path or "") for path in paths} - {""}
         if len(storages) == 1:
             nodes.setdefault(storages.pop(), node)
     return nodes
 
 
 def _storage(path: str) -> str:
+    """The storage of a path on HDFS, else ""."""
     try:
         uri = canonical(path, spellings())
     except BadUri:
@@ -98,7 +99,9 @@ SECONDS = int(WINDOW.total_seconds())
 
 
 @dataclass(frozen=True)
-class Together:
+class BusyJob:
+    """A job with ``calls`` in the busiest second of its file system."""
+
     cluster: str
     job_id: str
     name: str
@@ -107,25 +110,23 @@ class Together:
 
 @dataclass(frozen=True)
 class FileSystemCalls:
-    """Calls to one file system. ``unknown``: jobs whose files no audit counted; the figures exclude
-    them. ``together``: jobs with calls in the busiest second, most calls first.
+    """Calls to one file system. ``uncounted``: jobs whose files no audit counted; the figures
+    exclude them. ``busy_jobs``: in the busiest second, most calls first. ``seconds``: calls by second.
     """
 
     file_system: str
     jobs: int
-    unknown: int
+    uncounted: int
     per_s: float
     peak: float
     peak_at: datetime | None
-    together: Sequence[Together]
+    busy_jobs: Sequence[BusyJob]
     seconds: Sequence[float]
 
 
 @dataclass(frozen=True)
 class FleetCalls:
-    """``start``: of the seconds. ``left_out``: jobs beyond the limit, with fewer checkpoints.
-    ``namenodes``: their JMX in the same minutes.
-    """
+    """``start`` of the first second. ``left_out``: number of jobs with fewer checkpoints."""
 
     start: datetime
     left_out: int
@@ -133,12 +134,12 @@ class FleetCalls:
     namenodes: NameNodes
 
 
-_MADE_OF = (NameNodes, NameNode, FleetCalls, FileSystemCalls, Together)
+_CACHED_CLASSES = (NameNodes, NameNode, FleetCalls, FileSystemCalls, BusyJob)
 
 
 def look_up_fleet_calls(now: datetime) -> FleetCalls:
     """Cached briefly: tables and chart of a page need the same data."""
-    key = answer_key("fleet-calls", _MADE_OF, end_of_step(now))
+    key = answer_key("fleet-calls", _CACHED_CLASSES, end_of_step(now))
     cached = cache.get(key)
     if isinstance(cached, FleetCalls):
         return cached
@@ -157,39 +158,33 @@ def _file_systems(jobs: Sequence[FleetJob], start: datetime) -> list[FileSystemC
     by_system: dict[str, list[FleetJob]] = {}
     for job in jobs:
         by_system.setdefault(job.file_system, []).append(job)
-    systems = (_calls_to_system(name, of, start) for name, of in by_system.items())
-    return sorted(systems, key=lambda system_calls: (-system_calls.peak, system_calls.file_system))
+    systems = (_calls_to_system(name, group, start) for name, group in by_system.items())
+    return sorted(systems, key=lambda system: (-system.peak, system.file_system))
 
 
 def _calls_to_system(name: str, jobs: Sequence[FleetJob], start: datetime) -> FileSystemCalls:
-    known = [(job, calls) for job in jobs if (calls := job.calls) is not None]
-    written = {
-        id(job): [
-            _written_calls(taken.trigger_time, taken.duration_s, calls, start)
-            for taken in job.taken
+    counted = [(job, calls) for job in jobs if (calls := job.calls) is not None]
+    writes = [
+        [
+            Burst((taken.trigger_time - start).total_seconds(), taken.duration_s, calls)
+            for taken in job.checkpoints
         ]
-        for job, calls in known
-    }
-    seconds = calls_by_second((call for of_job in written.values() for call in of_job), SECONDS)
+        for job, calls in counted
+    ]
+    seconds = calls_by_second(chain.from_iterable(writes), SECONDS)
     worst = int(seconds.argmax())
-    shares = [
-        (job, float(calls_by_second(written[id(job)], SECONDS)[worst])) for job, _calls in known
-    ]
-    together = [
-        Together(job.cluster, job.job_id, job.name, calls) for job, calls in shares if calls
-    ]
+    busy_jobs = []
+    for (job, _calls), job_writes in zip(counted, writes, strict=True):
+        if worst_calls := float(calls_by_second(job_writes, SECONDS)[worst]):
+            busy_jobs.append(BusyJob(job.cluster, job.job_id, job.name, worst_calls))
     peak = float(seconds[worst])
     return FileSystemCalls(
         name,
         len(jobs),
-        len(jobs) - len(known),
+        len(jobs) - len(counted),
         sum(job.per_s or 0.0 for job in jobs),
         peak,
         start + timedelta(seconds=worst) if peak else None,
-        sorted(together, key=lambda operation: (-operation.calls, operation.name)),
+        sorted(busy_jobs, key=lambda job: (-job.calls, job.name)),
         seconds.tolist(),
     )
-
-
-def _written_calls(trigger: datetime, duration_s: float, calls: float, start: datetime) -> Burst:
-    return Burst((trigger - start).total_seconds(), duration_s, calls)

@@ -1,6 +1,4 @@
-"""Jobs with checkpoints in the newest minutes: when, how long, into which file system, with how
-many files.
-"""
+"""Jobs and their checkpoints in the newest ten minutes: when, how long, into which file system."""
 
 import re
 import statistics
@@ -28,15 +26,15 @@ _CHECKPOINT = re.compile(r"/(?:[0-9a-f]{32}/)?chk-(\d+)(?:/_metadata)?/?$")
 
 
 @dataclass(frozen=True)
-class Taken:
+class TakenCheckpoint:
     trigger_time: datetime
     duration_s: float
 
 
 @dataclass(frozen=True)
 class FleetJob:
-    """``file_system``: scheme and authority of its checkpoints, "" if unknown. ``calls``: of one
-    checkpoint, None if no audit counted its files. ``period_s``: None if it took only one.
+    """``file_system``: scheme and authority of checkpoints, "" if unknown. ``files``, ``calls``: of
+    one checkpoint, None if no audit counted. ``period_s``: None if the job took only one.
     """
 
     cluster: str
@@ -45,7 +43,7 @@ class FleetJob:
     file_system: str
     files: float | None
     calls: float | None
-    taken: tuple[Taken, ...]
+    checkpoints: tuple[TakenCheckpoint, ...]
     period_s: float | None
 
     @property
@@ -54,9 +52,7 @@ class FleetJob:
 
 
 class FleetJobs(NamedTuple):
-    """``end`` of these minutes. ``left_out``: the number of other jobs, with fewer checkpoints than
-    each of ``jobs``.
-    """
+    """``end`` of the minutes. ``left_out``: number of jobs with fewer checkpoints."""
 
     end: datetime
     jobs: list[FleetJob]
@@ -64,40 +60,39 @@ class FleetJobs(NamedTuple):
 
 
 def fleet_jobs(now: datetime) -> FleetJobs:
-    """Jobs with most checkpoints in the minutes up to the newest trigger before ``now``."""
-    taken = CheckpointFact.objects.exclude(is_savepoint=True).filter(trigger_time__lte=now)
-    newest = taken.order_by("-trigger_time").values_list("trigger_time", flat=True).first()
+    """Jobs with most checkpoints in the ten minutes up to the newest trigger before ``now``."""
+    checkpoints = CheckpointFact.objects.exclude(is_savepoint=True).filter(trigger_time__lte=now)
+    newest = checkpoints.order_by("-trigger_time").values_list("trigger_time", flat=True).first()
     if newest is None:
         return FleetJobs(now, [], 0)
-    newest_taken = taken.filter(trigger_time__gt=newest - WINDOW)
+    in_window = checkpoints.filter(trigger_time__gt=newest - WINDOW)
     busiest = (
-        newest_taken.values_list("cluster", "job_id")
+        in_window.values_list("cluster", "job_id")
         .annotate(taken=Count("id"))
         .order_by("-taken", "cluster", "job_id")
     )
-    chosen, left = [], MOST_FACTS
+    chosen, facts_left = [], MOST_FACTS
     for cluster, job_id, count in busiest[:MOST_JOBS]:
-        left -= count
-        if left >= 0:
+        facts_left -= count
+        if facts_left >= 0:
             chosen.append((cluster, job_id))
     job_ids = [job_id for _cluster, job_id in chosen]
     facts: dict[tuple[str, str], list[tuple[datetime, int | None, str]]] = {
         key: [] for key in chosen
     }
-    rows = newest_taken.filter(job_id__in=job_ids).values_list(
+    rows = in_window.filter(job_id__in=job_ids).values_list(
         "cluster", "job_id", "trigger_time", "end_to_end_ms", "external_path"
     )
-    for cluster, job_id, trigger, lasted_ms, path in rows.order_by("trigger_time", "id").iterator(
-        2_000
-    ):
+    rows = rows.order_by("trigger_time", "id")
+    for cluster, job_id, trigger, duration_ms, path in rows.iterator(2_000):
         if (cluster, job_id) in facts:
-            facts[cluster, job_id].append((trigger, lasted_ms, path or ""))
+            facts[cluster, job_id].append((trigger, duration_ms, path or ""))
     current = JobCurrent.objects.filter(job_id__in=job_ids).only("cluster", "job_id", "name")
-    known = {(job.cluster, job.job_id): job for job in current}
+    current_jobs = {(job.cluster, job.job_id): job for job in current}
     files = files_by_directory(
         CheckpointStorage.objects.filter(audit__in=latest_audits(), job_id__in=job_ids)
     )
-    jobs = [_job(key, facts[key], known.get(key), files) for key in chosen]
+    jobs = [_job(key, facts[key], current_jobs.get(key), files) for key in chosen]
     return FleetJobs(newest, jobs, busiest.count() - len(jobs))
 
 
@@ -105,32 +100,34 @@ def _job(
     key: tuple[str, str],
     facts: list[tuple[datetime, int | None, str]],
     job: JobCurrent | None,
-    counted: dict[str, float],
+    file_counts: dict[str, float],
 ) -> FleetJob:
-    lasted = [duration for _trigger, duration, _path in facts if duration]
-    usual_ms = statistics.median(lasted) if lasted else 1_000
-    taken = tuple(
-        Taken(trigger, (duration or usual_ms) / 1000) for trigger, duration, _path in sorted(facts)
+    durations_ms = [duration for _trigger, duration, _path in facts if duration]
+    usual_ms = statistics.median(durations_ms) if durations_ms else 1_000
+    checkpoints = tuple(
+        TakenCheckpoint(trigger, (duration or usual_ms) / 1000)
+        for trigger, duration, _path in sorted(facts)
     )
-    apart = [
+    periods_s = [
         (later.trigger_time - earlier.trigger_time).total_seconds()
-        for earlier, later in pairwise(taken)
+        for earlier, later in pairwise(checkpoints)
     ]
     path = next(
         (path for _trigger, _duration, path in reversed(facts) if _CHECKPOINT.search(path)), ""
     )
-    files = counted.get(owner_directory(address_of(path).removesuffix(f"/{NAME}")))
+    files = file_counts.get(owner_directory(address_of(path).removesuffix(f"/{NAME}")))
     return FleetJob(
         *key,
         (job and job.name) or key[1],
         file_system_of(path),
         files,
         None if files is None else calls_of_files(files),
-        taken,
-        statistics.median(apart) if apart else None,
+        checkpoints,
+        statistics.median(periods_s) if periods_s else None,
     )
 
 
 def file_system_of(path: str) -> str:
+    """The scheme and authority of a URI; "" if it has no scheme."""
     parts = urlsplit(path) if path else None
     return f"{parts.scheme}://{parts.netloc}" if parts and parts.scheme else ""

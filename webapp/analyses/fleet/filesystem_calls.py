@@ -35,20 +35,17 @@ from webapp.findings.models import Finding
 from webapp.lib.messages.rendering import localised
 from webapp.storage.namenode_findings import open_findings
 
-SHOWN = 50
+MOST_ROWS = 50
 UNKNOWN_SYSTEM = message("a file system that is not known")
 CLUSTER = Column("cluster", message("Cluster"))
 FILE_SYSTEM = Column(
-    "file_system",
-    message("File system"),
-    "mono",
-    value=lambda system: system.file_system or None,
+    "file_system", message("File system"), "mono", value=lambda system: system.file_system or None
 )
 
 
 @analysis(
     "filesystem-calls",
-    of="fleet",
+    subject="fleet",
     title=message("File system calls"),
     summary=message(
         "what checkpoints of all jobs ask of each NameNode, second by second, in their newest ten "
@@ -61,11 +58,11 @@ def filesystem_calls(inputs: Inputs) -> Document:
     blocks: list[Block] = [
         Chart("seconds", message("Calls by second"), subtitle=message("of each file system"))
     ]
-    blocks += [NotKnown(reason) for reason in _unknown(fleet_calls)]
+    blocks += [NotKnown(reason) for reason in _unknowns(fleet_calls)]
     if findings:
         blocks.append(_findings(findings))
     if fleet_calls.file_systems:
-        blocks += [_file_systems(fleet_calls.file_systems), _together(fleet_calls.file_systems)]
+        blocks += [_file_systems(fleet_calls.file_systems), _busy_jobs(fleet_calls.file_systems)]
     if fleet_calls.namenodes.known:
         blocks.append(_namenodes(fleet_calls))
     if roots := roots_memory(fleet_calls.namenodes.known):
@@ -81,7 +78,7 @@ def seconds(inputs: Inputs) -> Drawn:
         text = message("No job whose files an audit counted took a checkpoint in these minutes.")
         return Drawn(empty_title=message("No calls are known"), empty_text=text)
     instants = [fleet_calls.start + timedelta(seconds=second) for second in range(SECONDS)]
-    drawn = [
+    line_per_system = [
         Line(
             localised(system.file_system or UNKNOWN_SYSTEM),
             list(zip(instants, system.seconds, strict=True)),
@@ -91,30 +88,31 @@ def seconds(inputs: Inputs) -> Drawn:
         for system, colour in zip(systems, cycle(COLOURS), strict=False)
     ]
     note = message("Calls of each second, a checkpoint's evenly over its duration.")
-    figure = lines(drawn, instants[0], instants[-1], tickformat=",d", rangemode="tozero")
+    figure = lines(line_per_system, instants[0], instants[-1], tickformat=",d", rangemode="tozero")
     return Drawn(figure, note)
 
 
 def _verdict(fleet_calls: FleetCalls, findings: Sequence[Finding]) -> Verdict:
     if findings:
         tone: Tone = "crit" if findings[0].severity == "critical" else "warn"
-        return Verdict(tone, join_messages((findings[0].title, *_worst(fleet_calls)), ". "))
+        return Verdict(tone, join_messages((findings[0].title, *_worst_second(fleet_calls)), ". "))
     known = fleet_calls.namenodes.known
     slowest = max(known, key=lambda node: node.most_queue_ms or 0, default=None)
     if slowest is None or slowest.most_queue_ms is None:
         load = message("How long calls wait in the queue of a NameNode is not known.")
-        return Verdict("unknown", join_messages((load, *_worst(fleet_calls)), " "))
+        return Verdict("unknown", join_messages((load, *_worst_second(fleet_calls)), " "))
     load = message(
         "Calls waited {ms:decimal1} ms at most in the queue of the NameNode of {cluster:name}.",
         ms=slowest.most_queue_ms,
         cluster=slowest.cluster,
     )
     return Verdict(
-        "warn" if slowest.is_slow else "ok", join_messages((load, *_worst(fleet_calls)), " ")
+        "warn" if slowest.is_slow else "ok", join_messages((load, *_worst_second(fleet_calls)), " ")
     )
 
 
-def _worst(fleet_calls: FleetCalls) -> Iterator[Message]:
+def _worst_second(fleet_calls: FleetCalls) -> Iterator[Message]:
+    """One sentence, or none if no calls are known."""
     worst = next((system for system in fleet_calls.file_systems if system.peak), None)
     if worst is None:
         return
@@ -123,12 +121,12 @@ def _worst(fleet_calls: FleetCalls) -> Iterator[Message]:
         "{per_s:decimal1} calls/s over time.",
         name=worst.file_system or UNKNOWN_SYSTEM,
         peak=worst.peak,
-        jobs=plural(len(worst.together), "{count:count} job", "{count:count} jobs together"),
+        jobs=plural(len(worst.busy_jobs), "{count:count} job", "{count:count} jobs together"),
         per_s=worst.per_s,
     )
 
 
-def _unknown(fleet_calls: FleetCalls) -> Iterator[str]:
+def _unknowns(fleet_calls: FleetCalls) -> Iterator[str]:
     namenodes = fleet_calls.namenodes
     if namenodes.why:
         yield namenodes.why
@@ -143,7 +141,7 @@ def _unknown(fleet_calls: FleetCalls) -> Iterator[str]:
             "No NameNode is declared, so its load is unknown. Give its web address on one "
             "cluster that uses it (Clusters, Edit)."
         )
-    if uncounted := sum(system.unknown for system in fleet_calls.file_systems):
+    if uncounted := sum(system.uncounted for system in fleet_calls.file_systems):
         yield plural(
             uncounted,
             "{count:count} job is left out: no audit counted its files.",
@@ -194,7 +192,6 @@ def _file_systems(systems: Sequence[FileSystemCalls]) -> Table:
                 message("Not counted"),
                 "count",
                 message("jobs whose files no audit counted"),
-                "unknown",
             ),
             Column(
                 "per_s",
@@ -213,16 +210,16 @@ def _file_systems(systems: Sequence[FileSystemCalls]) -> Table:
                 "together",
                 message("Jobs in it"),
                 "count",
-                value=lambda system: len(system.together) or None,
+                value=lambda system: len(system.busy_jobs) or None,
             ),
         ),
         subtitle=message("worst second first"),
     )
 
 
-def _together(systems: Sequence[FileSystemCalls]) -> Table:
+def _busy_jobs(systems: Sequence[FileSystemCalls]) -> Table:
     return Table.of(
-        [(system, job) for system in systems for job in system.together],
+        [(system, job) for system in systems for job in system.busy_jobs],
         "together",
         message("Together in the worst second"),
         (
@@ -240,7 +237,7 @@ def _together(systems: Sequence[FileSystemCalls]) -> Table:
             Column("cluster", message("Cluster"), value=lambda pair: pair[1].cluster),
             Column("calls", message("Calls"), "count", value=lambda pair: round(pair[1].calls, 1)),
         ),
-        most=SHOWN,
+        most=MOST_ROWS,
         empty=message("The files of no job are known."),
     )
 

@@ -40,11 +40,11 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class JobBugs:
-    """``shows``: an open finding proves it. ``can_hit``: release and configuration match, but
-    nothing was seen. ``unknown``: the release has it, but part of the configuration is unknown.
-    ``gone``: those of them fixed in the target release; ``left``: all that may still hit the job
-    there. A job on a later release keeps its own. ``is_release_known``: the job's release is a
-    known Apache release.
+    """Keys of bugs. ``shows``: an open finding proves the bug. ``can_hit``: release and
+    configuration match, but nothing was seen. ``unknown``: the release has the bug, but part of the
+    configuration is unknown. ``gone``: bugs of these that the target release fixes; ``left``: bugs
+    that may hit the job on it. A job on a later release stays there. ``is_release_known``: the job
+    is on a known Apache release.
     """
 
     cluster: str
@@ -65,7 +65,7 @@ class JobBugs:
 
 @dataclass(frozen=True)
 class BugJobs:
-    """How many jobs a bug concerns; ``gone``, ``left``: with the target release."""
+    """Numbers of jobs that a bug concerns; ``gone`` and ``left`` with the target release."""
 
     bug: KnownBug
     shows: int
@@ -76,12 +76,12 @@ class BugJobs:
 
 
 def fleet_bugs(target: str | None) -> list[JobBugs]:
-    """Jobs, those with most bugs that show first. ``target``: the release to upgrade to."""
+    """Jobs, most bugs that show first. ``target``: the release to upgrade to."""
     showing = _showing(Finding.objects.all())
     running = JobCurrent.objects.newest_attempts().exclude(OVER)
     jobs = running.only(*READ_FIELDS, "name", "first_attempt_id").order_by("cluster", "name", "id")
-    known = [_bugs_of(job, showing, target) for job in jobs.iterator(JOBS_AT_ONCE)]
-    return sorted(known, key=lambda job: (-len(job.shows), -len(job.can_hit)))
+    fleet = [_bugs_of(job, showing, target) for job in jobs.iterator(JOBS_AT_ONCE)]
+    return sorted(fleet, key=lambda job: (-len(job.shows), -len(job.can_hit)))
 
 
 def bugs_of_job(job: JobCurrent) -> JobBugs:
@@ -90,18 +90,14 @@ def bugs_of_job(job: JobCurrent) -> JobBugs:
     return _bugs_of(job, _showing(of_job), None)
 
 
+_COUNTED = ("shows", "can_hit", "unknown", "gone", "left")
+
+
 def by_bug(jobs: Iterable[JobBugs]) -> list[BugJobs]:
     """Bugs that concern a job, those that show in most jobs first."""
     jobs = list(jobs)
     counted = [
-        BugJobs(
-            bug,
-            sum(bug.issue in job.shows for job in jobs),
-            sum(bug.issue in job.can_hit for job in jobs),
-            sum(bug.issue in job.unknown for job in jobs),
-            sum(bug.issue in job.gone for job in jobs),
-            sum(bug.issue in job.left for job in jobs),
-        )
+        BugJobs(bug, *(sum(bug.issue in getattr(job, name) for job in jobs) for name in _COUNTED))
         for bug in KNOWN_BUGS
     ]
     concerned = [bug for bug in counted if bug.shows or bug.can_hit or bug.unknown or bug.left]
@@ -115,11 +111,15 @@ def _bugs_of(job: JobCurrent, showing: dict[Key, set[str]], target: str | None) 
         bug.issue: bug.exposure(facts) for bug in KNOWN_BUGS if affected[bug.issue] == "yes"
     }
     shows = frozenset(showing.get((job.cluster, job.first_attempt_id or job.job_id), ()))
-    can_hit = frozenset(issue for issue, how in exposures.items() if how == "can_hit") - shows
-    unknown = frozenset(issue for issue, how in exposures.items() if how == "unknown") - shows
+    can_hit = (
+        frozenset(issue for issue, exposure in exposures.items() if exposure == "can_hit") - shows
+    )
+    unknown = (
+        frozenset(issue for issue, exposure in exposures.items() if exposure == "unknown") - shows
+    )
     if target and not is_before(facts.flink_version, target):
         target = facts.flink_version
-    ahead = {bug.issue: bug.releases.affect(target) for bug in KNOWN_BUGS} if target else {}
+    in_target = {bug.issue: bug.releases.affect(target) for bug in KNOWN_BUGS} if target else {}
     return JobBugs(
         job.cluster,
         job.job_id,
@@ -129,11 +129,11 @@ def _bugs_of(job: JobCurrent, showing: dict[Key, set[str]], target: str | None) 
         shows,
         can_hit,
         unknown,
-        frozenset(issue for issue in shows | can_hit | unknown if ahead.get(issue) == "no"),
+        frozenset(issue for issue in shows | can_hit | unknown if in_target.get(issue) == "no"),
         frozenset(
             bug.issue
             for bug in KNOWN_BUGS
-            if ahead.get(bug.issue) == "yes"
+            if in_target.get(bug.issue) == "yes"
             and not any(condition.holds(facts) is False for condition in bug.conditions)
         ),
     )
@@ -142,15 +142,15 @@ def _bugs_of(job: JobCurrent, showing: dict[Key, set[str]], target: str | None) 
 def _showing(rows: FindingQuerySet) -> dict[Key, set[str]]:
     showing: dict[Key, set[str]] = {}
     findings = rows.open().filter(rule__in=RULES).exclude(job_id="")
-    small = findings.only(
+    rows_read = findings.only(
         "cluster", "job_id", "first_attempt_id", "rule", "confidence", "first_seen", "last_seen"
     )
-    for some in chunks(small.iterator(FINDINGS_AT_ONCE), FINDINGS_AT_ONCE):
-        beside = bugs_beside(some)
-        for finding in some:
+    for batch in chunks(rows_read.iterator(FINDINGS_AT_ONCE), FINDINGS_AT_ONCE):
+        exposures = bugs_beside(batch)
+        for finding in batch:
             proved = {
                 exposure.bug.issue
-                for exposure in beside.get(finding.pk, ())
+                for exposure in exposures.get(finding.pk, ())
                 if exposure.shown == "shows"
             }
             if proved:
@@ -180,7 +180,7 @@ class KnownBugsFilters(ListFilters):
 
 @analysis(
     "known-bugs",
-    of="fleet",
+    subject="fleet",
     title=message("Known bugs"),
     summary=message(
         "known bugs of Flink that show in jobs or can hit them, and which of them another release "
@@ -196,14 +196,14 @@ def known_bugs(inputs: Inputs) -> Document:
         return Document(Verdict("unknown", message("No job is running.")))
     bugs = by_bug(jobs)
     blocks: list[Block] = [_facts(jobs, target)]
-    if others := sorted({job.flink_version or "–" for job in jobs if not job.is_release_known}):
+    if releases := sorted({job.flink_version or "–" for job in jobs if not job.is_release_known}):
         blocks.append(
             NotKnown(
                 message(
                     "Nothing is known of jobs on {versions:message}: these are not releases of "
                     "Apache Flink that were looked at. A vendor's release may have what the one it "
                     "is named after has not.",
-                    versions=list_text(others, 10),
+                    versions=list_text(releases, 10),
                 )
             )
         )
@@ -214,18 +214,18 @@ def known_bugs(inputs: Inputs) -> Document:
 def _verdict(jobs: Sequence[JobBugs], bugs: Sequence[BugJobs]) -> Verdict:
     showing = sum(bug.shows > 0 for bug in bugs)
     threatening = sum(bug.can_hit > 0 for bug in bugs)
-    others = message("{bugs:count} can hit a job without having shown.", bugs=threatening)
+    threat = message("{bugs:count} can hit a job without having shown.", bugs=threatening)
     if showing:
         shown = plural(
             showing,
             "{bugs:count} known bug shows. {others:message}",
             "{bugs:count} known bugs show. {others:message}",
             bugs=showing,
-            others=others,
+            others=threat,
         )
         return Verdict("warn", shown)
     if threatening:
-        return Verdict("warn", message("No known bug shows. {others:message}", others=others))
+        return Verdict("warn", message("No known bug shows. {others:message}", others=threat))
     if any(job.unknown or not job.is_release_known for job in jobs):
         return Verdict(
             "unknown",
@@ -293,9 +293,7 @@ def _jobs(jobs: Sequence[JobBugs], target: str | None) -> Table:
         message("Jobs"),
         (
             Column(
-                "job",
-                message("Job"),
-                value=lambda job: job_link(job.cluster, job.job_id, job.name),
+                "job", message("Job"), value=lambda job: job_link(job.cluster, job.job_id, job.name)
             ),
             Column("cluster", message("Cluster")),
             Column("version", message("Flink"), "mono", value="flink_version"),

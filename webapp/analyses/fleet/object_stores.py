@@ -48,7 +48,7 @@ STORE = message("Bucket")
 
 @analysis(
     "object-stores",
-    of="fleet",
+    subject="fleet",
     title=message("Object stores"),
     summary=message(
         "buckets that throttle, refuse or do not answer requests, with the jobs and clusters that "
@@ -58,7 +58,7 @@ STORE = message("Bucket")
 def object_stores(inputs: Inputs) -> Document:
     troubles = store_troubles(inputs.now - RECENT)
     blocks: list[Block] = []
-    if assumed := _assumed(troubles):
+    if assumed := _count_assumed(troubles):
         blocks.append(
             NotKnown(
                 plural(
@@ -89,8 +89,8 @@ def _verdict(troubles: Sequence[StoreTrouble], now: datetime) -> Verdict:
             )
         return Verdict("ok", message("No bucket is known to fail requests of a job now."))
     worst = max(failing, key=lambda trouble: (len(trouble.jobs), trouble.count(CHECKPOINT, TASK)))
-    costly = worst.count(CHECKPOINT, TASK) > 0
-    return Verdict("crit" if costly and len(worst.jobs) > 1 else "warn", _sentence(worst))
+    is_costly = worst.count(CHECKPOINT, TASK) > 0
+    return Verdict("crit" if is_costly and len(worst.jobs) > 1 else "warn", _sentence(worst))
 
 
 def _sentence(trouble: StoreTrouble) -> Message:
@@ -102,7 +102,7 @@ def _sentence(trouble: StoreTrouble) -> Message:
     )
 
 
-def _assumed(troubles: Sequence[StoreTrouble]) -> int:
+def _count_assumed(troubles: Sequence[StoreTrouble]) -> int:
     return len(
         {
             (finding.cluster, finding.first_attempt_id)
@@ -187,12 +187,12 @@ def _jobs(troubles: Sequence[StoreTrouble]) -> Table:
 
 
 def _advice(troubles: Sequence[StoreTrouble]) -> Iterator[str]:
-    asked = [trouble for trouble in troubles if trouble.is_open] or troubles
+    advised = [trouble for trouble in troubles if trouble.is_open] or troubles
     by_fault = {
-        fault: [trouble for trouble in asked if trouble.fault == fault] for fault in _FAULTS
+        fault: [trouble for trouble in advised if trouble.fault == fault] for fault in _FAULTS
     }
-    for fault, alike in by_fault.items():
-        if alike:
+    for fault, of_fault in by_fault.items():
+        if of_fault:
             yield cause_by_code(fault).next_step
     if throttled := by_fault[THROTTLED]:
         yield message(
@@ -200,7 +200,7 @@ def _advice(troubles: Sequence[StoreTrouble]) -> Iterator[str]:
             "these jobs count together: start the jobs, and take their checkpoints, at different "
             "times."
         )
-        if lacking := _lacking(throttled, ENTROPY):
+        if lacking := _count_unset(throttled, ENTROPY):
             yield message(
                 "{key:name} is not set for {jobs:message}. With it, data files of checkpoints are "
                 "spread over random prefixes. They then lie outside of the job's directory: "
@@ -215,7 +215,7 @@ def _advice(troubles: Sequence[StoreTrouble]) -> Iterator[str]:
             "(4 unless set).",
             s3a=CONNECTIONS[1],
             native=CONNECTIONS[0],
-            values=_set(by_fault[EXHAUSTED]),
+            values=_set_values(by_fault[EXHAUSTED]),
             threads=UPLOAD_THREADS[0],
         )
 
@@ -223,7 +223,7 @@ def _advice(troubles: Sequence[StoreTrouble]) -> Iterator[str]:
 _FAULTS = (THROTTLED, EXHAUSTED, REFUSED, TIMED_OUT)
 
 
-def _lacking(troubles: Sequence[StoreTrouble], names: Sequence[str]) -> int:
+def _count_unset(troubles: Sequence[StoreTrouble], names: Sequence[str]) -> int:
     return len(
         {
             job
@@ -239,7 +239,7 @@ def _count_jobs(number: int) -> Message:
     return plural(number, "{count:count} job", "{count:count} jobs")
 
 
-def _set(troubles: Sequence[StoreTrouble]) -> str:
+def _set_values(troubles: Sequence[StoreTrouble]) -> str:
     known = {
         value
         for trouble in troubles

@@ -61,7 +61,7 @@ _SNAPSHOT = (
 @dataclass(frozen=True)
 class Snapshot:
     """A snapshot that the newest audit found complete. ``files`` and ``size_bytes`` include its
-    ``_metadata`` and files of other jobs. ``self_contained``: it has none of these.
+    ``_metadata`` and files of other jobs. ``self_contained``: it needs no file of another job.
     ``relocatable``: its paths are relative, so that any tool can copy it.
     """
 
@@ -77,7 +77,7 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Copy:
-    """A complete copy on ``storage``. ``recovery_point``: later input would be lost."""
+    """A complete copy. Input after its ``recovery_point`` would be lost; None if unknown."""
 
     location: str
     storage: str
@@ -86,9 +86,9 @@ class Copy:
 
 @dataclass(frozen=True)
 class JobReadiness:
-    """``copy``: the newest on another storage, else on the same. ``allowed_ms``: the allowed age of
+    """``copy``: the newest on another storage, else on the same. ``age_ms`` and ``allowed_ms`` of
     its recovery point. ``newest``: the snapshot to move, which takes ``move_ms`` at the measured
-    rate of its storage. ``relocatable_age_ms``: of the newest relocatable snapshot.
+    rate of its storage. ``relocatable_age_ms`` of the newest relocatable snapshot.
     """
 
     cluster: str
@@ -106,9 +106,7 @@ class JobReadiness:
 
 @dataclass(frozen=True)
 class StorageReadiness:
-    """Sums over the jobs of one storage with a known newest snapshot, if copied one after the
-    other.
-    """
+    """Sums over the ``known`` newest snapshots of jobs on one storage, copied one after the other."""
 
     storage: str
     jobs: int
@@ -125,7 +123,7 @@ class StorageReadiness:
 
 @dataclass(frozen=True)
 class FleetReadiness:
-    """``jobs``: those not ended, worst first."""
+    """``jobs`` that have not ended, worst first."""
 
     jobs: Sequence[JobReadiness]
     storages: Sequence[StorageReadiness]
@@ -133,8 +131,6 @@ class FleetReadiness:
 
 @dataclass
 class _Snapshots:
-    """The newest snapshots of one job: on its own storage, relocatable, on another storage."""
-
     newest: Snapshot | None = None
     relocatable: Snapshot | None = None
     elsewhere: Snapshot | None = None
@@ -150,13 +146,17 @@ def fleet_readiness(now: datetime) -> FleetReadiness:
     storages = {(job.cluster, job.job_id): _storage(job.last_completed_path) for job in running}
     snapshots = _snapshots(storages)
     replicas = {(copy.cluster, copy.job_id): copy for copy in Replica.objects.all()}
-    settings, rates, triggered = Settings(as_plain()), copy_rates(now), _triggered(snapshots)
+    settings, rates, trigger_times = (
+        Settings(as_plain()),
+        copy_rates(now),
+        _trigger_times(snapshots),
+    )
     jobs = []
     for job in running:
         key = job.cluster, job.job_id
         allowed_ms = settings.limits(*key, job.name)[BEHIND] * 1000
-        own, storage = snapshots.get(key, _Snapshots()), storages[key]
-        copy = _copy(storage, replicas.get(key), own.elsewhere, triggered.get(key))
+        of_job, storage = snapshots.get(key, _Snapshots()), storages[key]
+        copy = _copy(storage, replicas.get(key), of_job.elsewhere, trigger_times.get(key))
         age = age_ms(now, copy.recovery_point if copy else None)
         rate = rates.get(storage)
         jobs.append(
@@ -168,12 +168,12 @@ def fleet_readiness(now: datetime) -> FleetReadiness:
                 copy=copy,
                 age_ms=age,
                 allowed_ms=allowed_ms,
-                newest=own.newest,
+                newest=of_job.newest,
                 relocatable_age_ms=age_ms(
-                    now, own.relocatable.written if own.relocatable else None
+                    now, of_job.relocatable.written if of_job.relocatable else None
                 ),
-                move_ms=rate.duration_ms(own.newest.files, own.newest.size_bytes)
-                if rate and own.newest
+                move_ms=rate.duration_ms(of_job.newest.files, of_job.newest.size_bytes)
+                if rate and of_job.newest
                 else None,
             )
         )
@@ -182,39 +182,44 @@ def fleet_readiness(now: datetime) -> FleetReadiness:
 
 
 def _snapshots(storages: Mapping[Key, str]) -> dict[Key, _Snapshots]:
-    whole = CheckpointStorage.objects.filter(
+    complete = CheckpointStorage.objects.filter(
         audit__in=latest_audits(), missing_files=0, resolvable=True, checkpoint_id__isnull=False
     )
     by_job: dict[Key, _Snapshots] = {}
-    rows = whole.exclude(cluster="").order_by("checkpoint_id", "modified", "id").values(*_SNAPSHOT)
+    rows = (
+        complete.exclude(cluster="").order_by("checkpoint_id", "modified", "id").values(*_SNAPSHOT)
+    )
     for row in rows.iterator(ROWS_AT_ONCE):
         key = row["cluster"], row["job_id"]
         if key not in storages:
             continue
         snapshot = _snapshot(row)
-        own = by_job.setdefault(key, _Snapshots())
+        of_job = by_job.setdefault(key, _Snapshots())
         if snapshot.relocatable:
-            own.relocatable = snapshot
+            of_job.relocatable = snapshot
         if snapshot.storage == (storages[key] or snapshot.storage):
-            own.newest = snapshot
+            of_job.newest = snapshot
         elif snapshot.self_contained:
-            own.elsewhere = snapshot
+            of_job.elsewhere = snapshot
     return by_job
 
 
-def _triggered(snapshots: Mapping[Key, _Snapshots]) -> dict[Key, datetime]:
-    wanted = {
-        (*key, own.elsewhere.checkpoint_id): key for key, own in snapshots.items() if own.elsewhere
+def _trigger_times(snapshots: Mapping[Key, _Snapshots]) -> dict[Key, datetime]:
+    """When the checkpoints of snapshots elsewhere were triggered."""
+    keys = {
+        (*key, of_job.elsewhere.checkpoint_id): key
+        for key, of_job in snapshots.items()
+        if of_job.elsewhere
     }
     facts = CheckpointFact.objects.filter(
-        job_id__in={job_id for _cluster, job_id, _checkpoint in wanted},
-        checkpoint_id__in={checkpoint for _cluster, _job_id, checkpoint in wanted},
+        job_id__in={job_id for _cluster, job_id, _checkpoint in keys},
+        checkpoint_id__in={checkpoint for _cluster, _job_id, checkpoint in keys},
     )
     rows = facts.values_list("cluster", "job_id", "checkpoint_id", "trigger_time")
     return {
-        wanted[cluster, job_id, checkpoint]: at
+        keys[cluster, job_id, checkpoint]: at
         for cluster, job_id, checkpoint, at in rows
-        if (cluster, job_id, checkpoint) in wanted
+        if (cluster, job_id, checkpoint) in keys
     }
 
 
@@ -233,16 +238,13 @@ def _snapshot(row: Mapping[str, Any]) -> Snapshot:
 
 
 def _copy(
-    storage: str,
-    replica: Replica | None,
-    elsewhere: Snapshot | None,
-    triggered_at: datetime | None,
+    storage: str, replica: Replica | None, elsewhere: Snapshot | None, triggered_at: datetime | None
 ) -> Copy | None:
-    """The newest copy on another storage; ``triggered_at``: of ``elsewhere``."""
+    """The newest copy, on another storage if there is one. ``triggered_at`` of ``elsewhere``."""
     copies = []
     if replica and replica.checkpoint_id is not None:
-        place = _storage(replica.destination)
-        copies.append(Copy(replica.location, place, replica.triggered_at))
+        destination = _storage(replica.destination)
+        copies.append(Copy(replica.location, destination, replica.triggered_at))
     if elsewhere:
         copies.append(
             Copy(elsewhere.location, elsewhere.storage, triggered_at or elsewhere.written)
@@ -269,7 +271,7 @@ def _state(storage: str, copy: Copy | None, age_ms: float | None, allowed_ms: fl
 
 
 def _storage(path: str | None) -> str:
-    """ "" if none is known."""
+    """The storage of a path, "" if unknown."""
     try:
         return storage_of(canonical(path, spellings())) if path else ""
     except BadUri:
@@ -282,18 +284,20 @@ def _by_storage(
     by_storage: dict[str, list[JobReadiness]] = {}
     for job in jobs:
         by_storage.setdefault(job.storage, []).append(job)
-    storages = [
-        StorageReadiness(
-            name,
-            len(of),
-            sum(job.state == "ready" for job in of),
-            len(known := [job.newest for job in of if job.newest]),
-            sum(snapshot.files for snapshot in known),
-            sum(snapshot.size_bytes for snapshot in known),
-            rates.get(name),
+    storages = []
+    for name, group in by_storage.items():
+        snapshots = [job.newest for job in group if job.newest]
+        storages.append(
+            StorageReadiness(
+                name,
+                len(group),
+                sum(job.state == "ready" for job in group),
+                len(snapshots),
+                sum(snapshot.files for snapshot in snapshots),
+                sum(snapshot.size_bytes for snapshot in snapshots),
+                rates.get(name),
+            )
         )
-        for name, of in by_storage.items()
-    ]
     return sorted(storages, key=lambda storage: (-storage.size_bytes, storage.storage))
 
 
@@ -309,7 +313,7 @@ STATES: Mapping[State, str] = {
 
 @analysis(
     "readiness",
-    of="fleet",
+    subject="fleet",
     title=message("Readiness for a lost site"),
     summary=message(
         "which jobs have a complete copy on another storage, how old it is, and what a move of the "
@@ -323,7 +327,7 @@ def readiness(inputs: Inputs) -> Document:
         return Document(Verdict("unknown", message("No job is running.")))
     blocks: tuple[Block, ...] = (
         _facts(fleet),
-        *_unknown(fleet),
+        *_unknowns(fleet),
         _jobs(fleet.jobs),
         _storages(fleet.storages),
         *_advice(fleet),
@@ -334,7 +338,7 @@ def readiness(inputs: Inputs) -> Document:
 
 def _verdict(jobs: Sequence[JobReadiness]) -> Verdict:
     if lacking := sum(job.state in ("none", "same_storage", "late") for job in jobs):
-        some = plural(
+        sentence = plural(
             lacking,
             "{lacking:count} of {jobs:count} jobs has no complete and recent copy on another storage.",
             "{lacking:count} of {jobs:count} jobs have no complete and recent copy on another "
@@ -342,21 +346,21 @@ def _verdict(jobs: Sequence[JobReadiness]) -> Verdict:
             lacking=lacking,
             jobs=len(jobs),
         )
-        return Verdict("warn", some)
+        return Verdict("warn", sentence)
     if unknown := sum(job.state == "unknown" for job in jobs):
-        some = plural(
+        sentence = plural(
             unknown,
             "Whether {count:count} job has a copy on another storage is not known.",
             "Whether {count:count} jobs have a copy on another storage is not known.",
         )
-        return Verdict("unknown", some)
+        return Verdict("unknown", sentence)
     oldest_ms = max(job.age_ms or 0 for job in jobs)
-    every = message(
+    sentence = message(
         "Each job has a complete copy on another storage; the oldest recovery point is "
         "{oldest_ms:duration} old.",
         oldest_ms=oldest_ms,
     )
-    return Verdict("ok", every)
+    return Verdict("ok", sentence)
 
 
 def _facts(fleet: FleetReadiness) -> Facts:
@@ -384,7 +388,7 @@ def _is_away(job: JobReadiness) -> bool:
     return job.state in ("late", "ready")
 
 
-def _unknown(fleet: FleetReadiness) -> Iterator[NotKnown]:
+def _unknowns(fleet: FleetReadiness) -> Iterator[NotKnown]:
     if unseen := sum(job.newest is None for job in fleet.jobs):
         yield NotKnown(
             plural(
@@ -460,10 +464,7 @@ def _storages(storages: Sequence[StorageReadiness]) -> Table:
         message("Storages"),
         (
             Column(
-                "storage",
-                message("Storage"),
-                "mono",
-                value=lambda storage: storage.storage or None,
+                "storage", message("Storage"), "mono", value=lambda storage: storage.storage or None
             ),
             Column("jobs", message("Jobs"), "count"),
             Column("ready", message("Ready"), "count"),

@@ -55,7 +55,7 @@ class ResourcesFilters(ListFilters):
 
 @analysis(
     "resources",
-    of="fleet",
+    subject="fleet",
     title=message("Resources"),
     summary=message(
         "memory, CPU and slots of all jobs on their TaskManagers, and what of them is not used"
@@ -86,14 +86,14 @@ def _verdict(fleet_resources: FleetResources) -> Verdict:
     if not tight:
         none = message("No job is close to a limit of its memory. {saving:message}", saving=saving)
         return Verdict("ok", none)
-    some = plural(
+    sentence = plural(
         tight,
         "{jobs:count} job is close to a limit of its memory. {saving:message}",
         "{jobs:count} jobs are close to a limit of their memory. {saving:message}",
         jobs=tight,
         saving=saving,
     )
-    return Verdict("warn", some)
+    return Verdict("warn", sentence)
 
 
 def _facts(fleet_resources: FleetResources) -> Facts:

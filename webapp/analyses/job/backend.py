@@ -1,13 +1,11 @@
-"""The state backend of a job: RocksDB by its own metrics, which input the state waits for, and the
-relevant options.
-"""
+"""The state backend of a job: RocksDB's metrics, the input that state waits for, and options."""
 
 from collections.abc import Iterator, Mapping
 
 from ingest.messages import message
 from webapp.analyses.backend.job_backend import (
-    OF_INPUTS,
-    OF_ROCKSDB,
+    INPUT_FIGURES,
+    ROCKSDB_FIGURES,
     JobBackend,
     VertexFigures,
     job_backend,
@@ -28,7 +26,7 @@ from webapp.analyses.document import (
 from webapp.fleet.models import JobCurrent
 from webapp.lib.quantities import count_text
 
-SHOWN = 50
+MOST_SHOWN = 50
 WHY_UNKNOWN: Mapping[str | None, str] = {
     "in_flight": message("It has not received what was sent to it: data waits in buffers."),
     "marked_idle": message(
@@ -64,8 +62,8 @@ def _blocks(job_state: JobBackend) -> Iterator[Block]:
             Fact("is_changelog", message("Changelog"), job_state.is_changelog, "flag"),
         )
     )
-    if of_rocksdb := job_state.having(OF_ROCKSDB):
-        yield _vertices(of_rocksdb)
+    if vertices := job_state.having(ROCKSDB_FIGURES):
+        yield _vertices(vertices)
     if job_state.is_rocksdb and job_state.options is not None and job_state.metrics_off:
         yield Advice(
             (
@@ -109,7 +107,7 @@ def _vertices(shown: list[VertexFigures]) -> Table:
                 "background_errors", message("Errors"), "count", value="newest.background_errors"
             ),
         ),
-        most=SHOWN,
+        most=MOST_SHOWN,
         note=message(
             "As last reported, over all subtasks and states of a vertex. –: that metric is off."
         ),
@@ -121,7 +119,9 @@ def _stalled(vertex: VertexFigures) -> int | None:
 
 
 def _inputs(job_state: JobBackend) -> Iterator[Block]:
-    vertices = sorted(job_state.having(OF_INPUTS), key=lambda vertex: -(vertex.distance_ms or 0))
+    vertices = sorted(
+        job_state.having(INPUT_FIGURES), key=lambda vertex: -(vertex.distance_ms or 0)
+    )
     if vertices:
         yield Table.of(
             vertices,
@@ -132,7 +132,7 @@ def _inputs(job_state: JobBackend) -> Iterator[Block]:
                 Column("distance_ms", message("Apart"), "ms"),
                 Column("slower", message("Slower"), value=_slower),
             ),
-            most=SHOWN,
+            most=MOST_SHOWN,
             subtitle=message(
                 "watermarks of vertices with two inputs: what the faster one brings waits in state "
                 "for the slower one"
@@ -140,7 +140,11 @@ def _inputs(job_state: JobBackend) -> Iterator[Block]:
         )
     if job_state.fed:
         yield Table.of(
-            [(vertex, feeder) for vertex in job_state.fed[:SHOWN] for feeder in vertex.feeders],
+            [
+                (vertex, feeder)
+                for vertex in job_state.fed[:MOST_SHOWN]
+                for feeder in vertex.feeders
+            ],
             "fed",
             message("Inputs by what feeds them"),
             (
@@ -231,7 +235,7 @@ def _verdict(job_state: JobBackend) -> Verdict:
     if job_state.vertices is None:
         unread = message("Figures of RocksDB could not be read; its options are below.")
         return Verdict("unknown", unread)
-    vertices = job_state.having(OF_ROCKSDB)
+    vertices = job_state.having(ROCKSDB_FIGURES)
     for vertex in vertices:
         if vertex.newest["background_errors"]:
             failed = message(

@@ -70,7 +70,7 @@ def before_after(job: JobCurrent, inputs: Inputs) -> Document:
         return Document(choose, (_events(job, marks_of(job, inputs.since, inputs.until), window),))
     at = values["at"]
     change = job_change(job, at, LENGTHS[window], inputs.now)
-    events = _events(job, (*change.marks, *change.others), window)
+    events = _events(job, (*change.marks, *change.other_marks), window)
     unknown = [NotKnown(reason) for reason in change.unknown]
     if change.windows is None:
         return Document(_verdict(change), (*unknown, events))
@@ -174,8 +174,8 @@ def _measures(change: JobChange) -> Iterator[Table]:
         ("durations", message("Durations"), "ms"),
         ("sizes", message("Sizes"), "bytes"),
     ):
-        if own := [measure for measure in change.measures if measure.unit == unit]:
-            yield _comparison_table(key, title, completed, own)
+        if unit_measures := [measure for measure in change.measures if measure.unit == unit]:
+            yield _comparison_table(key, title, completed, unit_measures)
     if change.pressure:
         minutes = message("mean over subtasks, minute by minute; medians")
         yield _comparison_table("pressure", message("Pressure"), minutes, change.pressure)
@@ -183,9 +183,12 @@ def _measures(change: JobChange) -> Iterator[Table]:
 
 def _comparison_table(key: str, title: str, subtitle: str, measures: Sequence[Measure]) -> Table:
     unit: Unit = measures[0].unit
-    vertex = (Column("vertex", message("Vertex")),) if any(of.vertex for of in measures) else ()
+    has_vertices = any(measure.vertex for measure in measures)
+    vertex = (Column("vertex", message("Vertex")),) if has_vertices else ()
     return Table.of(
-        sorted(measures, key=lambda of: (of.comparison.state not in DIFFERS, of.vertex)),
+        sorted(
+            measures, key=lambda measure: (measure.comparison.state not in DIFFERS, measure.vertex)
+        ),
         key,
         title,
         (
@@ -222,7 +225,7 @@ def _configuration(change: JobChange) -> Block:
         message("Configured otherwise"),
         (
             Column("name", message("Setting"), "mono"),
-            Column("of", message("Setting of")),
+            Column("of", message("Setting of"), value="section"),
             Column("before", message("Before")),
             Column("after", message("After")),
         ),

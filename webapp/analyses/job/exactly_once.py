@@ -1,6 +1,4 @@
-"""Two-phase-commit sinks of a job: how long their transactions are open, against the time-out after
-which they are lost.
-"""
+"""Two-phase-commit sinks of a job: how long transactions are open, and the time-out that ends them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,15 +16,7 @@ from spark_jobs.diagnosis.transactions import (
     transactions_of,
 )
 from webapp.analyses.declaration import analysis
-from webapp.analyses.document import (
-    Advice,
-    Document,
-    Fact,
-    Facts,
-    Inputs,
-    Note,
-    Verdict,
-)
+from webapp.analyses.document import Advice, Document, Fact, Facts, Inputs, Note, Verdict
 from webapp.checkpoints.models import CheckpointFact
 from webapp.findings.overrides import limits_of
 from webapp.fleet import models
@@ -37,20 +27,18 @@ from webapp.lib.samples import samples_of
 
 MOST_COMMITS, MOST_STARTS, MOST_LINES = 500, 50, 500
 LOOK_BACK = timedelta(hours=1)
-_OF_COMMIT = ("checkpoint_id", "trigger_time", "outcome", "end_time")
+_COMMIT_COLUMNS = ("checkpoint_id", "trigger_time", "outcome", "end_time")
 COMMITTER = "committer"
-"""In the names of vertices that commit: Flink calls those of sinks so (Sink V2, 1.15 and later)."""
+"""Part of the names of vertices that commit for sinks (Sink V2, 1.15 and later)."""
 
 
 @dataclass(frozen=True)
 class JobTransactions:
-    """``committers``: names of vertices that commit transactions or files. ``open_ratio``: the
-    share of the time-out from which the rule warns.
-    """
+    """``committers``: names of vertices. ``open_ratio``: the rule warns from this share on."""
 
     committers: Sequence[str]
     open_ratio: float
-    of_sinks: Transactions
+    sink_transactions: Transactions
 
 
 def job_transactions(
@@ -58,16 +46,14 @@ def job_transactions(
 ) -> JobTransactions:
     """Transactions from ``since`` on, by default of the last hour. Five queries."""
     limits = limits_of(job.cluster, job.job_id, job.name)
-    own: Any = {"cluster": job.cluster, "job_id": job.job_id}
-    done = CheckpointFact.objects.filter(
-        **own, outcome="completed", is_savepoint=False, trigger_time__lte=at
+    of_job: Any = {"cluster": job.cluster, "job_id": job.job_id}
+    completed = CheckpointFact.objects.filter(
+        **of_job, outcome="completed", is_savepoint=False, trigger_time__lte=at
     ).order_by("-trigger_time")
-    starts = StoredStart.objects.filter(**own, at__lte=at).order_by("-at")
-    log_events = models.LogEvent.objects.filter(**own, kind__in=EVENTS_READ, ts__lte=at).order_by(
-        "-ts"
-    )
+    starts = StoredStart.objects.filter(**of_job, at__lte=at).order_by("-at")
+    log_events = models.LogEvent.objects.filter(**of_job, kind__in=EVENTS_READ, ts__lte=at).order_by("-ts")
     transactions = transactions_of(
-        list(samples_of(CheckpointSample, done[:MOST_COMMITS], *_OF_COMMIT))[::-1],
+        list(samples_of(CheckpointSample, completed[:MOST_COMMITS], *_COMMIT_COLUMNS))[::-1],
         list(samples_of(JobStart, starts[:MOST_STARTS]))[::-1],
         [
             LogEvent(epoch_ms(ts), kind, fields=fields or {})
@@ -87,8 +73,8 @@ def job_transactions(
 def _lines(log_events: Any) -> list[Any]:
     names = ("ts", "kind", "fields")
     lost = log_events.filter(kind=LOST).values_list(*names)[:MOST_LINES]
-    others = log_events.exclude(kind=LOST).values_list(*names)[:MOST_LINES]
-    return sorted([*lost, *others], key=lambda line: line[0], reverse=True)
+    rest_of_lines = log_events.exclude(kind=LOST).values_list(*names)[:MOST_LINES]
+    return sorted([*lost, *rest_of_lines], key=lambda line: line[0], reverse=True)
 
 
 @analysis(
@@ -104,12 +90,12 @@ def _lines(log_events: Any) -> list[Any]:
 def exactly_once(job: models.JobCurrent, inputs: Inputs) -> Document:
     transactions = job_transactions(job, inputs.until, inputs.since)
     verdict = _verdict(transactions)
-    advice = Advice((_advice(transactions.of_sinks, verdict),), message("What to set"))
+    advice = Advice((_advice(transactions.sink_transactions, verdict),), message("What to set"))
     return Document(verdict, (_times(transactions), advice, Note(_note(transactions))))
 
 
 def _times(transactions: JobTransactions) -> Facts:
-    sinks = transactions.of_sinks
+    sinks = transactions.sink_transactions
     if sinks.timeout_ms is None:
         timeout_by = message(
             "not known: log it (Kafka's producers do, at INFO), or enter it as the rule's "
@@ -155,25 +141,25 @@ def _times(transactions: JobTransactions) -> Facts:
 
 def _note(transactions: JobTransactions) -> str:
     if transactions.committers:
-        named = message(
+        committers = message(
             "Vertices that commit, by name: {names:message}; files are committed so too, and have "
             "no time-out.",
             names=list_text(map(brief, transactions.committers), 5),
         )
     else:
-        named = message(
+        committers = message(
             "No vertex of the plan is called a committer; sinks before Flink 1.15 are not."
         )
     return message(
         "{named:message} What brokers allow at most (transaction.max.timeout.ms) is not "
         "known here. Where several jobs run on one TaskManager, lines of its log that name "
         "no task are left out.",
-        named=named,
+        named=committers,
     )
 
 
 def _verdict(transactions: JobTransactions) -> Verdict:
-    sinks = transactions.of_sinks
+    sinks = transactions.sink_transactions
     if sinks.lost:
         lost = message(
             "Sinks logged that {lost:name} of their transactions were lost after the time-out.",
@@ -236,8 +222,8 @@ def _verdict(transactions: JobTransactions) -> Verdict:
 def _advice(sinks: Transactions, verdict: Verdict) -> str:
     if sinks.advised_ms is None:
         return message("Nothing can be advised before a checkpoint completed.")
-    is_enough = sinks.timeout_ms is not None and sinks.timeout_ms >= sinks.advised_ms
-    if sinks.lost and is_enough:
+    is_sufficient = sinks.timeout_ms is not None and sinks.timeout_ms >= sinks.advised_ms
+    if sinks.lost and is_sufficient:
         return message(
             "Transactions were lost although the time-out is longer than any was open as far as "
             "seen: look for an outage that lasted longer than {timeout_ms:name}, and for a lower "
@@ -260,7 +246,7 @@ def _advice(sinks: Transactions, verdict: Verdict) -> str:
             "; brokers have to allow it by transaction.max.timeout.ms, which is 15 min by default"
         )
     timeout = duration_text(sinks.timeout_ms)
-    if is_enough:
+    if is_sufficient:
         return message(
             "{timeout_ms:name} can stay. {needed:text}.", timeout_ms=timeout, needed=sentence
         )

@@ -1,6 +1,4 @@
-"""If one task of a job fails: what restarts with it, and what regional checkpoints or restarting it
-alone would save.
-"""
+"""What restarts if one task of a job fails, and what would save restarts."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -25,7 +23,7 @@ from webapp.analyses.recovery.job_restores import HISTORY, recent_outages
 from webapp.fleet.models import JobCurrent
 from webapp.lib.quantities import count_text, duration_text, percent_text
 
-SHOWN, VERTICES_SHOWN = 10, 50
+LOSSES_SHOWN, VERTICES_SHOWN = 10, 50
 
 
 @analysis(
@@ -134,7 +132,7 @@ def _vertices(outcome: Failover) -> Table:
 
 
 def _losses(outcome: Failover) -> Table:
-    hosts, managers = outcome.hosts[:SHOWN], outcome.taskmanagers[:SHOWN]
+    hosts, managers = outcome.hosts[:LOSSES_SHOWN], outcome.taskmanagers[:LOSSES_SHOWN]
     table = Table.of(
         (*hosts, *managers),
         "losses",
@@ -212,9 +210,7 @@ def _regional(outcome: Failover) -> Iterator[Block]:
 
 
 def _regional_sentence(outcome: Failover) -> str:
-    """The gain by regional checkpoints at the job's current size, and how often its tasks fail
-    checkpoints.
-    """
+    """How often tasks fail checkpoints, and what regional checkpoints gain at the current size."""
     checkpoints = outcome.checkpoints
     ended = checkpoints.completed + checkpoints.failed
     if checkpoints.at_least is None:
@@ -240,7 +236,7 @@ def _regional_sentence(outcome: Failover) -> str:
         task_success=_rate_text(checkpoints.task_success),
         least=least,
     )
-    now = next(parallelism for parallelism in checkpoints.curve if parallelism.is_now)
+    now = next(point for point in checkpoints.curve if point.is_now)
     if now.shares is None or now.regions == 1:
         return message(
             "{rate:text} All its tasks are one region: a regional checkpoint is lost with any of "

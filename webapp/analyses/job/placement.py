@@ -31,9 +31,7 @@ LABELS = {
     BALANCED: message("Balanced tasks"),
 }
 EVEN = 1.1
-"""A placement is even up to this ratio of its largest load to the mean. Another placement justifies
-a restart if the ratio falls by this factor.
-"""
+"""Of largest load to mean: even up to this ratio; a restart pays if it falls by this factor."""
 BUFFERS_NEEDED = message("network buffers without which tasks fail, where most are needed")
 NO_PLAN = message("The plan of this job is not known")
 READ_FIRST = message("It is read with the first answer of its cluster.")
@@ -95,7 +93,7 @@ def _verdict(job_placement: JobPlacement) -> Verdict:
         )
         return Verdict("ok", even)
     is_better = _is_worth_balancing(job_placement)
-    rest = (
+    consequence = (
         message("Balanced tasks would bring it to {ratio:decimal2}.", ratio=balanced.max_over_mean)
         if is_better and balanced.max_over_mean is not None
         else message("Balancing tasks would not make it more even.")
@@ -106,7 +104,7 @@ def _verdict(job_placement: JobPlacement) -> Verdict:
         tasks=now.tasks[0],
         all_tasks=sum(now.tasks),
         ratio=ratio,
-        rest=rest,
+        rest=consequence,
     )
     return Verdict("warn" if is_better else "ok", uneven)
 

@@ -1,4 +1,4 @@
-"""Will the job restore from a snapshot? What decides, operator by operator."""
+"""Whether the job would restore from a snapshot, and what decides, by operator."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ from webapp.analyses.document import (
     Verdict,
 )
 from webapp.analyses.recovery.preflight import Answer
-from webapp.analyses.recovery.preflight import preflight as answered
+from webapp.analyses.recovery.preflight import preflight as check_snapshot
 from webapp.fleet.models import JobCurrent
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.query_parameters import Choice, LongText
@@ -38,11 +38,11 @@ FATES = {
     "no_state": message("gone, had no state"),
 }
 _ORDER = tuple(FATES)[::-1]
-SHOWN = 1_000
+MOST_SHOWN = 1_000
 
 
 CHOICES = (_("unchanged"), _("allowed"))
-"""Values of the parameters, for the catalogues."""
+"""Values of the parameters, here so that they are translated."""
 
 
 class PreflightFilters(ListFilters):
@@ -71,18 +71,13 @@ class PreflightFilters(ListFilters):
     is_slow=True,
 )
 def preflight(job: JobCurrent, inputs: Inputs) -> Document:
-    given = inputs.parameters.values
-    return document(
-        answered(
-            job,
-            given.get("snapshot") or "",
-            may_drop=given.get("dropped") == "allowed",
-            keeps_types=given.get("types") == "unchanged",
-        )
+    values = inputs.parameters.values
+    answer = check_snapshot(
+        job,
+        values.get("snapshot") or "",
+        may_drop=values.get("dropped") == "allowed",
+        keeps_types=values.get("types") == "unchanged",
     )
-
-
-def document(answer: Answer) -> Document:
     if answer.snapshot is None or answer.result is None:
         return Document(Verdict("unknown", answer.why))
     return Document(_verdict(answer.result), tuple(_blocks(answer, answer.snapshot, answer.result)))
@@ -176,11 +171,7 @@ def _operators(result: Preflight) -> Table:
             Column("state_bytes", message("Size"), "bytes", value="stored.state_bytes"),
             Column("kinds", message("Kinds of state"), "mono", value=_kinds),
             Column(
-                "parallelism",
-                message("Parallelism"),
-                "count",
-                in_snapshot,
-                "stored.parallelism",
+                "parallelism", message("Parallelism"), "count", in_snapshot, "stored.parallelism"
             ),
             Column(
                 "planned",
@@ -205,7 +196,7 @@ def _operators(result: Preflight) -> Table:
             ),
             Column("missing", message("Files missing"), "count", value="stored.missing"),
         ),
-        most=SHOWN,
+        most=MOST_SHOWN,
     )
 
 

@@ -30,7 +30,7 @@ from webapp.analyses.recovery.job_restores import (
 from webapp.fleet.models import JobCurrent
 from webapp.lib.quantities import bytes_text, duration_text
 
-SHOWN = 20
+MOST_SHOWN = 20
 LABELS = {
     CHECKPOINT: message("Newest checkpoint"),
     LOCAL: message("Newest checkpoint, local recovery"),
@@ -97,7 +97,7 @@ def _sentence(newest: Choice | None) -> str:
     if newest is None:
         return message("No completed checkpoint is known: a restart begins without state.")
     number = str(newest.checkpoint_id)
-    of = (
+    snapshot = (
         message("checkpoint {checkpoint_id:name}", checkpoint_id=number)
         if newest.state_bytes is None
         else message(
@@ -110,7 +110,7 @@ def _sentence(newest: Choice | None) -> str:
         return message(
             "How long a restore from {of:text} takes is not known: none of this job was observed "
             "with its size.",
-            of=of,
+            of=snapshot,
         )
     estimate = newest.estimate
     least, expected, most = map(
@@ -119,7 +119,7 @@ def _sentence(newest: Choice | None) -> str:
     return message(
         "A restore from {of:text} would take about {expected:name} ({least:name} to "
         "{most:name}), by {observations:number} that were observed.",
-        of=of,
+        of=snapshot,
         expected=expected,
         least=least,
         most=most,
@@ -175,7 +175,7 @@ def _observed_table(restores: JobRestores) -> Table:
             Column("downtime_ms", message("Down in all"), "ms"),
             Column("lost_taskmanagers", message("TaskManagers lost"), "count"),
         ),
-        most=SHOWN,
+        most=MOST_SHOWN,
         subtitle=message("of 30 days, newest first"),
         empty=message("No start from a snapshot was seen with its phases."),
     )

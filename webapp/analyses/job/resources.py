@@ -49,7 +49,7 @@ def resources(job: JobCurrent, inputs: Inputs) -> Document:
         )
         return Document(Verdict("unknown", message("No TaskManager was sampled")), (unsampled,))
     blocks: list[Block] = [_memory(job_resources)]
-    if reasons := tuple(_unknown(job_resources)):
+    if reasons := tuple(_unknowns(job_resources)):
         blocks.append(NotKnown(join_messages(reasons, " ")))
     if advice := tuple(memory_advice(job_resources, job.configuration, job.flink_version)):
         blocks.append(Advice(advice, message("What to set")))
@@ -83,8 +83,8 @@ def _verdict(job_resources: JobResources) -> Verdict:
             "What it uses of its memory is not known: its TaskManagers do not report it."
         )
         return Verdict("unknown", unreported)
-    enough = message("Nothing is close to its limit, and nothing much would be saved.")
-    return Verdict("ok", enough)
+    sufficient = message("Nothing is close to its limit, and nothing much would be saved.")
+    return Verdict("ok", sufficient)
 
 
 def _used_of(part: MemoryPart) -> Message:
@@ -159,21 +159,20 @@ def _taskmanagers(job_resources: JobResources) -> Table:
     )
 
 
-def _unknown(job_resources: JobResources) -> Iterator[str]:
+def _unknowns(job_resources: JobResources) -> Iterator[str]:
     if job_resources.slots is None:
         yield message(
             "Flink before 1.13 does not say whose slots are: all TaskManagers of the cluster are "
             "shown."
         )
     unknown = [part.name for part in job_resources.parts if part.state == "unknown"]
-    if lacking := [name for name in unknown if name != OVERHEAD]:
+    if parts := [name for name in unknown if name != OVERHEAD]:
         yield message(
-            "Not known: {parts:names}. Of the heap it is known once a collection ran.",
-            parts=lacking,
+            "Not known: {parts:names}. Of the heap it is known once a collection ran.", parts=parts
         )
-    observed = job_resources.observed
-    if job_resources.unused_bytes and observed is not None and not observed.shows_peak:
-        yield observed.waits_for
+    observation = job_resources.observation
+    if job_resources.unused_bytes and observation is not None and not observation.shows_peak:
+        yield observation.waits_for
 
 
 def _bounds(job_resources: JobResources) -> Message:

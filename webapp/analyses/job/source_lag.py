@@ -1,6 +1,4 @@
-"""How far the sources of a job are behind, when they will have caught up, and what each vertex
-reads and emits.
-"""
+"""The lag of a job's sources, when they catch up, and the throughput of its vertices."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +10,7 @@ from django.db.models import Avg, Max, Q, Sum
 
 from ingest.messages import list_text, message, plural
 from spark_jobs.diagnosis.source_lag import CatchUp, LagTrend, Point, catch_up, lag_trend
-from webapp.analyses.backend.job_backend import OF_SOURCES, job_backend
+from webapp.analyses.backend.job_backend import SOURCE_FIGURES, job_backend
 from webapp.analyses.declaration import analysis
 from webapp.analyses.document import (
     Block,
@@ -36,19 +34,18 @@ LOOK_BACK = timedelta(hours=1)
 TREND_OVER = timedelta(seconds=150)
 FASTEST_WITHIN = timedelta(days=30)
 LEAST_EXCESS = 0.02
-"""As the rule source.lag_growing has it by default."""
+"""The default of the rule source.lag_growing."""
 MEASURED_SHARE = 0.9
-"""The share of minutes since a checkpoint that must be measured to know the records read."""
+"""Records since a checkpoint are known if this share of the time was measured."""
 MOST_WINDOWS = 5_000
 _LAGS = ("pending_records", "emit_lag_ms", "fetch_lag_ms", "source_idle_ms")
-REPORTS = Q(*((f"{name}__isnull", False) for name in _LAGS), _connector=Q.OR)
+REPORTS_LAG = Q(*((f"{name}__isnull", False) for name in _LAGS), _connector=Q.OR)
 
 
 @dataclass(frozen=True)
 class Source:
-    """One source; ``windows`` of the look-back in order of time; ``fastest_per_s`` of the last
-    month, if known; ``gauges``: figures of some connectors (``OF_SOURCES``). ``started_at``:
-    earlier backlog, from downtime, is no trend.
+    """``windows`` of the last hour, by time. ``fastest_per_s``: the highest rate of a month.
+    ``gauges`` of some connectors. ``started_at`` of the job; lag of its downtime is no trend.
     """
 
     vertex_id: str
@@ -81,9 +78,7 @@ class Source:
 
     @cached_property
     def trend(self) -> LagTrend | None:
-        """The trend of the newest minutes, since rates change; None for a waiting source, whose
-        event time stands still.
-        """
+        """The trend of the newest minutes; None if unknown or if the source waits for records."""
         since = self.now.window_start - TREND_OVER
         if self.started_at:
             since = max(since, self.started_at)
@@ -104,7 +99,8 @@ class Source:
         return max(0.0, self.reads_per_s + self.trend.per_s)
 
     @property
-    def caught_up(self) -> CatchUp | None:
+    def catch_up_time(self) -> CatchUp | None:
+        """How long the source still is behind; None if unknown or endless."""
         return None if self.lag is None else catch_up(self.lag, self.trend)
 
     @property
@@ -116,25 +112,22 @@ class Source:
 
 @dataclass(frozen=True)
 class Replay:
-    """Records since the trigger of the newest completed checkpoint, which a restart reads again;
-    None is unknown. ``s``: how long that takes at the rate of the fastest minute of a month, while
-    more arrives.
-    """
+    """``records`` that a restart reads again, and the time to catch up at the highest rate."""
 
     since: datetime
     records: float | None
-    s: float | None
+    duration_s: float | None
 
 
 @dataclass(frozen=True)
 class JobSources:
-    """``unmeasured``: names of sources without a known window."""
+    """``unmeasured``: names of sources without windows."""
 
     sources: Sequence[Source]
     unmeasured: Sequence[str]
     replay: Replay | None
     outage_hour_s: float | None
-    """How long it takes to catch up after an hour without the job; None if that is unknown."""
+    """How long the sources take to catch up after an hour without the job; None if unknown."""
 
     @property
     def reporting(self) -> list[Source]:
@@ -147,27 +140,27 @@ class JobSources:
 
 def job_sources(job: JobCurrent, until: datetime) -> JobSources:
     names = _source_names(job)
-    own = {"cluster": job.cluster, "job_id": job.job_id}
+    of_job = {"cluster": job.cluster, "job_id": job.job_id}
     windows = PressureWindow.objects.filter(
-        **own, window_start__gt=until - LOOK_BACK, window_start__lte=until
+        **of_job, window_start__gt=until - LOOK_BACK, window_start__lte=until
     )
-    of_sources = Q(vertex_id__in=names) if names is not None else REPORTS
+    of_sources = Q(vertex_id__in=names) if names is not None else REPORTS_LAG
     by_vertex: dict[str, list[PressureWindow]] = {}
     for window in windows.filter(of_sources).order_by("-window_start")[:MOST_WINDOWS]:
         by_vertex.setdefault(window.vertex_id, []).insert(0, window)
     fastest = dict(
         VertexHour.objects.filter(
-            **own, vertex_id__in=by_vertex, period_start__gt=until - FASTEST_WITHIN
+            **of_job, vertex_id__in=by_vertex, period_start__gt=until - FASTEST_WITHIN
         )
         .order_by()
         .values_list("vertex_id")
         .annotate(Max("records_out_per_s_max"))
     )
     figures = {
-        vertex.vertex_id: vertex.newest for vertex in job_backend(job, until).having(OF_SOURCES)
+        vertex.vertex_id: vertex.newest for vertex in job_backend(job, until).having(SOURCE_FIGURES)
     }
     started_at = (
-        JobStart.objects.filter(**own, running_at__lte=until)
+        JobStart.objects.filter(**of_job, running_at__lte=until)
         .order_by("-running_at")
         .values_list("running_at", flat=True)
         .first()
@@ -175,13 +168,15 @@ def job_sources(job: JobCurrent, until: datetime) -> JobSources:
     sources = [
         Source(
             vertex_id,
-            (names or {}).get(vertex_id) or of_vertex[-1].vertex_name or vertex_id,
-            of_vertex,
-            _most((fastest.get(vertex_id), *(sample.records_out_per_s for sample in of_vertex))),
+            (names or {}).get(vertex_id) or vertex_windows[-1].vertex_name or vertex_id,
+            vertex_windows,
+            _highest(
+                (fastest.get(vertex_id), *(sample.records_out_per_s for sample in vertex_windows))
+            ),
             figures.get(vertex_id, {}),
             started_at,
         )
-        for vertex_id, of_vertex in by_vertex.items()
+        for vertex_id, vertex_windows in by_vertex.items()
     ]
     unmeasured = [name for vertex_id, name in (names or {}).items() if vertex_id not in by_vertex]
     arriving = _total(source.arrives_per_s for source in sources)
@@ -200,22 +195,22 @@ def _source_names(job: JobCurrent) -> dict[str, str] | None:
     edges = graph.get("edges")
     if not graph.get("vertices") or edges is None:
         return None
-    fed = {edge.get("target") for edge in edges}
+    targets = {edge.get("target") for edge in edges}
     return {
         vertex["vertex_id"]: vertex.get("name") or vertex["vertex_id"]
         for vertex in graph["vertices"]
-        if vertex.get("vertex_id") and vertex["vertex_id"] not in fed
+        if vertex.get("vertex_id") and vertex["vertex_id"] not in targets
     }
 
 
 def _replay(
     job: JobCurrent, sources: Sequence[Source], until: datetime, spare: float | None
 ) -> Replay | None:
-    done = CheckpointFact.objects.filter(
+    completed = CheckpointFact.objects.filter(
         cluster=job.cluster, job_id=job.job_id, outcome="completed", trigger_time__lte=until
     )
     since = (
-        done.exclude(is_savepoint=True)
+        completed.exclude(is_savepoint=True)
         .order_by("-trigger_time")
         .values_list("trigger_time", flat=True)
         .first()
@@ -223,27 +218,27 @@ def _replay(
     if since is None:
         return None
     ends = [source.now.as_of for source in sources]
-    read = _total(_read_since(source, since, min(ends)) for source in sources) if ends else None
-    return Replay(since, read, read / spare if read is not None and spare else None)
+    records = _total(_read_since(source, since, min(ends)) for source in sources) if ends else None
+    return Replay(since, records, records / spare if records is not None and spare else None)
 
 
 def _read_since(source: Source, since: datetime, until: datetime) -> float | None:
-    """Records read since then; None if too little was measured, or it began before the look-back."""
+    """Records read in this time; None if too little of it was measured."""
     total_s = (until - since).total_seconds()
     if total_s <= 0:
         return 0.0
-    read = measured_s = 0.0
+    records = measured_s = 0.0
     for window in source.windows:
         begin = max(since, window.window_start)
         end = min(until, window.window_start + timedelta(seconds=window.window_s))
         if end > begin and window.records_out_per_s is not None:
             measured_s += (end - begin).total_seconds()
-            read += (end - begin).total_seconds() * window.records_out_per_s
-    return read * total_s / measured_s if measured_s >= MEASURED_SHARE * total_s else None
+            records += (end - begin).total_seconds() * window.records_out_per_s
+    return records * total_s / measured_s if measured_s >= MEASURED_SHARE * total_s else None
 
 
 def _spare_per_s(sources: Sequence[Source], arriving: float | None) -> float | None:
-    """How much faster than arrivals the fastest minute was; None if it was not faster."""
+    """The highest rate minus arrivals; None if it is not higher or unknown."""
     fastest = _total(source.fastest_per_s for source in sources)
     if fastest is None or arriving is None or fastest <= arriving * 1.02:
         return None
@@ -262,18 +257,18 @@ def _points(windows: Iterable[PressureWindow], column: str) -> list[Point]:
 
 
 def _total(values: Iterable[float | None]) -> float | None:
-    """The sum; None if any is unknown, or there are none."""
+    """The sum; None if a value is unknown or there is none."""
     terms = list(values)
     known = [value for value in terms if value is not None]
     return sum(known) if known and len(known) == len(terms) else None
 
 
-def _most(values: Iterable[float | None]) -> float | None:
+def _highest(values: Iterable[float | None]) -> float | None:
     return max((value for value in values if value is not None), default=None)
 
 
 FEW_S = 60
-"""Seconds of records, or of event time: less is not called behind."""
+"""Seconds of records, or of event time. A source with less is not behind."""
 NOT_REPORTED = message("How far the sources are behind is unknown: no connector reports it.")
 FED_BY = message(
     "Read of a real source: pendingRecords, currentFetchEventTimeLag, currentEmitEventTimeLag, "
@@ -331,15 +326,15 @@ def _verdict(lags: JobSources) -> Verdict:
             partly = message("The sources whose lag is reported keep up; others report none.")
             return Verdict("unknown", partly)
         return Verdict("ok", message("Its sources keep up with what arrives."))
-    most = behind[0]
-    about = {"name": most.name, "lag": _lag_text(most)}
-    if most.caught_up is None:
-        stays = message("{name:name} is behind: {lag:message}; it does not become less.", **about)
+    worst = behind[0]
+    words = {"name": worst.name, "lag": _lag_text(worst)}
+    if worst.catch_up_time is None:
+        stays = message("{name:name} is behind: {lag:message}; it does not become less.", **words)
         return Verdict("warn", stays)
     catches_up = message(
         "{name:name} is behind and catches up: {lag:message}, about {duration:duration} more.",
-        **about,
-        duration=most.caught_up.s * 1000,
+        **words,
+        duration=worst.catch_up_time.s * 1000,
     )
     return Verdict("done", catches_up)
 
@@ -423,14 +418,14 @@ def _sources(lags: JobSources) -> Table:
                 message("Caught up in"),
                 "ms",
                 message("if both rates stay"),
-                lambda source: _ms(source.caught_up and source.caught_up.s),
+                lambda source: _ms(source.catch_up_time and source.catch_up_time.s),
             ),
             Column(
                 "latest_ms",
                 message("At the latest"),
                 "ms",
                 message("empty: without bound"),
-                lambda source: _ms(source.caught_up and source.caught_up.latest_s),
+                lambda source: _ms(source.catch_up_time and source.catch_up_time.latest_s),
             ),
         ),
         note=message(
@@ -474,7 +469,7 @@ def _connector_facts(lags: JobSources) -> Iterator[Fact]:
                     succeeded=source.gauges.get("offset_commits") or 0,
                 ),
             )
-        named: tuple[tuple[str, str, Unit], ...] = (
+        gauges: tuple[tuple[str, str, Unit], ...] = (
             (
                 "behind_latest_ms",
                 message("Kinesis: {name:name} behind its newest record", name=source.name),
@@ -491,7 +486,7 @@ def _connector_facts(lags: JobSources) -> Iterator[Fact]:
                 "count",
             ),
         )
-        for key, name, unit in named:
+        for key, name, unit in gauges:
             if (value := source.gauges.get(key)) is not None:
                 yield Fact(key, name, value, unit)
 
@@ -511,7 +506,7 @@ def _replay_facts(lags: JobSources) -> Iterator[Fact]:
     yield Fact(
         "replay_ms",
         message("Caught up again in"),
-        _ms(replay.s),
+        _ms(replay.duration_s),
         "ms",
         message(
             "after the restart, if it reads as fast as in its fastest minute of {days:count} days",
@@ -531,14 +526,14 @@ def _outage(lags: JobSources) -> Fact:
 
 
 def _throughput(job: JobCurrent, inputs: Inputs) -> Table:
-    own = {"cluster": job.cluster, "job_id": job.job_id}
+    of_job = {"cluster": job.cluster, "job_id": job.job_id}
     vertices: dict[str, dict[str, Any]] = {
         str(vertex.get("vertex_id")): {} for vertex in (job.graph or {}).get("vertices") or ()
     }
     hour = PressureWindow.objects.filter(
-        **own, window_start__gt=inputs.until - LOOK_BACK, window_start__lte=inputs.until
+        **of_job, window_start__gt=inputs.until - LOOK_BACK, window_start__lte=inputs.until
     )
-    months = VertexHour.objects.filter(**own, period_start__lte=inputs.until)
+    months = VertexHour.objects.filter(**of_job, period_start__lte=inputs.until)
     for rows in (
         months.order_by()
         .values("vertex_id")

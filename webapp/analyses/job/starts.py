@@ -1,17 +1,8 @@
-"""Starts of a job: the duration of each phase, and which tasks, calls and downloads delayed it."""
+"""Starts of a job: their phases, and tasks, calls and downloads that delayed them."""
 
 from ingest.messages import in_sentence, join_messages, message, plural
 from webapp.analyses.declaration import analysis
-from webapp.analyses.document import (
-    Block,
-    Column,
-    Document,
-    Inputs,
-    Note,
-    NotKnown,
-    Table,
-    Verdict,
-)
+from webapp.analyses.document import Block, Column, Document, Inputs, Note, NotKnown, Table, Verdict
 from webapp.analyses.starts.job_starts import (
     JarDownloads,
     JobStarts,
@@ -61,12 +52,12 @@ PHASES = {
 }
 KINDS = {"start": message("Start"), "restart": message("Restart"), "rescale": message("Rescale")}
 MUCH_LONGER = 2.0
-"""Times the usual from which a start is called slow."""
-HELD_UP_MS = 1_000
+"""A start is slow from this multiple of the usual duration."""
+STRAGGLER_MS = 1_000
 NAME_CHARS = 80
 
 
-def verdict(starts: JobStarts, jars: JarDownloads | None = None) -> Verdict:
+def starts_verdict(starts: JobStarts, jars: JarDownloads | None = None) -> Verdict:
     newest = starts.newest
     if newest is None and jars and jars.at:
         deployed = message(
@@ -120,7 +111,7 @@ def _phase_words(start: Start, phase: Phase) -> str:
     return in_sentence(PHASES[phase.name][0])
 
 
-def about_jars(downloads: JarDownloads) -> str:
+def jars_text(downloads: JarDownloads) -> str:
     if downloads.downloads:
         longest, processes = downloads.downloads[0].at_most_ms, len(downloads.downloads)
         took = (
@@ -143,14 +134,14 @@ def about_jars(downloads: JarDownloads) -> str:
         )
     if not downloads.high_availability:
         return fetched
-    on = message(
+    from_storage = message(
         "High availability is on: TaskManagers read jars from its storage, and from the "
         "JobManager only if that fails."
     )
-    return join_messages((fetched, on), " ")
+    return join_messages((fetched, from_storage), " ")
 
 
-def about_calls(troubles: RpcTroubles) -> str:
+def calls_text(troubles: RpcTroubles) -> str:
     if not troubles.is_known:
         return message(
             "Whether calls timed out is not known: no log of this job was read for that hour."
@@ -181,7 +172,7 @@ def about_calls(troubles: RpcTroubles) -> str:
 
 def _straggler_delay(start: Start) -> str:
     slowest = next((task for task in start.detail.get("slowest") or () if task["straggles"]), None)
-    if slowest is None or start.held_up_ms < HELD_UP_MS:
+    if slowest is None or start.held_up_ms < STRAGGLER_MS:
         return ""
     name = slowest["name"]
     if len(name) > NAME_CHARS:
@@ -198,7 +189,7 @@ def _straggler_delay(start: Start) -> str:
     )
 
 
-SHOWN = 12
+MOST_SHOWN = 12
 FAILURE_CHARS = 200
 
 
@@ -213,31 +204,31 @@ FAILURE_CHARS = 200
 )
 def starts(job: JobCurrent, inputs: Inputs) -> Document:
     """All starts up to the end of the range, however old."""
-    seen = job_starts(job, until=inputs.until)
-    calls = rpc_troubles(job, inputs.until, seen.starts)
-    jars = jar_downloads(job, seen, inputs.until)
+    all_starts = job_starts(job, until=inputs.until)
+    calls = rpc_troubles(job, inputs.until, all_starts.starts)
+    jars = jar_downloads(job, all_starts, inputs.until)
     blocks: list[Block] = []
-    if seen.newest:
-        blocks += [_starts(seen), _phases(seen.newest), _slowest(seen.newest)]
-    return Document(_verdict(seen, calls, jars), (*blocks, _calls(calls), _jars(jars)))
+    if all_starts.newest:
+        blocks += [_starts(all_starts), _phases(all_starts.newest), _slowest(all_starts.newest)]
+    return Document(_verdict(all_starts, calls, jars), (*blocks, _calls(calls), _jars(jars)))
 
 
 def _verdict(starts_read: JobStarts, calls: RpcTroubles, jars: JarDownloads) -> Verdict:
-    of_starts = verdict(starts_read, jars)
+    by_starts = starts_verdict(starts_read, jars)
     if not any(second.calls for second in calls.seconds):
-        return of_starts
-    return Verdict("warn", join_messages((of_starts.sentence, about_calls(calls)), " "))
+        return by_starts
+    return Verdict("warn", join_messages((by_starts.sentence, calls_text(calls)), " "))
 
 
-def _starts(seen: JobStarts) -> Table:
-    had = [
+def _starts(all_starts: JobStarts) -> Table:
+    phases = [
         (name, words)
         for name, words in PHASES.items()
-        if any(name in start.phase_of for start in seen.starts)
+        if any(name in start.phase_of for start in all_starts.starts)
     ]
-    known = plural(seen.compared, "{count:count} start known", "{count:count} starts known")
+    known = plural(all_starts.compared, "{count:count} start known", "{count:count} starts known")
     of_jobs = plural(
-        seen.jobs, "of {count:count} job of this name", "of {count:count} jobs of this name"
+        all_starts.jobs, "of {count:count} job of this name", "of {count:count} jobs of this name"
     )
     whole = message("from the submission, or from RESTARTING, until the last task ran")
     gap = message(
@@ -246,7 +237,7 @@ def _starts(seen: JobStarts) -> Table:
     )
     stragglers = message("tasks that took three times as long as the median task of their vertex")
     return Table.of(
-        seen.starts,
+        all_starts.starts,
         "starts",
         message("Starts"),
         (
@@ -257,7 +248,7 @@ def _starts(seen: JobStarts) -> Table:
             Column("usual_total_ms", message("Usually"), "ms", _USUALLY),
             *(
                 Column(f"{name}_ms", title, "ms", meaning, f"phase_of.{name}.duration_ms")
-                for name, (title, meaning) in had
+                for name, (title, meaning) in phases
             ),
             Column("output_gap_ms", message("Output gap"), "ms", gap),
             Column("stragglers", message("Stragglers"), "count", stragglers),
@@ -324,9 +315,9 @@ def _slowest(newest: Start) -> Table:
 
 def _calls(troubles: RpcTroubles) -> Block:
     if not troubles.is_known:
-        return NotKnown(about_calls(troubles))
+        return NotKnown(calls_text(troubles))
     if not troubles.seconds:
-        return Note(about_calls(troubles))
+        return Note(calls_text(troubles))
     limits = message(
         "What lets more through: pekko.ask.timeout (akka.ask.timeout before 1.18), "
         "taskmanager.network.request-backoff.max, fewer slots on a TaskManager, smaller jars."
@@ -350,17 +341,17 @@ def _calls(troubles: RpcTroubles) -> Block:
             Column("partitions", message("Partitions"), "count", missing),
             Column("taskmanagers_lost", message("TaskManagers lost"), "count"),
         ),
-        most=SHOWN,
+        most=MOST_SHOWN,
         subtitle=message(
             "between JobManager and TaskManagers, by the logs of an hour; worst first"
         ),
-        note=join_messages((about_calls(troubles), cut, limits), " "),
+        note=join_messages((calls_text(troubles), cut, limits), " "),
     )
 
 
 def _jars(downloads: JarDownloads) -> Block:
     if not downloads.downloads:
-        return Note(about_jars(downloads))
+        return Note(jars_text(downloads))
     at_most = message("until its first task was deployed: Flink does not log when a download ends")
     return Table.of(
         downloads.downloads,
@@ -372,7 +363,7 @@ def _jars(downloads: JarDownloads) -> Block:
             Column("files", message("Files"), "count"),
             Column("at_most_ms", message("Took at most"), "ms", at_most),
         ),
-        most=SHOWN,
+        most=MOST_SHOWN,
         subtitle=message("what TaskManagers fetched when the job was deployed; longest first"),
-        note=about_jars(downloads),
+        note=jars_text(downloads),
     )

@@ -5,23 +5,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from ingest.messages import list_text, message, plural
 from spark_jobs.diagnosis.thread_dumps import own_method
 from webapp.analyses.declaration import Action, analysis
-from webapp.analyses.document import (
-    Block,
-    Column,
-    Document,
-    Inputs,
-    Note,
-    NotKnown,
-    Table,
-    Verdict,
-)
+from webapp.analyses.document import Block, Column, Document, Inputs, Note, NotKnown, Table, Verdict
 from webapp.fleet.models import JobCurrent
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.query_parameters import Text
 from webapp.profiles.job_threads import DumpedTaskManager, JobThreads, ShownThread, job_threads
 
-HELD_FROM = 3
-"""Consecutive dumps in which it is blocked at one place: a briefly held lock is only seen once."""
+BLOCKED_FROM = 3
+"""Consecutive dumps with a thread blocked at one place; a briefly held lock shows only once."""
 
 
 class ThreadParameters(ListFilters):
@@ -48,30 +39,29 @@ def threads(job: JobCurrent, inputs: Inputs) -> Document:
 def _verdict(dumps: JobThreads) -> Verdict:
     if dumps.why:
         return Verdict("unknown", dumps.why)
-    circles = [
+    deadlocks = [
         line
         for manager in _dumped(dumps)
         for line in (manager.row.deadlocks if manager.row else ())
     ]
-    if circles:
-        return Verdict("crit", list_text(circles))
+    if deadlocks:
+        return Verdict("crit", list_text(deadlocks))
     if not (dumped := _dumped(dumps)):
         waits = list(dict.fromkeys(taskmanager.sentence for taskmanager in dumps.taskmanagers))
         return Verdict(
-            "unknown",
-            waits[0] if len(waits) == 1 else message("No dump was taken yet."),
+            "unknown", waits[0] if len(waits) == 1 else message("No dump was taken yet.")
         )
-    held = [
+    blocked = [
         thread.thread.name
         for manager in dumped
-        for thread in manager.of_job
-        if thread.thread.state == "BLOCKED" and thread.in_a_row >= HELD_FROM
+        for thread in manager.task_threads
+        if thread.thread.state == "BLOCKED" and thread.in_a_row >= BLOCKED_FROM
     ]
-    if held:
+    if blocked:
         sentence = message(
             "{names:message}: blocked at the same place in {dumps:count} dumps in a row or more.",
-            names=list_text(held),
-            dumps=HELD_FROM,
+            names=list_text(blocked),
+            dumps=BLOCKED_FROM,
         )
         return Verdict("warn", sentence)
     sentence = plural(
@@ -103,16 +93,16 @@ def _blocks(dumps: JobThreads, vertex_id: str) -> Iterator[Block]:
         return
     dumped = _dumped(dumps)
     if dumped:
-        tasks = [thread for manager in dumped for thread in manager.of_job]
+        tasks = [thread for manager in dumped for thread in manager.task_threads]
         empty = message(
-            "No thread has the name of a task of this job: the tasks ran elsewhere by then.",
+            "No thread has the name of a task of this job: the tasks ran elsewhere by then."
         )
         yield _threads("tasks", message("Tasks"), message("Task"), tasks, empty)
     yield _taskmanagers(dumps.taskmanagers)
-    others = [thread for manager in dumped for thread in manager.others]
-    if others and not vertex_id:
+    other_threads = [thread for manager in dumped for thread in manager.other_threads]
+    if other_threads and not vertex_id:
         title = message("Other threads in the job's own code, or blocked")
-        yield _threads("others", title, message("Thread"), others)
+        yield _threads("others", title, message("Thread"), other_threads)
     yield Note(
         message(
             "A dump shows one instant, and pauses all threads of the TaskManager for it. "
@@ -124,7 +114,7 @@ def _blocks(dumps: JobThreads, vertex_id: str) -> Iterator[Block]:
 
 
 def _threads(
-    key: str, title: str, named: str, shown_threads: Iterable[ShownThread], empty: str = ""
+    key: str, title: str, column_name: str, shown_threads: Iterable[ShownThread], empty: str = ""
 ) -> Table:
     """Blocked threads first, then those in the job's own code, the longest first."""
     return Table.of(
@@ -139,7 +129,7 @@ def _threads(
         key,
         title,
         (
-            Column("name", named, value="task"),
+            Column("name", column_name, value="task"),
             Column("subtask", message("Subtask"), "number"),
             Column("does", message("Does")),
             Column(

@@ -1,1 +1,0 @@
-"""Where the tasks of a job run, how evenly, and what balancing them would change."""

@@ -1,4 +1,4 @@
-"""The placement of one job: how even it is now, and how even Flink's own rules would make it."""
+"""The placement of a job: how even it is now, and how even Flink's rules would make it."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -25,9 +25,9 @@ from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
 
 
 def advice(version: tuple[int, ...] | None, configuration: Mapping[str, Any] | None) -> str:
-    """One or two sentences, which mention settings that are already made."""
+    """One or two sentences, which mention settings that exist already."""
     settings = configuration or {}
-    by_hand = message(
+    before_2_2 = message(
         "Before 2.2, give vertices of smaller parallelism a slot sharing group of their own, or "
         "all vertices the same parallelism."
     )
@@ -55,7 +55,7 @@ def advice(version: tuple[int, ...] | None, configuration: Mapping[str, Any] | N
             "Flink already spreads slots over TaskManagers. Since 2.2 it also balances tasks "
             "within slots ({mode:name}: TASKS). {by_hand:message}",
             mode=LOAD_BALANCE_MODE,
-            by_hand=by_hand,
+            by_hand=before_2_2,
         )
     spread = message(
         "slots are then spread over TaskManagers. Since 2.2 Flink also balances tasks within slots."
@@ -64,7 +64,7 @@ def advice(version: tuple[int, ...] | None, configuration: Mapping[str, Any] | N
         "Set {setting:name} for the cluster: {spread:message} {by_hand:message}",
         setting=spreading_setting(version),
         spread=spread,
-        by_hand=by_hand,
+        by_hand=before_2_2,
     )
 
 
@@ -73,8 +73,9 @@ NOW, DEFAULT, BALANCED = "now", "default", "balanced"
 
 @dataclass(frozen=True)
 class Outcome:
-    """One placement. ``tasks``: by TaskManager, fullest first. ``concentration``: the largest of
-    any vertex: most subtasks on one TaskManager over the even share.
+    """A placement. ``tasks`` by TaskManager, fullest first. ``concentration``: a vertex's most
+    subtasks on one TaskManager over their even share, the largest of all vertices.
+    ``buffers_least``: network buffers that a TaskManager needs, the most of all.
     """
 
     key: str
@@ -87,9 +88,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class TaskManagerLoad:
-    """``buffers``: of its pool; ``short_by``: how many are missing for its tasks' minimum.
-    ``restarts``: tasks that restart when it is lost.
-    """
+    """``buffers`` of its pool; ``short_by``: lacking ones. ``restarts``: tasks, if it is lost."""
 
     taskmanager_id: str
     host: str | None
@@ -106,7 +105,7 @@ class TaskManagerLoad:
 
 @dataclass(frozen=True)
 class VertexSpread:
-    """``most``: subtasks on the TaskManager with most of them; ``even``: the even share."""
+    """``most``: subtasks on the TaskManager that has most; ``even``: the even share."""
 
     vertex_id: str
     name: str
@@ -118,7 +117,7 @@ class VertexSpread:
 
 @dataclass(frozen=True)
 class HostLoad:
-    """``restarts``: tasks that restart when the host is lost with all its TaskManagers."""
+    """``restarts``: the number of tasks that restart if all TaskManagers of the host are lost."""
 
     host: str
     tasks: int
@@ -127,9 +126,7 @@ class HostLoad:
 
 @dataclass(frozen=True)
 class JobPlacement:
-    """``outcomes``: now (if known), Flink's default, balanced tasks. ``unknown``: sentences on what
-    is unknown.
-    """
+    """``outcomes``: now (if known), Flink's default, balanced tasks. ``unknown``: sentences."""
 
     at: datetime | None
     tasks: int
@@ -186,7 +183,7 @@ def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
     ):
         where = _where(plan, placement)
         outcomes.append(_outcome(key, plan, spread(plan, where, len(slots_each), settings)))
-    found_regions = regions(plan, full=restarts_all(job.configuration))
+    region_labels = regions(plan, full=restarts_all(job.configuration))
     return JobPlacement(
         sampled.at,
         plan.tasks,
@@ -197,11 +194,11 @@ def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
             sampled,
             names,
             settings,
-            restarted_by_taskmanager(found_regions, now, len(names)),
+            restarted_by_taskmanager(region_labels, now, len(names)),
         )
         if now
         else (),
-        _hosts(sampled, names, now, found_regions) if now else (),
+        _hosts(sampled, names, now, region_labels) if now else (),
         _vertices(plan, spread_now) if now else (),
         settings.segment_bytes,
         advice(release(job.flink_version), job.configuration),
@@ -210,10 +207,10 @@ def placement_of(job: JobCurrent, plan: Plan, sampled: Sampled) -> JobPlacement:
 
 
 def _now(plan: Plan, sampled: Sampled, names: Sequence[str]) -> list[Indices] | None:
-    """By vertex, the TaskManager of each subtask, below 0 if unknown; None if all are."""
+    """By vertex, the index of each subtask's TaskManager, -1 if unknown; None if all are."""
     if not names:
         return None
-    position = {name: at for at, name in enumerate(names)}
+    indices_by_name = {name: index for index, name in enumerate(names)}
     indices = []
     for vertex in plan.vertices:
         known = (
@@ -222,20 +219,22 @@ def _now(plan: Plan, sampled: Sampled, names: Sequence[str]) -> list[Indices] | 
             else ()
         )
         where = np.full(vertex.parallelism, -1, dtype=np.int64)
-        placed = [position.get(name or "", -1) for name in known[: vertex.parallelism]]
-        where[: len(placed)] = placed
+        indices_of_vertex = [
+            indices_by_name.get(name or "", -1) for name in known[: vertex.parallelism]
+        ]
+        where[: len(indices_of_vertex)] = indices_of_vertex
         indices.append(where)
     return indices
 
 
 def _slots_each(plan: Plan, sampled: Sampled, names: Sequence[str]) -> tuple[list[int], list[str]]:
     needed = plan.slots_needed()
-    each = [
+    slots = [
         sampled.taskmanagers[name].slots or 0 if name in sampled.taskmanagers else 0
         for name in names
     ]
-    if each and all(each) and sum(each) >= needed:
-        return each, []
+    if slots and all(slots) and sum(slots) >= needed:
+        return slots, []
     taskmanagers = len(names) or 1
     assumed = -(-needed // taskmanagers)
     return [assumed] * taskmanagers, [
@@ -291,18 +290,18 @@ def _taskmanagers(
 
 
 def _hosts(
-    sampled: Sampled, names: Sequence[str], now: Sequence[Indices], found_regions: Sequence[Indices]
+    sampled: Sampled, names: Sequence[str], now: Sequence[Indices], region_labels: Sequence[Indices]
 ) -> list[HostLoad]:
-    of_name = [
+    host_of = [
         sampled.taskmanagers[name].host if name in sampled.taskmanagers else None for name in names
     ]
-    hosts = sorted({host for host in of_name if host})
+    hosts = sorted({host for host in host_of if host})
     # An unknown index (-1) means the last element, which is unknown too.
     position = np.array(
-        [*(hosts.index(host) if host else -1 for host in of_name), -1], dtype=np.int64
+        [*(hosts.index(host) if host else -1 for host in host_of), -1], dtype=np.int64
     )
-    where = [position[of_vertex] for of_vertex in now]
-    restarted = restarted_by_taskmanager(found_regions, where, len(hosts))
+    where = [position[indices] for indices in now]
+    restarted = restarted_by_taskmanager(region_labels, where, len(hosts))
     tasks = np.bincount(np.concatenate(where)[np.concatenate(where) >= 0], minlength=len(hosts))
     loads = [HostLoad(host, int(tasks[at]), int(restarted[at])) for at, host in enumerate(hosts)]
     return sorted(loads, key=lambda load: (-load.restarts, -load.tasks, load.host))
@@ -322,24 +321,19 @@ def _vertices(plan: Plan, spread: Spread) -> list[VertexSpread]:
                 even=-(-known // taskmanagers),
             )
         )
-    return sorted(
-        spreads,
-        key=lambda each: -(each.most / each.even if each.even else 0),
-    )
+    return sorted(spreads, key=lambda each: -(each.most / each.even if each.even else 0))
 
 
 log = logging.getLogger(__name__)
 
-_MADE_OF = (JobPlacement, Outcome, TaskManagerLoad, HostLoad, VertexSpread)
+_CACHED_CLASSES = (JobPlacement, Outcome, TaskManagerLoad, HostLoad, VertexSpread)
 
 
 def look_up_placement(job: JobCurrent, until: datetime | None = None) -> JobPlacement | None:
-    """The placement in the last minutes in which the job was seen, up to ``until``; None if the
-    plan is unknown. An unreadable lake makes only the current placement unknown.
-    """
+    """When the job was last seen, up to ``until``. None if the plan is unknown."""
     at = job.last_seen_at or job.as_of
     at = end_of_step(min(at, until) if until else at)
-    key = answer_key("placement", _MADE_OF, job.cluster, job.job_id, job.as_of, at)
+    key = answer_key("placement", _CACHED_CLASSES, job.cluster, job.job_id, job.as_of, at)
     cached = cache.get(key)
     if isinstance(cached, JobPlacement):
         return cached

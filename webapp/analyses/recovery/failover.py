@@ -1,6 +1,4 @@
-"""What a failure restarts, by the plan's failover regions and as observed, and what restarting one
-task alone would cost.
-"""
+"""What a failure restarts, by failover regions and as observed."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,15 +28,13 @@ from webapp.fleet.models import JobCurrent
 from webapp.lib.outage import Outage
 from webapp.pressure.hours import newest_windows
 
-ALONE = ("detect", "redeploy", "restore")
+ALONE_PHASES = ("detect", "redeploy", "restore")
 """Phases of a task that restarts alone: nothing else is cancelled, and it takes a free slot."""
 
 
 @dataclass(frozen=True)
 class Phases:
-    """Medians over ``outages``, None if unknown in all. ``alone_ms``: the phases of one task that
-    restarts alone.
-    """
+    """Medians over ``outages``; None is unknown. ``alone_ms``: of one task that restarts alone."""
 
     outages: int
     downtime_ms: float | None
@@ -47,9 +43,8 @@ class Phases:
 
 @dataclass(frozen=True)
 class SpareSlots:
-    """``saved_ms``: how much longer outages with lost TaskManagers wait than the others
-    (``usual_ms``; without others, the delay of the restart strategy). ``slots``: the spare slots
-    needed, those of one TaskManager.
+    """``saved_ms``: by how much outages with lost TaskManagers wait longer than others
+    (``usual_ms``; by default the delay of the restart strategy). ``slots`` of one TaskManager.
     """
 
     outages: int
@@ -65,7 +60,8 @@ def phases(outages: Iterable[Outage]) -> Phases:
         len(outages),
         typical(outage.downtime_ms for outage in outages),
         typical(
-            None if outage.part_ms["restore"] is None else _sum(outage, ALONE) for outage in outages
+            None if outage.part_ms["restore"] is None else _sum(outage, ALONE_PHASES)
+            for outage in outages
         ),
     )
 
@@ -73,19 +69,18 @@ def phases(outages: Iterable[Outage]) -> Phases:
 def spare_slots(
     observed: Sequence[tuple[Outage, int]], delay_ms: float | None, slots: int | None
 ) -> SpareSlots | None:
-    """``observed``: (outage, number of lost TaskManagers). None if none was lost, or the usual wait is
-    unknown.
-    """
-    waits = [(dead, waited) for outage, dead in observed if (waited := _waited(outage)) is not None]
-    lost = [waited for dead, waited in waits if dead]
-    others = [waited for dead, waited in waits if not dead]
-    usual = median(others) if others else delay_ms
-    if not lost or usual is None:
+    """``observed``: (outage, number of lost TaskManagers). None if none was lost, or unknown."""
+    waits = [(lost, wait) for outage, lost in observed if (wait := _wait_ms(outage)) is not None]
+    with_loss = [wait for lost, wait in waits if lost]
+    without_loss = [wait for lost, wait in waits if not lost]
+    usual = median(without_loss) if without_loss else delay_ms
+    if not with_loss or usual is None:
         return None
-    return SpareSlots(len(lost), median(lost), usual, max(median(lost) - usual, 0), slots)
+    lost_wait = median(with_loss)
+    return SpareSlots(len(with_loss), lost_wait, usual, max(lost_wait - usual, 0), slots)
 
 
-def _waited(outage: Outage) -> float | None:
+def _wait_ms(outage: Outage) -> float | None:
     return None if outage.part_ms["wait"] is None else _sum(outage, ("wait", "failed_attempts"))
 
 
@@ -94,17 +89,17 @@ def _sum(outage: Outage, names: Iterable[str]) -> float:
 
 
 HISTORY = timedelta(days=7)
-"""Of older checkpoints only failed ones are kept one by one."""
+"""Older completed checkpoints are deleted."""
 FACTORS = (0.25, 0.5, 1, 2, 4, 8, 16)
 MOST_PARALLELISM = 32_768
 """Flink's own limit."""
 LEAST_CHECKPOINTS = 20
-"""Of a job; with fewer, the failure rate of its tasks is unknown."""
+"""With fewer, the failure rate of a job's tasks is unknown."""
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Shares of checkpoints that would complete: full ones and regional ones."""
+    """Shares of full and of regional checkpoints that would complete."""
 
     full: float
     by_region: float
@@ -112,7 +107,7 @@ class Shares:
 
 @dataclass(frozen=True)
 class AtParallelism:
-    """``shares`` at the job's rate, None if unknown; ``at_least``: at its lower bound."""
+    """``shares`` at the success rate of the job's tasks; ``at_least`` at its lower bound."""
 
     parallelism: int
     tasks: int
@@ -124,9 +119,7 @@ class AtParallelism:
 
 @dataclass(frozen=True)
 class RegionalCheckpoints:
-    """``task_success``: of one task in one checkpoint, None if too few are known or none failed;
-    ``at_least``: its lower bound with 95 % confidence.
-    """
+    """``task_success`` of one task, None if unknown; ``at_least``: with 95 % confidence."""
 
     completed: int
     failed: int
@@ -140,20 +133,20 @@ def regional_checkpoints(
 ) -> RegionalCheckpoints:
     """One query."""
     until = min(until, job.last_seen_at or job.as_of)
-    taken = CheckpointFact.objects.filter(
+    recent = CheckpointFact.objects.filter(
         cluster=job.cluster,
         job_id=job.job_id,
         trigger_time__gte=until - HISTORY,
         trigger_time__lte=until,
     )
-    counts = taken.exclude(is_savepoint=True).aggregate(
+    counts = recent.exclude(is_savepoint=True).aggregate(
         completed=Count("pk", filter=Q(outcome="completed")),
         failed=Count("pk", filter=Q(outcome__in=FAILED_OUTCOMES)),
     )
     tried = Outcomes(counts["completed"], counts["failed"], plan.tasks)
-    enough = tried.completed + tried.failed >= LEAST_CHECKPOINTS
-    own = task_success(tried) if enough and tried.failed else None
-    least = least_task_success(tried) if enough else None
+    is_known = tried.completed + tried.failed >= LEAST_CHECKPOINTS
+    success = task_success(tried) if is_known and tried.failed else None
+    least = least_task_success(tried) if is_known else None
     now = max(vertex.parallelism for vertex in plan.vertices)
     curve = []
     for parallelism in sorted(
@@ -165,10 +158,10 @@ def regional_checkpoints(
         )
         parts = min(tasks, max(1, round(regions * parallelism / now))) if regions > 1 else 1
         shares, bounds = (
-            None if rate is None else _shares(rate, tasks, parts) for rate in (own, least)
+            None if rate is None else _shares(rate, tasks, parts) for rate in (success, least)
         )
         curve.append(AtParallelism(parallelism, tasks, parts, parallelism == now, shares, bounds))
-    return RegionalCheckpoints(tried.completed, tried.failed, own, least, curve)
+    return RegionalCheckpoints(tried.completed, tried.failed, success, least, curve)
 
 
 def _shares(rate: float, tasks: int, parts: int) -> Shares:
@@ -178,7 +171,7 @@ def _shares(rate: float, tasks: int, parts: int) -> Shares:
 
 
 LARGEST_MAP = 2_000_000
-"""Tasks; regions of larger jobs are not worked out for a page."""
+"""Tasks. Regions of larger jobs are not computed for a page."""
 _DELAY = "restart-strategy.fixed-delay.delay"
 _DURATION = re.compile(r"(\d{1,9})\s*(ms|s|min|h)")
 _UNIT_MS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000}
@@ -186,7 +179,7 @@ _UNIT_MS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000}
 
 @dataclass(frozen=True)
 class VertexRegions:
-    """One vertex. ``alone_records``: records that would be lost if one of its subtasks restarted alone."""
+    """``alone_records``: records that would be lost if one subtask of the vertex restarted alone."""
 
     vertex_id: str
     name: str
@@ -198,8 +191,8 @@ class VertexRegions:
 
 @dataclass(frozen=True)
 class Failover:
-    """``largest``: tasks of the largest region; ``by_plan``: regions of the plan, for any failover
-    strategy. TaskManagers and hosts: those whose loss restarts most first; empty if unknown.
+    """``largest``: tasks of the largest region. ``by_plan``: regions of the plan, whatever the
+    failover strategy. TaskManagers and hosts: those whose loss restarts most first.
     """
 
     tasks: int
@@ -216,20 +209,17 @@ class Failover:
 
 
 def failover(
-    job: JobCurrent,
-    until: datetime,
-    since: datetime,
-    observed: Sequence[tuple[Outage, int]],
+    job: JobCurrent, until: datetime, since: datetime, observed: Sequence[tuple[Outage, int]]
 ) -> Failover | None:
     """``observed``: (outage, number of lost TaskManagers). None if the plan is unknown or too large."""
     plan = plan_of(job)
     if plan is None or plan.tasks > LARGEST_MAP:
         return None
-    everything = restarts_all(job.configuration)
-    labels = regions(plan, full=everything)
+    is_full = restarts_all(job.configuration)
+    labels = regions(plan, full=is_full)
     sizes = region_sizes(labels)
-    by_plan = len(region_sizes(regions(plan))) if everything else len(sizes)
-    of_outages = phases(outage for outage, _dead in observed)
+    by_plan = len(region_sizes(regions(plan))) if is_full else len(sizes)
+    outage_phases = phases(outage for outage, _lost in observed)
     placement = look_up_placement(job, until)
     taskmanagers = (
         sorted(
@@ -246,19 +236,19 @@ def failover(
         tasks=plan.tasks,
         regions=len(sizes),
         largest=int(sizes.max()),
-        restarts_all=everything,
+        restarts_all=is_full,
         by_plan=by_plan,
-        vertices=_vertices(job, plan, labels, sizes, until, since, of_outages.alone_ms),
+        vertices=_vertices(job, plan, labels, sizes, until, since, outage_phases.alone_ms),
         taskmanagers=taskmanagers,
         hosts=placement.hosts if placement else (),
-        phases=of_outages,
+        phases=outage_phases,
         spare=spare_slots(observed, restart_delay_ms(job.configuration), slots),
         checkpoints=regional_checkpoints(job, plan, by_plan, until),
     )
 
 
 def restart_delay_ms(configuration: Mapping[str, Any] | None) -> float | None:
-    """The configured fixed delay; None for another strategy or none."""
+    """The configured fixed delay; None if there is none."""
     text = str((configuration or {}).get(_DELAY) or "").strip().lower()
     match = _DURATION.fullmatch(text)
     return int(match[1]) * _UNIT_MS[match[2]] if match else None
@@ -274,7 +264,7 @@ def _vertices(
     alone_ms: float | None,
 ) -> tuple[VertexRegions, ...]:
     rates = newest_windows(job.cluster, job.job_id, since, until)
-    made = []
+    vertices = []
     for vertex, of_subtasks in zip(plan.vertices, labels, strict=True):
         window = rates.get(vertex.vertex_id)
         # A source has no input of its own.
@@ -284,7 +274,7 @@ def _vertices(
             if rate is None or alone_ms is None
             else round(rate / vertex.parallelism * alone_ms / 1000)
         )
-        made.append(
+        vertices.append(
             VertexRegions(
                 vertex_id=vertex.vertex_id,
                 name=vertex.name,
@@ -294,4 +284,4 @@ def _vertices(
                 alone_records=lost,
             )
         )
-    return tuple(made)
+    return tuple(vertices)

@@ -1,4 +1,4 @@
-"""The restores of one job: observed ones, and an estimate for now."""
+"""The restores of a job: observed ones, and estimates for now."""
 
 import logging
 import re
@@ -14,7 +14,7 @@ from ingest.flink_rest.versions import release
 from ingest.messages import message
 from spark_jobs.diagnosis.operator_growth import Growth, growth
 from spark_jobs.diagnosis.storage_samples import OperatorStateTrend
-from webapp.analyses.starts.job_starts import Restored, job_starts
+from webapp.analyses.starts.job_starts import Restored, Start, job_starts
 from webapp.checkpoints.models import CheckpointFact
 from webapp.checkpoints.outages import outages
 from webapp.fleet.models import JobCurrent, JobStart
@@ -27,15 +27,15 @@ from webapp.storage.xray.location import NotLocated, located
 HISTORY = timedelta(days=30)
 MOST_OBSERVED = 200
 DATED_WITHIN = timedelta(seconds=1)
-"""REST and the log date one restart apart."""
-_OF_JOB = re.compile(r"/([0-9a-f]{32})/chk-\d+")
+"""REST and the log date a restart differently."""
+_JOB_IN_PATH = re.compile(r"/([0-9a-f]{32})/chk-\d+")
 CHECKPOINT, SAVEPOINT, LOCAL = "checkpoint", "savepoint", "local"
 
 
 @dataclass(frozen=True)
 class ObservedRestore:
-    """The restore of a start; the last one if it took several restarts. ``restore_ms``: from the
-    first task that reads state until all run. ``checkpoint_id`` is None if nothing names it.
+    """The restore of a start, the last one if the start took several restarts. ``restore_ms``: from
+    the first task that reads state until all run. ``checkpoint_id``: None if unknown.
     """
 
     at: datetime
@@ -49,17 +49,17 @@ class ObservedRestore:
 
 def recent_outages(job: JobCurrent, until: datetime) -> list[tuple[Outage, int]]:
     """(outage, number of lost TaskManagers), oldest first."""
-    start = until - HISTORY
-    recent = outages(job, start, until)[-MOST_OBSERVED:]
-    lost = JobStart.objects.filter(
-        cluster=job.cluster, job_id=job.job_id, begun_at__gte=start, lost_taskmanagers__gt=0
+    since = until - HISTORY
+    recent = outages(job, since, until)[-MOST_OBSERVED:]
+    starts = JobStart.objects.filter(
+        cluster=job.cluster, job_id=job.job_id, begun_at__gte=since, lost_taskmanagers__gt=0
     )
     losses = [
-        (outage.begun_at, outage.lost_taskmanagers or 0)
-        for outage in lost.only("begun_at", "lost_taskmanagers").order_by("-at")[:MOST_OBSERVED]
+        (start.begun_at, start.lost_taskmanagers or 0)
+        for start in starts.only("begun_at", "lost_taskmanagers").order_by("-at")[:MOST_OBSERVED]
     ]
     return [
-        (outage, sum(dead for at, dead in losses if at and abs(at - outage.at) < DATED_WITHIN))
+        (outage, sum(count for at, count in losses if at and abs(at - outage.at) < DATED_WITHIN))
         for outage in recent
     ]
 
@@ -75,11 +75,7 @@ def observed_restores(job: JobCurrent, local: bool, until: datetime) -> tuple[Ob
     return tuple(
         ObservedRestore(
             start.begun_at or start.at,
-            SAVEPOINT
-            if snapshot.is_savepoint
-            else LOCAL
-            if local and start.kind != "start" and not start.lost_taskmanagers
-            else CHECKPOINT,
+            _restore_kind(start, snapshot, local),
             snapshot.checkpoint_id,
             restore_ms,
             start.downtime_ms,
@@ -90,10 +86,17 @@ def observed_restores(job: JobCurrent, local: bool, until: datetime) -> tuple[Ob
     )
 
 
+def _restore_kind(start: Start, snapshot: Restored, local: bool) -> str:
+    if snapshot.is_savepoint:
+        return SAVEPOINT
+    is_local = local and start.kind != "start" and not start.lost_taskmanagers
+    return LOCAL if is_local else CHECKPOINT
+
+
 def _sizes(job: JobCurrent, snapshots: Iterable[Restored]) -> dict[Restored, int | None]:
-    """Sizes of snapshots with a known id; the path may name the job that took it. One query."""
+    """Sizes of snapshots with a known id. One query."""
     owners = {
-        snapshot: (match[1] if (match := _OF_JOB.search(snapshot.path or "")) else job.job_id)
+        snapshot: (match[1] if (match := _JOB_IN_PATH.search(snapshot.path or "")) else job.job_id)
         for snapshot in snapshots
         if snapshot.checkpoint_id is not None
     }
@@ -114,9 +117,7 @@ def _sizes(job: JobCurrent, snapshots: Iterable[Restored]) -> dict[Restored, int
 
 @dataclass(frozen=True)
 class RestoreRange:
-    """``expected_ms``: the median of all observations, scaled up if the state has grown since, but
-    not scaled down.
-    """
+    """``expected_ms``: the median of observations, scaled up (never down) to the present size."""
 
     least_ms: float
     expected_ms: float
@@ -127,9 +128,7 @@ class RestoreRange:
 def restore_range(
     observed: Sequence[tuple[float, int | None]], size_bytes: int | None
 ) -> RestoreRange | None:
-    """``observed``: (ms, bytes) of restores of one kind. None if there is none, or sizes are
-    unknown.
-    """
+    """``observed``: (ms, bytes) of restores of one kind. None if no size is known."""
     known = [(ms, size) for ms, size in observed if size]
     if not known or size_bytes is None:
         return None
@@ -145,7 +144,7 @@ def restore_range(
 @dataclass(frozen=True)
 class UnionReads:
     """Operator state in UNION mode: each of ``parallelism`` subtasks reads all ``files``, one after
-    the other. Handles within the ``_metadata`` come with each subtask's deployment instead.
+    the other. State within the ``_metadata`` is sent with deployments instead.
     """
 
     operator_id: str
@@ -158,9 +157,7 @@ class UnionReads:
 
 @dataclass(frozen=True)
 class OperatorState:
-    """Operator state in the newest checkpoint that an audit read, and how it grew since the oldest
-    with as many subtasks; None if there is none.
-    """
+    """Operator state in the newest audited checkpoint; ``growth`` over the same parallelism."""
 
     trend: OperatorStateTrend
     growth: Growth | None
@@ -171,7 +168,7 @@ class OperatorState:
 
     @property
     def restores(self) -> int:
-        """At least so many multiplied its union elements."""
+        """At least this many restores multiplied its union elements."""
         return self.growth.restores if self.growth else 0
 
     @property
@@ -184,7 +181,7 @@ log = logging.getLogger(__name__)
 
 _LOCAL_SETTINGS = ("execution.state-recovery.from-local", "state.backend.local-recovery")
 SPLIT_SETTINGS = (1, 20)
-"""Since when reading local state and writing it are two settings."""
+"""From this release on, reading and writing local state are two settings."""
 _NONE_COMPLETED = {
     CHECKPOINT: message("No completed checkpoint is known."),
     SAVEPOINT: message("No completed savepoint is known."),
@@ -193,9 +190,9 @@ _NONE_COMPLETED = {
 
 @dataclass(frozen=True)
 class Choice:
-    """A snapshot that the job could be restored from now. ``files`` is None if its ``_metadata``
-    was not read; ``largest_bytes``: of the subtask with most state, which the restore waits for.
-    ``estimate`` is None if no restore of this kind was observed.
+    """A snapshot to restore from. ``files``: None if its ``_metadata`` was not read.
+    ``largest_bytes`` of the subtask with most state, which the restore waits for. ``estimate``: None
+    if no restore of this kind was observed with its size.
     """
 
     kind: str
@@ -211,8 +208,8 @@ class Choice:
 
 @dataclass(frozen=True)
 class JobRestores:
-    """``local_recovery``: whether it is enabled, None if unknown; ``local_setting``: the options
-    that enable it. ``operator_states``: most elements first.
+    """``local_recovery``: None if unknown. ``local_setting``: options that enable it.
+    ``unions`` of the checkpoint ``unions_of``. ``operator_states``: most elements first.
     """
 
     local_recovery: bool | None
@@ -226,9 +223,7 @@ class JobRestores:
 
 
 def job_restores(job: JobCurrent, until: datetime) -> JobRestores:
-    """Restores before ``until``; about 10 queries, and at most two ``_metadata`` files and the
-    newest samples.
-    """
+    """Restores before ``until``. About ten queries; reads at most two ``_metadata`` files."""
     unknown: list[str] = []
     local = local_recovery(job.configuration)
     observed = observed_restores(job, bool(local), until)
@@ -267,7 +262,7 @@ def job_restores(job: JobCurrent, until: datetime) -> JobRestores:
 
 
 def local_recovery(configuration: Mapping[str, Any] | None) -> bool | None:
-    """Whether local recovery is enabled (default off); None if the configuration is unknown."""
+    """Whether local recovery is enabled; None if the configuration is unknown."""
     if not configuration:
         return None
     return any(str(configuration.get(key) or "").lower() == "true" for key in _LOCAL_SETTINGS)
@@ -282,8 +277,8 @@ def _newest(job: JobCurrent, kind: str) -> CheckpointFact | None:
 
 
 def _xray(fact: CheckpointFact, unknown: list[str]) -> Xray | None:
-    shown = "Savepoint {id:number}" if fact.is_savepoint else "Checkpoint {id:number}"
-    name = message(shown, id=fact.checkpoint_id)
+    template = "Savepoint {id:number}" if fact.is_savepoint else "Checkpoint {id:number}"
+    name = message(template, id=fact.checkpoint_id)
     if not fact.external_path:
         unknown.append(
             message(
@@ -325,16 +320,18 @@ def _choice(
         files=xray.files if xray else None,
         file_bytes=xray.file_bytes if xray else None,
         largest_bytes=max(largest, default=None),
-        estimate=restore_range(_times(observed, kind), size),
+        estimate=restore_range(_times_and_sizes(observed, kind), size),
     )
 
 
 def _local(remote: Choice, observed: Sequence[ObservedRestore]) -> Choice:
-    estimate = restore_range(_times(observed, LOCAL), remote.state_bytes)
+    estimate = restore_range(_times_and_sizes(observed, LOCAL), remote.state_bytes)
     return replace(remote, kind=LOCAL, path=None, files=0, file_bytes=0, estimate=estimate)
 
 
-def _times(observed: Iterable[ObservedRestore], kind: str) -> list[tuple[float, int | None]]:
+def _times_and_sizes(
+    observed: Iterable[ObservedRestore], kind: str
+) -> list[tuple[float, int | None]]:
     return [
         (restore.restore_ms, restore.state_bytes) for restore in observed if restore.kind == kind
     ]
@@ -345,12 +342,12 @@ def _unions(xray: Xray, job: JobCurrent) -> tuple[UnionReads, ...]:
         vertex.get("vertex_id"): vertex.get("name")
         for vertex in ((job.graph or {}).get("vertices") or ())
     }
-    of_operator = defaultdict(list)
+    states_by_operator = defaultdict(list)
     for state in xray.states:
         if state.mode == "UNION":
-            of_operator[state.operator_id].append(state)
+            states_by_operator[state.operator_id].append(state)
     unions = []
-    for operator_id, states in of_operator.items():
+    for operator_id, states in states_by_operator.items():
         widest = max(states, key=lambda state: state.subtasks)
         files = max(state.files for state in states)
         unions.append(

@@ -1,6 +1,4 @@
-"""Whether a job restores from a snapshot: reads the ``_metadata``, looks for its files, and gathers
-what is known of the job.
-"""
+"""Whether a job restores from a snapshot, by its ``_metadata``, its files and data of the job."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -37,15 +35,15 @@ from webapp.storage.xray.location import NotLocated, located, metadata_path, roo
 MOST_BYTES = 100_000_000
 MOST_HANDLES = 300_000
 MOST_ENTRIES = 500_000
-"""Of all directories with files of the snapshot."""
+"""Of all directories that have files of the snapshot."""
 MOST_LISTING_S = 30
 MOST_RUNS = 20
-"""Jobs with an id like that of the snapshot."""
+"""Jobs whose id begins as the snapshot's directory says."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """``why``: if nothing was compared, what is missing and what to do."""
+    """``why`` nothing was compared, or "". ``took_it``: this run of the job took the snapshot."""
 
     path: str | None
     snapshot: Snapshot | None = None
@@ -57,10 +55,7 @@ class Answer:
 def preflight(
     job: JobCurrent, written: str = "", *, may_drop: bool = False, keeps_types: bool = False
 ) -> Answer:
-    """``written``: the snapshot or its ``_metadata``, "" for the newest retained one of the job.
-
-    No storage or file makes it raise.
-    """
+    """``written``: the snapshot, "" for the newest retained one. Errors are in the answer."""
     if not written:
         newest = _completed(job).exclude(discarded=True).first()
         if newest is None:
@@ -73,15 +68,15 @@ def preflight(
         return Answer(written, why=message("{path:text} is not there.", path=written))
     except (NotLocated, IngestError, OSError) as error:
         return Answer(written, why=str(error))
-    took = _run_that_took(file, contents.checkpoint_id)
+    run = _run_that_took(file, contents.checkpoint_id)
     stored = _with_files(contents, file)
-    if took:
-        backend = (took.checkpoint_config or {}).get("state_backend")
-        stored = replace(stored, flink_version=took.flink_version, backend=backend)
-    took_it = took is not None and took.pk == job.pk
-    operators = contents.planned() if took_it else _own_operators(job)
+    if run:
+        backend = (run.checkpoint_config or {}).get("state_backend")
+        stored = replace(stored, flink_version=run.flink_version, backend=backend)
+    took_it = run is not None and run.pk == job.pk
+    operators = contents.planned() if took_it else _newest_operators(job)
     config = job.checkpoint_config or {}
-    asked = Job(
+    planned_job = Job(
         job.flink_version,
         tuple(_vertices(job, operators or {})),
         operators,
@@ -92,16 +87,13 @@ def preflight(
         keeps_types,
         facts_of(job),
     )
-    return Answer(stored.path, stored, judge(stored, asked), took_it=took_it)
+    return Answer(stored.path, stored, judge(stored, planned_job), took_it=took_it)
 
 
 def _completed(job: JobCurrent) -> QuerySet[CheckpointFact]:
     """Snapshots of this run, newest first: another deployment may have the same job id."""
     completed = CheckpointFact.objects.filter(
-        cluster=job.cluster,
-        job_id=job.job_id,
-        outcome="completed",
-        external_path__isnull=False,
+        cluster=job.cluster, job_id=job.job_id, outcome="completed", external_path__isnull=False
     ).exclude(external_path="")
     if job.start_time:
         completed = completed.filter(trigger_time__gte=job.start_time)
@@ -109,13 +101,13 @@ def _completed(job: JobCurrent) -> QuerySet[CheckpointFact]:
 
 
 def _run_that_took(file: MetadataFile, checkpoint_id: int) -> JobCurrent | None:
-    """By what Flink reported of that checkpoint: a directory alone may be of an earlier run."""
+    """The run that Flink reported for this checkpoint. Its directory may be of an earlier run."""
     job_id = job_id_of(owner_directory(file.directory))
     name = file.directory.rpartition("/")[2].split("-")
-    begins = job_id or (name[1] if name[0] == "savepoint" and len(name) > 1 else "")
-    if not begins:
+    id_prefix = job_id or (name[1] if name[0] == "savepoint" and len(name) > 1 else "")
+    if not id_prefix:
         return None
-    for job in JobCurrent.objects.filter(job_id__startswith=begins).order_by("-pk")[:MOST_RUNS]:
+    for job in JobCurrent.objects.filter(job_id__startswith=id_prefix).order_by("-pk")[:MOST_RUNS]:
         facts = _completed(job).filter(checkpoint_id=checkpoint_id) if job.start_time else ()
         for fact in facts:
             try:
@@ -126,7 +118,7 @@ def _run_that_took(file: MetadataFile, checkpoint_id: int) -> JobCurrent | None:
     return None
 
 
-def _own_operators(job: JobCurrent) -> Mapping[str, PlannedOperator] | None:
+def _newest_operators(job: JobCurrent) -> Mapping[str, PlannedOperator] | None:
     newest = _completed(job).exclude(discarded=True).first() if job.start_time else None
     if newest is None:
         return None
@@ -151,11 +143,11 @@ def _vertices(
 
 
 class _NotCompared(IngestError):
-    """Too large, or not what Flink writes."""
+    """The ``_metadata`` is too large, or not as Flink writes it."""
 
 
 class _Contents:
-    """``paths``: operator → path → how long that file must be at least, in bytes."""
+    """Contents of a ``_metadata``. ``paths``: the least length of each file, by operator and path."""
 
     def __init__(self) -> None:
         self.header: Header | None = None
@@ -232,14 +224,18 @@ def snapshot_in(file: MetadataFile) -> Snapshot:
 
 def _with_files(contents: _Contents, file: MetadataFile) -> Snapshot:
     paths: dict[str, int] = {}
-    for needed in contents.paths.values():
-        for path, length in needed.items():
+    for least_lengths in contents.paths.values():
+        for path, length in least_lengths.items():
             paths[path] = max(paths.get(path, 0), length)
     missing, unchecked = _missing(paths)
-    for key, needed in contents.paths.items():
-        contents.operators[key].missing = len(missing & needed.keys())
-    own, header, properties = owner_directory(file.directory), contents.header, contents.properties
-    foreign = {_parent(path) for path in paths if not is_below(_canonical(path), own)}
+    for key, least_lengths in contents.paths.items():
+        contents.operators[key].missing = len(missing & least_lengths.keys())
+    own_directory, header, properties = (
+        owner_directory(file.directory),
+        contents.header,
+        contents.properties,
+    )
+    foreign = {_parent(path) for path in paths if not is_below(_canonical(path), own_directory)}
     return Snapshot(
         file.path,
         contents.checkpoint_id,
@@ -266,34 +262,34 @@ def _canonical(path: str) -> str:
 
 
 def _missing(paths: Mapping[str, int]) -> tuple[set[str], str]:
-    """Paths that are not there or too short, and why others were not looked for, "" for none. Each
-    directory is listed once.
-    """
+    """Paths that are missing or too short, and why some were not looked for, or ""."""
     by_directory: defaultdict[str, list[str]] = defaultdict(list)
     for path in paths:
         by_directory[_parent(_canonical(path))].append(path)
     missing: set[str] = set()
-    unchecked, ends, entries = "", monotonic() + MOST_LISTING_S, 0
-    for directory, within in sorted(by_directory.items()):
-        wanted = {path.rpartition("/")[2]: path for path in within}
+    unchecked, deadline, entries = "", monotonic() + MOST_LISTING_S, 0
+    for directory, directory_paths in sorted(by_directory.items()):
+        paths_by_name = {path.rpartition("/")[2]: path for path in directory_paths}
         lengths: dict[str, int] = {}
         try:
-            for name, length in _listed(directory):
+            for name, length in _list_files(directory):
                 entries += 1
-                if entries > MOST_ENTRIES or monotonic() > ends:
+                if entries > MOST_ENTRIES or monotonic() > deadline:
                     return missing, message(
                         "Its directories have too many files to be listed here."
                     )
-                if name in wanted:
+                if name in paths_by_name:
                     lengths[name] = length
         except (NotLocated, IngestError, OSError, ValueError, ImportError) as error:
             unchecked = str(error) or type(error).__name__
             continue
-        missing |= {path for name, path in wanted.items() if lengths.get(name, -1) < paths[path]}
+        missing |= {
+            path for name, path in paths_by_name.items() if lengths.get(name, -1) < paths[path]
+        }
     return missing, unchecked
 
 
-def _listed(directory: str) -> Iterable[tuple[str, int]]:
+def _list_files(directory: str) -> Iterable[tuple[str, int]]:
     row = root_of(directory)
     if row is None:
         raise NotLocated(
@@ -312,6 +308,6 @@ def _listed(directory: str) -> Iterable[tuple[str, int]]:
             if entry.kind is Kind.FILE:
                 yield entry.name, entry.bytes
     except FileNotFoundError:
-        # Raises where the root itself is out of reach: then nothing is known of its files.
+        # If the root cannot be listed either, nothing is known of its files.
         if next(iter(tree.entries("")), None) is None:
             raise

@@ -1,1 +1,0 @@
-"""Memory, CPU and slots of jobs against their use."""

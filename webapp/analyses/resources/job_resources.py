@@ -40,13 +40,13 @@ from webapp.lib import scopes
 from webapp.lib.recent_answers import KEPT_S, answer_key, end_of_step
 
 LEAST_HOURS = 23
-"""Of 24: one may be lost with a restart of Weir."""
+"""Of 24, since a restart of Weir may lose one."""
 PEAK = 1.5
-"""In multiples of a usual hour: a day without such a peak may lack the usual load."""
+"""In multiples of a usual hour. A day without such a peak may lack the usual load."""
 GONE = timedelta(minutes=5)
-"""Without a sample for so long before the newest one, a TaskManager is not there any more."""
+"""A TaskManager without a sample this long before the newest one has gone."""
 ONE_LISTING = timedelta(seconds=2)
-"""TaskManagers that are listed together are asked for one after the other."""
+"""TaskManagers of one listing are sampled one after the other."""
 _CONFIGURED = (
     "process_memory_bytes",
     "managed_memory_bytes",
@@ -58,10 +58,8 @@ _CONFIGURED = (
 
 
 @dataclass(frozen=True)
-class Observed:
-    """``hours``: of the last day, with samples that were read. ``peak_ratio``: CPU time of the
-    busiest hour over that of a usual one, None if unknown.
-    """
+class Observation:
+    """``hours`` of the last day with samples. ``peak_ratio``: CPU time, busiest / median hour."""
 
     hours: int
     peak_ratio: float | None
@@ -92,50 +90,52 @@ class Observed:
         )
 
 
-def had_slots(row: Mapping[str, Any], job_id: str) -> bool:
-    """Whether the job had slots there; before Flink 1.13 samples do not say, so any job may."""
+def may_have_slots(row: Mapping[str, Any], job_id: str) -> bool:
+    """Whether a sample may have slots of the job. Flink before 1.13 does not report whose they are."""
     return row["allocated_slots"] is None or has_slots(row, job_id)
 
 
 def present_ids(
     samples: Sequence[Samples], job_id: str, newest: datetime, ended: Collection[tuple[str, str]]
 ) -> list[str]:
-    """Ids of the TaskManagers that the job has slots on, by their newest sample up to ``newest``,
-    when it last had any. ``ended``: (cluster, id) of TaskManagers that ended.
+    """Ids of TaskManagers with slots of the job, by their last sample up to ``newest``, when the job
+    last had slots. ``ended``: (cluster, id) of TaskManagers that ended.
     """
-    last = [[row for row in own if row["ts"] <= newest + ONE_LISTING][-1:] for own in samples]
+    last = [[row for row in rows if row["ts"] <= newest + ONE_LISTING][-1:] for rows in samples]
     return [
         row["taskmanager_id"]
         for rows in last
         for row in rows
-        if had_slots(row, job_id)
+        if may_have_slots(row, job_id)
         and newest - row["ts"] <= GONE
         and (row["cluster"], row["taskmanager_id"]) not in ended
     ]
 
 
 def current_samples(samples: Sequence[Samples], present: Collection[str]) -> list[Samples]:
-    """Samples without TaskManagers that are no longer ``present`` and had another configuration."""
-    configured = {_configured(own[-1]) for own in samples if own[-1]["taskmanager_id"] in present}
-    return [own for own in samples if _configured(own[-1]) in configured]
+    """Samples of TaskManagers that are configured as one that is ``present``."""
+    configured = {
+        _configured(rows[-1]) for rows in samples if rows[-1]["taskmanager_id"] in present
+    }
+    return [rows for rows in samples if _configured(rows[-1]) in configured]
 
 
-def observed(samples: Sequence[Samples], at: datetime) -> Observed:
+def observe(samples: Sequence[Samples], at: datetime) -> Observation:
     hours: dict[int, list[Samples]] = {}
-    for own in samples:
-        of_hour: dict[int, list[Mapping[str, Any]]] = {}
-        for row in own:
-            of_hour.setdefault(int((at - row["ts"]) / HOUR), []).append(row)
-        for hour, rows in of_hour.items():
+    for rows in samples:
+        by_hour: dict[int, list[Mapping[str, Any]]] = {}
+        for row in rows:
+            by_hour.setdefault(int((at - row["ts"]) / HOUR), []).append(row)
+        for hour, hour_rows in by_hour.items():
             if 0 <= hour < DAY / HOUR:
-                hours.setdefault(hour, []).append(rows)
-    cores = [
-        sum(known)
-        for rows in hours.values()
-        if len(known := [used for own in rows if (used := cpu_used(own)) is not None]) == len(rows)
-    ]
+                hours.setdefault(hour, []).append(hour_rows)
+    cores = []
+    for taskmanagers in hours.values():
+        used = [cpu_used(rows) for rows in taskmanagers]
+        if None not in used:
+            cores.append(sum(value or 0.0 for value in used))
     usual = median(cores) if cores else 0.0
-    return Observed(len(hours), max(cores) / usual if usual else None)
+    return Observation(len(hours), max(cores) / usual if usual else None)
 
 
 def _configured(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -143,15 +143,14 @@ def _configured(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 STATES = ("tight", "unknown", "ok", "spare")
-"""Of equally configured TaskManagers, the first of these states that any has counts."""
+"""A part has the first of these states that it has on any of the job's TaskManagers."""
 
 
 @dataclass(frozen=True)
 class JobResources:
-    """``memory_bytes``: its share of its TaskManagers' processes, by slots in use;
+    """``memory_bytes``: the job's share of its TaskManagers' processes, by slots in use;
     ``unused_bytes``: its share of their unused memory. None is unknown. ``parts``: the largest size
-    and the highest use of any TaskManager, including former ones of the last day. ``observed``:
-    None if only one moment was read.
+    and the highest use on any TaskManager of the last day. ``observation``: None for one moment.
     """
 
     cluster: str
@@ -164,12 +163,13 @@ class JobResources:
     unused_bytes: int | None
     cpu_allotted: float | None
     cpu_used: float | None
-    observed: Observed | None = None
+    observation: Observation | None = None
 
     @property
     def can_be_lowered(self) -> bool:
-        """Whether less memory would suffice, after a long enough observation."""
-        return bool(self.unused_bytes) and self.observed is not None and self.observed.shows_peak
+        """Whether less memory would suffice, by a long enough observation."""
+        observation = self.observation
+        return bool(self.unused_bytes) and observation is not None and observation.shows_peak
 
     @property
     def tight(self) -> list[MemoryPart]:
@@ -178,7 +178,7 @@ class JobResources:
 
 @dataclass(frozen=True)
 class Group:
-    """A group of jobs: figures are sums over those with known ones."""
+    """A group of jobs. Figures are sums over the jobs with known values."""
 
     name: str
     jobs: int
@@ -194,40 +194,40 @@ def resources_of(
     cluster: str,
     job_id: str,
     budgets: Iterable[TaskManagerBudget],
-    observed: Observed | None = None,
+    observation: Observation | None = None,
     gone: Iterable[TaskManagerBudget] = (),
 ) -> JobResources | None:
     """None if the job has no slot. ``gone``: its former TaskManagers of the same configuration.
     TaskManagers that do not report slots by job count completely.
     """
-    own = [budget for budget in budgets if budget.share(job_id) != 0]
-    if not own:
+    current = [budget for budget in budgets if budget.share(job_id) != 0]
+    if not current:
         return None
-    parts = together([*own, *gone])
+    parts = combine_parts([*current, *gone])
     per_taskmanager = sum(part.spare_bytes for part in parts)
-    shares = [1.0 if (share := budget.share(job_id)) is None else share for budget in own]
+    shares = [1.0 if (share := budget.share(job_id)) is None else share for budget in current]
     return JobResources(
         cluster,
         job_id,
-        max(budget.at for budget in own),
-        sorted(own, key=lambda budget: budget.taskmanager_id),
+        max(budget.at for budget in current),
+        sorted(current, key=lambda budget: budget.taskmanager_id),
         parts,
         None
-        if any(budget.job_slots is None for budget in own)
-        else sum((budget.job_slots or {}).get(job_id, 0) for budget in own),
-        _whole(_weighted_mean((budget.process_bytes for budget in own), shares)),
+        if any(budget.job_slots is None for budget in current)
+        else sum((budget.job_slots or {}).get(job_id, 0) for budget in current),
+        _rounded(_weighted_sum((budget.process_bytes for budget in current), shares)),
         round(per_taskmanager * sum(shares)),
-        _weighted_mean(
-            (budget.cpu_allotted for budget in own),
-            [(budget.job_slots or {}).get(job_id, 0) / (budget.slots or 1) for budget in own],
+        _weighted_sum(
+            (budget.cpu_allotted for budget in current),
+            [(budget.job_slots or {}).get(job_id, 0) / (budget.slots or 1) for budget in current],
         ),
-        _weighted_mean((budget.cpu_used for budget in own), shares),
-        observed,
+        _weighted_sum((budget.cpu_used for budget in current), shares),
+        observation,
     )
 
 
-def together(budgets: Sequence[TaskManagerBudget]) -> list[MemoryPart]:
-    """Parts of TaskManagers with one configuration, which must suit the one that needs most."""
+def combine_parts(budgets: Sequence[TaskManagerBudget]) -> list[MemoryPart]:
+    """Parts of equally configured TaskManagers: sizes must suit the one that needs most."""
     memory_parts = []
     for same in zip(*(each.parts for each in budgets), strict=True):
         state = min((part.state for part in same), key=STATES.index)
@@ -238,16 +238,22 @@ def together(budgets: Sequence[TaskManagerBudget]) -> list[MemoryPart]:
             for part in same
             if part.state == state and part.suggested_bytes is not None
         ]
-        enough = max(suggested, default=None) if state in ("tight", "spare") else None
+        sufficient = max(suggested, default=None) if state in ("tight", "spare") else None
         memory_parts.append(
             MemoryPart(
-                same[0].name, max(configured, default=None), max(used, default=None), state, enough
+                same[0].name,
+                max(configured, default=None),
+                max(used, default=None),
+                state,
+                sufficient,
             )
         )
     return memory_parts
 
 
-def grouped(jobs: Iterable[JobResources], group_of: Callable[[JobResources], str]) -> list[Group]:
+def group_jobs(
+    jobs: Iterable[JobResources], group_of: Callable[[JobResources], str]
+) -> list[Group]:
     """Groups with most unused memory first."""
     members: dict[str, list[JobResources]] = {}
     for job in jobs:
@@ -255,20 +261,20 @@ def grouped(jobs: Iterable[JobResources], group_of: Callable[[JobResources], str
     groups = [
         Group(
             name,
-            len(of),
-            sum(job.slots or 0 for job in of),
-            sum(job.memory_bytes or 0 for job in of),
-            sum(job.unused_bytes or 0 for job in of),
-            sum(job.cpu_allotted or 0 for job in of),
-            sum(job.cpu_used or 0 for job in of),
-            sum(bool(job.tight) for job in of),
+            len(group),
+            sum(job.slots or 0 for job in group),
+            sum(job.memory_bytes or 0 for job in group),
+            sum(job.unused_bytes or 0 for job in group),
+            sum(job.cpu_allotted or 0 for job in group),
+            sum(job.cpu_used or 0 for job in group),
+            sum(bool(job.tight) for job in group),
         )
-        for name, of in members.items()
+        for name, group in members.items()
     ]
     return sorted(groups, key=lambda group: (-group.unused_bytes, group.name))
 
 
-def _weighted_mean(values: Iterable[float | None], shares: Sequence[float]) -> float | None:
+def _weighted_sum(values: Iterable[float | None], shares: Sequence[float]) -> float | None:
     known = [
         None if value is None else value * share
         for value, share in zip(values, shares, strict=True)
@@ -276,22 +282,20 @@ def _weighted_mean(values: Iterable[float | None], shares: Sequence[float]) -> f
     return None if None in known else sum(value or 0 for value in known)
 
 
-def _whole(value: float | None) -> int | None:
+def _rounded(value: float | None) -> int | None:
     return None if value is None else round(value)
 
 
 log = logging.getLogger(__name__)
 
 CLUSTER = "cluster"
-"""What all jobs are grouped by, or by a label of clusters."""
-_MADE_OF = (MemoryPart, TaskManagerBudget, Observed, JobResources, Group)
+"""A grouping of jobs. The others are labels of clusters."""
+_CACHED_CLASSES = (MemoryPart, TaskManagerBudget, Observation, JobResources, Group)
 
 
 @dataclass(frozen=True)
 class FleetResources:
-    """``idle_slots``, ``idle_bytes``: free slots of current TaskManagers, and their share of the
-    processes.
-    """
+    """``idle_slots``: free slots of current TaskManagers; ``idle_bytes``: their share of processes."""
 
     since: datetime
     at: datetime
@@ -303,12 +307,10 @@ class FleetResources:
 
 
 def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobResources | None:
-    """Resources in the last day in which the job was seen, up to ``until``; None without samples of
-    its TaskManagers.
-    """
+    """Resources in the last day of the job, up to ``until``; None without samples."""
     at = job.last_seen_at or job.as_of
     at = end_of_step(min(at, until) if until else at)
-    key = answer_key("resources", _MADE_OF, job.cluster, job.job_id, job.as_of, at)
+    key = answer_key("resources", _CACHED_CLASSES, job.cluster, job.job_id, job.as_of, at)
     cached = cache.get(key)
     if isinstance(cached, JobResources):
         return cached
@@ -318,21 +320,21 @@ def look_up_resources(job: JobCurrent, until: datetime | None = None) -> JobReso
         log.exception("Samples of TaskManagers of %s could not be read from the lake", job.cluster)
         return None
     # The last samples have no slots of an ended job.
-    had = [
+    with_slots = [
         rows
         for sample in samples
-        if (rows := [row for row in sample if had_slots(row, job.job_id)])
+        if (rows := [row for row in sample if may_have_slots(row, job.job_id)])
     ]
-    newest = max((rows[-1]["ts"] for rows in had), default=at)
+    newest = max((rows[-1]["ts"] for rows in with_slots), default=at)
     ended = ended_before(newest if is_over(job.state) else at, at - DAY, job.cluster)
     present = present_ids(samples, job.job_id, newest, ended)
-    own = current_samples(had, present)
+    current = current_samples(with_slots, present)
     resources = resources_of(
         job.cluster,
         job.job_id,
-        [budget(rows) for rows in own if rows[-1]["taskmanager_id"] in present],
-        observed(own, at),
-        [budget(rows) for rows in own if rows[-1]["taskmanager_id"] not in present],
+        [budget(rows) for rows in current if rows[-1]["taskmanager_id"] in present],
+        observe(current, at),
+        [budget(rows) for rows in current if rows[-1]["taskmanager_id"] not in present],
     )
     if resources:
         cache.set(key, resources, KEPT_S)
@@ -344,12 +346,9 @@ def groupings() -> tuple[str, ...]:
 
 
 def look_up_fleet(now: datetime, by: str = CLUSTER) -> FleetResources | None:
-    """All jobs that have slots, most unused memory first; ``by`` one of :func:`groupings`.
-
-    None if the lake could not be read.
-    """
+    """Most unused memory first, ``by`` one of :func:`groupings`; None without the lake."""
     at = end_of_step(now)
-    key = answer_key("fleet-resources", (*_MADE_OF, FleetResources), at, by)
+    key = answer_key("fleet-resources", (*_CACHED_CLASSES, FleetResources), at, by)
     cached = cache.get(key)
     if isinstance(cached, FleetResources):
         return cached
@@ -359,58 +358,58 @@ def look_up_fleet(now: datetime, by: str = CLUSTER) -> FleetResources | None:
         log.exception("Samples of TaskManagers could not be read from the lake")
         return None
     ended = ended_before(at, at - LOOK_BACK)
-    every = [
+    budgets = [
         manager_budget
         for manager_budget in map(budget, samples)
         if scopes.current().holds(manager_budget.cluster)
         and (manager_budget.cluster, manager_budget.taskmanager_id) not in ended
     ]
-    of_job: dict[tuple[str, str], list[TaskManagerBudget]] = {}
-    for manager_budget in every:
+    by_job: dict[tuple[str, str], list[TaskManagerBudget]] = {}
+    for manager_budget in budgets:
         for job_id in manager_budget.job_slots or ():
-            of_job.setdefault((manager_budget.cluster, job_id), []).append(manager_budget)
+            by_job.setdefault((manager_budget.cluster, job_id), []).append(manager_budget)
     jobs = [
         resources
-        for (cluster, job_id), own in of_job.items()
-        if (resources := resources_of(cluster, job_id, own))
+        for (cluster, job_id), job_budgets in by_job.items()
+        if (resources := resources_of(cluster, job_id, job_budgets))
     ]
-    of_clusters = JobCurrent.objects.filter(cluster__in={cluster for cluster, _ in of_job})
+    of_clusters = JobCurrent.objects.filter(cluster__in={cluster for cluster, _ in by_job})
     rows = of_clusters.values_list("cluster", "job_id", "name").iterator()
     names = {
         (cluster, job_id): name or ""
         for cluster, job_id, name in rows
-        if (cluster, job_id) in of_job
+        if (cluster, job_id) in by_job
     }
     labels = dict(Cluster.objects.values_list("name", "labels")) if by != CLUSTER else {}
     jobs.sort(key=lambda job: (-(job.unused_bytes or 0), job.cluster, job.job_id))
     idle = [
         (manager_budget, manager_budget.free_slots)
-        for manager_budget in every
+        for manager_budget in budgets
         if manager_budget.free_slots and manager_budget.slots
     ]
-    found_fleet = FleetResources(
+    fleet = FleetResources(
         since,
         at,
-        len(every),
+        len(budgets),
         sum(free for _, free in idle),
         sum(
             round((manager_budget.process_bytes or 0) * free / (manager_budget.slots or 1))
             for manager_budget, free in idle
         ),
         [(names.get((job.cluster, job.job_id)) or job.job_id, job) for job in jobs],
-        grouped(
+        group_jobs(
             jobs,
             lambda job: (
                 job.cluster if by == CLUSTER else str(labels.get(job.cluster, {}).get(by, ""))
             ),
         ),
     )
-    cache.set(key, found_fleet, KEPT_S)
-    return found_fleet
+    cache.set(key, fleet, KEPT_S)
+    return fleet
 
 
-_COMPARED_ROOM = 0.12
-"""A JVM reports less heap than it was given: some collectors leave one survivor space out."""
+_HEAP_TOLERANCE = 0.12
+"""A JVM reports less heap than its setting: some collectors leave out one survivor space."""
 
 
 def memory_advice(
@@ -418,7 +417,7 @@ def memory_advice(
 ) -> Iterator[str]:
     """Reasons by part, and settings; empty if nothing should change."""
     settings = configuration or {}
-    now = _derived_now(resources, settings, version)
+    now = _current_sizes(resources, settings, version)
     if now is None:
         yield from (
             message(
@@ -432,20 +431,19 @@ def memory_advice(
             for part in resources.tight
         )
         return
-    changed, wanted = _needed_memory(resources, now, least_network(settings, version))
+    changed, needed = _needed_memory(resources, now, least_network(settings, version))
     if not changed:
         return
-    then, before = sum(wanted.values()), sum(now.values())
-    if then > before and (room := _lacking_room(resources, then)):
+    needed_bytes, current_bytes = sum(needed.values()), sum(now.values())
+    no_room = _no_room(resources, needed_bytes) if needed_bytes > current_bytes else None
+    new_settings = None if no_room else settings_for(needed, settings, version)
+    if new_settings is None:
         yield from (_reason(part, resources) for part in changed if part.state == "tight")
-        yield room
-        return
-    to_set = settings_for(wanted, settings, version)
-    if to_set is None:
-        yield from (_reason(part, resources) for part in changed if part.state == "tight")
+        if no_room:
+            yield no_room
         return
     yield from (_reason(part, resources) for part in changed)
-    for option, size in to_set.items():
+    for option, size in new_settings.items():
         yield message(
             "Set {option:name} to {size:name} (now {now:name}).",
             option=option,
@@ -455,24 +453,22 @@ def memory_advice(
     yield message(
         "Set together: Flink then derives {then:bytes} for a TaskManager, {heap:bytes} of it heap; "
         "now it has {now:bytes}.",
-        then=sum(derived_sizes({**settings, **to_set}, version).values()),
-        heap=wanted[HEAP],
-        now=before,
+        then=sum(derived_sizes({**settings, **new_settings}, version).values()),
+        heap=needed[HEAP],
+        now=current_bytes,
     )
 
 
-def _derived_now(
+def _current_sizes(
     resources: JobResources, configuration: Mapping[str, Any], version: str | None
 ) -> Sizes | None:
-    """The derived sizes; None if TaskManagers have others: their configuration is not the recorded
-    one.
-    """
+    """Sizes by the recorded configuration; None if TaskManagers have other sizes."""
     try:
         sizes = derived_sizes(configuration, version)
     except Refused:
         return None
     for part in resources.parts:
-        least = (1 - _COMPARED_ROOM if part.name == HEAP else 1) * sizes[part.name]
+        least = (1 - _HEAP_TOLERANCE if part.name == HEAP else 1) * sizes[part.name]
         if part.configured_bytes is None or not least <= part.configured_bytes <= sizes[part.name]:
             return None
     return sizes
@@ -481,21 +477,21 @@ def _derived_now(
 def _needed_memory(
     resources: JobResources, now: Sizes, network_bytes: int
 ) -> tuple[list[MemoryPart], dict[str, int]]:
-    changed, wanted = [], dict(now)
+    changed, needed = [], dict(now)
     for part in resources.parts:
-        enough = part.suggested_bytes
-        if enough is None or part.name == OVERHEAD:
+        size = part.suggested_bytes
+        if size is None or part.name == OVERHEAD:
             continue
         if part.name == NETWORK:
-            enough = max(enough, network_bytes)
-        is_lowered = part.state == "spare" and resources.can_be_lowered and enough < now[part.name]
-        if is_lowered or (part.state == "tight" and enough > now[part.name]):
-            wanted[part.name] = enough
+            size = max(size, network_bytes)
+        is_lowered = part.state == "spare" and resources.can_be_lowered and size < now[part.name]
+        if is_lowered or (part.state == "tight" and size > now[part.name]):
+            needed[part.name] = size
             changed.append(part)
-    return changed, wanted
+    return changed, needed
 
 
-def _lacking_room(resources: JobResources, process_bytes: int) -> Message | None:
+def _no_room(resources: JobResources, process_bytes: int) -> Message | None:
     on_host = Counter(taskmanager.host for taskmanager in resources.taskmanagers)
     for taskmanager in resources.taskmanagers:
         count, physical = on_host[taskmanager.host], taskmanager.physical_bytes

@@ -1,4 +1,4 @@
-"""What a root keeps because nobody deletes it, and what may still need it."""
+"""Files of a root that nobody deletes, and who may still need them."""
 
 from collections.abc import Iterator
 
@@ -21,14 +21,7 @@ from webapp.analyses.document import (
 from webapp.analyses.links import job_link
 from webapp.analyses.storage.root_retention import Retention, RunningJob, root_retention
 from webapp.lib.quantities import duration_text
-from webapp.storage.idle_snapshots import (
-    LAST,
-    NEEDED,
-    SUPERSEDED,
-    UNKNOWN,
-    EndedJob,
-    KeptSavepoint,
-)
+from webapp.storage.idle_snapshots import LAST, NEEDED, SUPERSEDED, UNKNOWN, EndedJob, KeptSavepoint
 from webapp.storage.models import RootFigures
 
 STANDING = {
@@ -41,7 +34,7 @@ STANDING = {
 
 @analysis(
     "retention",
-    of="root",
+    subject="root",
     title=message("Retention"),
     summary=message("what is there because nobody deletes it, and who may still need it"),
 )
@@ -103,9 +96,7 @@ def _savepoints(snapshots: Retention) -> Table:
             Column("bytes", message("Size"), "bytes"),
             Column("files", message("Files"), "count"),
             Column(
-                "standing",
-                message("Status"),
-                value=lambda savepoint: STANDING[savepoint.standing],
+                "standing", message("Status"), value=lambda savepoint: STANDING[savepoint.standing]
             ),
             Column("needed_by", message("Restored from it"), "mono", not_ended, _needed_by),
         ),
@@ -125,7 +116,7 @@ def _ended_table(snapshots: Retention) -> Table:
         "ended",
         message("Ended jobs"),
         (
-            *_OF_JOB,
+            *_JOB_COLUMNS,
             Column("state", message("Ended as")),
             Column("last_written", message("Last written"), "instant"),
             Column("idle_ms", message("Idle"), "ms"),
@@ -146,7 +137,7 @@ def _running(snapshots: Retention) -> Table:
         "running",
         message("Jobs that have not ended"),
         (
-            *_OF_JOB,
+            *_JOB_COLUMNS,
             Column("retained_on_cancellation", message("Retained when cancelled"), "flag"),
             Column("retained", message("Retained"), "count", retained),
             Column("checkpoints", message("Checkpoints"), "count"),
@@ -162,7 +153,7 @@ def _running(snapshots: Retention) -> Table:
     )
 
 
-_OF_JOB = (
+_JOB_COLUMNS = (
     Column("job", message("Job"), value=_owner_link),
     Column("job_id", message("Id"), "mono"),
     Column("cluster", message("Cluster")),

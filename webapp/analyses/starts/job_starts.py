@@ -1,4 +1,4 @@
-"""The starts of one job by phase, compared with earlier starts of jobs of its name."""
+"""The starts of a job by phase, compared with earlier starts of jobs of its name."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,17 +15,14 @@ from webapp.checkpoints.models import CheckpointFact
 from webapp.fleet.models import JobCurrent, JobStart, LogEvent
 from webapp.lib.instants import drawable
 
-SHOWN = 12
-"""Starts, the newest."""
-COMPARED = 60
-"""Earlier starts of jobs of the name, its own among them."""
+MOST_STARTS = 12
+MOST_COMPARED = 60
+"""Earlier starts of jobs of the name, including this job."""
 
 
 @dataclass(frozen=True)
 class Phase:
-    """``usual_ms``: the median of this phase at earlier starts of jobs of the name; None if none is
-    known.
-    """
+    """``usual_ms``: the median at earlier starts of jobs of the name; None if unknown."""
 
     name: str
     duration_ms: int
@@ -38,7 +35,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Restored:
-    """A snapshot, with the data that sources have; ``path`` may be of another job."""
+    """A snapshot from which a job started; ``path`` may be of another job."""
 
     checkpoint_id: int | None
     is_savepoint: bool
@@ -47,13 +44,10 @@ class Restored:
 
 @dataclass(frozen=True)
 class Start:
-    """One start of the job. ``phases``: those that it had, in order; all but detect add up to
-    ``total_ms``.
+    """A start of the job. ``phases`` by time; all but detect add up to ``total_ms``.
 
-    ``restored``: the snapshot that it began with, None if none was seen.
-
-    ``output_gap_ms``: from the last completed checkpoint before it to the first one after it,
-    without output of sinks that commit with checkpoints.
+    ``restored``: None if no snapshot was seen. ``output_gap_ms``: from the last completed checkpoint
+    before the start to the first one after it; sinks that commit with checkpoints had no output.
     """
 
     at: datetime
@@ -94,10 +88,7 @@ class Start:
 
 @dataclass(frozen=True)
 class JobStarts:
-    """``starts`` newest first.
-
-    ``compared``: the number of known starts of jobs of the name, of ``jobs`` job ids.
-    """
+    """``starts``, newest first. ``compared``: number of starts of the name, by ``jobs`` job ids."""
 
     starts: Sequence[Start]
     compared: int
@@ -112,7 +103,7 @@ def job_starts(
     job: JobCurrent,
     since: datetime | None = None,
     until: datetime | None = None,
-    shown: int = SHOWN,
+    most: int = MOST_STARTS,
 ) -> JobStarts:
     """Starts whose last task ran in this time. Two queries."""
     completed = CheckpointFact.objects.filter(
@@ -132,15 +123,15 @@ def job_starts(
         .order_by("-trigger_time")
         .values("end_time")[:1]
     )
-    own = JobStart.objects.filter(cluster=job.cluster, job_id=job.job_id)
+    own_starts = JobStart.objects.filter(cluster=job.cluster, job_id=job.job_id)
     if since is not None:
-        own = own.filter(running_at__gte=since)
+        own_starts = own_starts.filter(running_at__gte=since)
     if until is not None:
-        own = own.filter(running_at__lte=until)
+        own_starts = own_starts.filter(running_at__lte=until)
     rows = list(
-        own.annotate(
+        own_starts.annotate(
             first_completed_at=Subquery(after), last_completed_at=Subquery(before)
-        ).order_by("-at")[:shown]
+        ).order_by("-at")[:most]
     )
     if not rows:
         return JobStarts((), 0, 0)
@@ -152,7 +143,7 @@ def job_starts(
     of_name = JobStart.objects.filter(
         cluster=job.cluster, job_id__in=same_name, at__lte=rows[0].at
     ).order_by("-at", "-id")
-    compared = list(of_name.defer("detail")[:COMPARED])
+    compared = list(of_name.defer("detail")[:MOST_COMPARED])
     return JobStarts(
         [_start(row, [start for start in compared if start.at < row.at]) for row in rows],
         len(compared),
@@ -210,16 +201,13 @@ def _median(earlier: Sequence[JobStart], name: str) -> int | None:
 
 MOST_LINES = 5_000
 CLOCKS_APART = timedelta(seconds=2)
-"""Lines of TaskManagers are dated by clocks of their own."""
+"""Clocks of TaskManagers may differ from the JobManager's."""
 _TYPES = ("high-availability.type", "high-availability")
 
 
 @dataclass(frozen=True)
 class Download:
-    """``process``: the log of the TaskManager.
-
-    ``at_most_ms``: until its first task of the job was deployed; None if that is unknown.
-    """
+    """``process``: a TaskManager's log. ``at_most_ms``: until its first task was deployed."""
 
     process: str
     at: datetime
@@ -229,9 +217,8 @@ class Download:
 
 @dataclass(frozen=True)
 class JarDownloads:
-    """Downloads of the newest start in which any were logged, else of the newest start. Without a
-    completely seen start: all logged ones, and ``at`` is that of the first. ``downloads``: longest
-    first.
+    """Downloads, longest first, of the newest start that has some, else of the newest start. If no
+    start was seen to its end: all logged downloads, and ``at`` is that of the first.
     """
 
     at: datetime | None
@@ -244,12 +231,12 @@ def jar_downloads(job: JobCurrent, starts: JobStarts, until: datetime) -> JarDow
     """At most two queries."""
     lines = _lines(job, starts.starts, until)
     start = next(
-        (start for start in starts.starts if any(_is_of(start, at) for _, at, _ in lines)),
+        (start for start in starts.starts if any(_is_during(start, at) for _, at, _ in lines)),
         starts.newest,
     )
     logged: dict[str, list[tuple[datetime, str]]] = {}
     for process, at, path in lines:
-        if start is None or _is_of(start, at):
+        if start is None or _is_during(start, at):
             logged.setdefault(process, []).append((at, path))
     deployed = _deployed(job, start, logged) if start and logged else {}
     downloads = [
@@ -264,7 +251,7 @@ def jar_downloads(job: JobCurrent, starts: JobStarts, until: datetime) -> JarDow
 
 
 def high_availability(job: JobCurrent) -> bool | None:
-    """From the configuration of the cluster if known; NONE is Flink's default."""
+    """Whether the cluster's configuration switches it on; None if unknown. Flink's default is off."""
     if not job.configuration:
         return None
     value = next(
@@ -276,10 +263,10 @@ def high_availability(job: JobCurrent) -> bool | None:
 def _lines(
     job: JobCurrent, starts: Sequence[Start], until: datetime
 ) -> list[tuple[str, datetime, str]]:
-    spans = [Q(ts__gte=begun, ts__lte=ended) for begun, ended in map(_span, starts)]
-    around = reduce(or_, spans) if spans else Q(ts__lte=until)
+    spans = [Q(ts__gte=begin, ts__lte=end) for begin, end in map(_span, starts)]
+    during = reduce(or_, spans) if spans else Q(ts__lte=until)
     log_events = LogEvent.objects.filter(
-        around, cluster=job.cluster, job_id=job.job_id, kind="blob_download"
+        during, cluster=job.cluster, job_id=job.job_id, kind="blob_download"
     ).order_by("-ts")
     return [
         (process, at, str((fields or {}).get("path") or ""))
@@ -290,15 +277,15 @@ def _lines(
 def _deployed(
     job: JobCurrent, start: Start, logged: dict[str, list[tuple[datetime, str]]]
 ) -> dict[str, datetime]:
-    begun, ended = _span(start)
+    begin, end = _span(start)
     first = min(at for files in logged.values() for at, _ in files)
     tasks = LogEvent.objects.filter(
         cluster=job.cluster,
         job_id=job.job_id,
         kind="task_state",
         reason="DEPLOYING -> INITIALIZING",
-        ts__gte=max(begun, first),
-        ts__lte=ended,
+        ts__gte=max(begin, first),
+        ts__lte=end,
     )
     return dict(
         tasks.order_by().values("process").annotate(first=Min("ts")).values_list("process", "first")
@@ -309,21 +296,21 @@ def _download(
     process: str, files: Sequence[tuple[datetime, str]], deployed_at: datetime | None
 ) -> Download:
     at = min(begun for begun, _ in files)
-    took = (
+    at_most_ms = (
         None
         if deployed_at is None or deployed_at < at
         else round((deployed_at - at).total_seconds() * 1000)
     )
-    return Download(process, at, len({path for _, path in files}), took)
+    return Download(process, at, len({path for _, path in files}), at_most_ms)
 
 
 def _span(start: Start) -> tuple[datetime, datetime]:
-    # Pages use coarser instants than this.
+
     return drawable(start.begun_at or start.at) - CLOCKS_APART, drawable(
         start.running_at
     ) + CLOCKS_APART
 
 
-def _is_of(start: Start, at: datetime) -> bool:
-    begun, ended = _span(start)
-    return begun <= at <= ended
+def _is_during(start: Start, at: datetime) -> bool:
+    begin, end = _span(start)
+    return begin <= at <= end

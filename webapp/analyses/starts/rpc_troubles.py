@@ -1,4 +1,4 @@
-"""Timed-out calls between JobManager and TaskManagers by second, with the start phase at that time."""
+"""Timed-out calls between JobManager and TaskManagers by second, with the phase of the start."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,12 +10,12 @@ from webapp.fleet.models import JobAnnotation, JobCurrent, LogEvent
 LOOK_BACK = timedelta(hours=1)
 MOST_LINES, MOST_LOST = 5_000, 500
 TIMED_OUT, NOT_FOUND = "RPC_TIMEOUT", "PARTITION_NOT_FOUND"
-_TIMED = ("slots", "deploy", "restore")
+_PHASES = ("slots", "deploy", "restore")
 
 
 @dataclass
 class TroubledSecond:
-    """``phase`` of the start then under way; None if no start was seen to its end."""
+    """``phase`` of the start at this time; None if there was none, or its end was not seen."""
 
     at: datetime
     phase: str | None
@@ -31,9 +31,8 @@ class TroubledSecond:
 
 @dataclass(frozen=True)
 class RpcTroubles:
-    """The hour up to ``until``: timed-out slot requests and calls about tasks, and missing
-    partitions. ``seconds``: worst first. ``cut``: the log has more lines than are read.
-    ``is_known``: a log of the job was read for that hour.
+    """Timed-out calls and missing partitions in the hour up to ``until``. ``seconds``: worst first.
+    ``cut``: there are more lines than are read. ``is_known``: a log was read for the hour.
     """
 
     until: datetime
@@ -48,13 +47,12 @@ class RpcTroubles:
 
 def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start]) -> RpcTroubles:
     """Two queries at most."""
-    seen = job.last_seen_at or job.as_of
-    until = min(until, seen) if until else seen
-    # The last answer may be older than the last line.
-    span = {"gte": until - LOOK_BACK, "lte": until + timedelta(minutes=1)}
-    lines = LogEvent.objects.filter(
-        cluster=job.cluster, job_id=job.job_id, ts__gte=span["gte"], ts__lte=span["lte"]
-    )
+    last_seen = job.last_seen_at or job.as_of
+    until = min(until, last_seen) if until else last_seen
+    # Log lines may be newer than the last answer of REST.
+    start, end = until - LOOK_BACK, until + timedelta(minutes=1)
+    of_job = {"cluster": job.cluster, "job_id": job.job_id}
+    lines = LogEvent.objects.filter(**of_job, ts__gte=start, ts__lte=end)
     reported = lines.filter(
         kind__in=("slot_request_failed", "task_state"), reason__in=(TIMED_OUT, NOT_FOUND)
     ).order_by("-ts", "-id")
@@ -75,21 +73,16 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
         if task in seen_tasks:
             continue
         seen_tasks.add(task)
-        of = second(at)
         if kind == "slot_request_failed":
-            of.slots += 1
+            second(at).slots += 1
         elif reason == NOT_FOUND:
-            of.partitions += 1
+            second(at).partitions += 1
         else:
-            of.deployments += 1
-    lost = JobAnnotation.objects.filter(
-        cluster=job.cluster,
-        job_id=job.job_id,
-        kind="taskmanager_lost",
-        at__gte=span["gte"],
-        at__lte=span["lte"],
+            second(at).deployments += 1
+    losses = JobAnnotation.objects.filter(
+        **of_job, kind="taskmanager_lost", at__gte=start, at__lte=end
     )
-    for at in lost.order_by("-at").values_list("at", flat=True)[:MOST_LOST]:
+    for at in losses.order_by("-at").values_list("at", flat=True)[:MOST_LOST]:
         second(at).taskmanagers_lost += 1
     troubled = seconds.values()
     return RpcTroubles(
@@ -99,12 +92,7 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
         partitions=sum(second.partitions for second in troubled),
         taskmanagers_lost=sum(second.taskmanagers_lost for second in troubled),
         seconds=sorted(
-            troubled,
-            key=lambda second: (
-                -second.calls,
-                -second.taskmanagers_lost,
-                second.at,
-            ),
+            troubled, key=lambda second: (-second.calls, -second.taskmanagers_lost, second.at)
         ),
         cut=len(rows) > MOST_LINES,
     )
@@ -113,7 +101,7 @@ def rpc_troubles(job: JobCurrent, until: datetime | None, starts: Sequence[Start
 def _phase(at: datetime, starts: Sequence[Start]) -> str | None:
     for start in starts:
         begins = start.at
-        for name in _TIMED:
+        for name in _PHASES:
             phase = start.phase_of.get(name)
             ends = begins + timedelta(milliseconds=phase.duration_ms if phase else 0)
             if begins - timedelta(seconds=1) < at <= ends:

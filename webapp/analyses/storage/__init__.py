@@ -1,1 +1,0 @@
-"""The content of roots and checkpoints: merged files, retained snapshots, states that expire."""

@@ -1,6 +1,4 @@
-"""Which keyed states of a job have a time-to-live, by the ``_metadata`` of its newest completed
-checkpoint, where Weir can read it.
-"""
+"""Which keyed states of a job have a time-to-live, by the ``_metadata`` of its newest checkpoint."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,14 +14,14 @@ from webapp.fleet.models import JobCurrent
 from webapp.storage.xray.location import NotLocated, located, referred
 
 MOST_METADATA_BYTES = 16_000_000
-SHOWN = 200
+MOST_STATES = 200
 NAMED = 5
 """States in a sentence."""
 MOST_FILES = 20
-"""Opened for descriptions outside the ``_metadata``, one per operator."""
+"""Opened for descriptions outside the ``_metadata``, one by operator."""
 MOST_READING_S = 10
-"""After that no further one is opened: a page and a report do not wait for a slow storage."""
-_DESCRIBES = tuple(
+"""Then no further file is opened: pages do not wait for a slow storage."""
+_KINDS_WITH_DESCRIPTION = tuple(
     f"{within}{kind}"
     for within in ("", "changelog-materialized-")
     for kind in ("meta", "keygroups")
@@ -32,9 +30,7 @@ _DESCRIBES = tuple(
 
 @dataclass(frozen=True)
 class NamedState:
-    """``expires`` is None, and name and kind are empty, if the states of this operator are
-    described in a file that Weir cannot reach, or nowhere, as in an unmaterialized changelog.
-    """
+    """``expires``: None, without name and kind, if no description of the states could be read."""
 
     operator_id: str
     operator: str
@@ -45,7 +41,7 @@ class NamedState:
 
 @dataclass(frozen=True)
 class StateExpiry:
-    """``why``: if nothing is known, what is missing and what to do."""
+    """``why`` nothing is known, and what to do; else ""."""
 
     states: Sequence[NamedState] = ()
     checkpoint_id: int | None = None
@@ -82,7 +78,7 @@ def named_states(states: Sequence[NamedState]) -> str:
 
 
 def job_state_expiry(job: JobCurrent) -> StateExpiry:
-    """No storage or file makes it raise."""
+    """Errors of storages and files are in the answer."""
     completed = CheckpointFact.objects.filter(
         cluster=job.cluster, job_id=job.job_id, outcome="completed", external_path__isnull=False
     )
@@ -119,10 +115,10 @@ def _states(file: MetadataFile, names: Mapping[str, str]) -> list[NamedState]:
             _, known = first.get(piece.operator.operator_id, (piece.operator, None))
             first[piece.operator.operator_id] = piece.operator, known or _describing(piece)
     states: list[NamedState] = []
-    until = monotonic() + MOST_READING_S
+    deadline = monotonic() + MOST_READING_S
     for number, (key, (operator, stream)) in enumerate(first.items()):
         name = operator.name or names.get(key) or key
-        may_open = number < MOST_FILES and monotonic() < until
+        may_open = number < MOST_FILES and monotonic() < deadline
         content = (
             _description(file, stream)
             if stream is not None and (stream.inline_at is not None or may_open)
@@ -132,7 +128,7 @@ def _states(file: MetadataFile, names: Mapping[str, str]) -> list[NamedState]:
             NamedState(key, name, state.name, state.kind, state.expires)
             for state in described_states(content or b"")
         ] or [NamedState(key, name, "", "", None)]
-    return states[:SHOWN]
+    return states[:MOST_STATES]
 
 
 def _describing(keyed_state: KeyedState) -> Stream | None:
@@ -140,17 +136,16 @@ def _describing(keyed_state: KeyedState) -> Stream | None:
         (
             part.stream
             for part in keyed_state.parts
-            if isinstance(part, Handle) and part.kind in _DESCRIBES and part.stream is not None
+            if isinstance(part, Handle)
+            and part.kind in _KINDS_WITH_DESCRIPTION
+            and part.stream is not None
         ),
         None,
     )
 
 
 def _description(file: MetadataFile, stream: Stream) -> bytes | None:
-    """The description that a backend writes before its state: inside ``_metadata``, or at the
-    beginning of a file or segment. None if the file is missing, below no root or unreadable; other
-    operators are not affected.
-    """
+    """The description before a backend's state; None if its file is missing or unreadable."""
     if stream.inline_at is not None:
         return _read(file, stream.inline_at, stream.bytes)
     if stream.path is None:

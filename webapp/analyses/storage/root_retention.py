@@ -1,7 +1,4 @@
-"""What a root keeps because nobody deletes it, by one audit, bounded: savepoints by age,
-checkpoints of ended jobs, snapshots of running jobs, and the greatest age of a file that is still
-needed.
-"""
+"""What a root keeps because nobody deletes it, and the greatest age of a file still needed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,15 +29,13 @@ from webapp.storage.models import JobStorage, RootFigures, StorageAudit
 from webapp.work.run_files import file_uris
 
 MOST_READ = 500_000
-"""Rows of one list that are read for a page: two seconds and some 200 MB."""
+"""Rows of a list: two seconds and some 200 MB."""
 KEPT_S = 24 * 3600
 _LISTS = (STORAGE_REFERENCE.name, STORAGE_LIVE.name)
 
 
 def oldest_files(audit: StorageAudit) -> dict[str, datetime] | None:
-    """Job directory → when its oldest referenced file was written. None if the audit's lists are
-    gone or too long.
-    """
+    """By job directory, when its oldest referenced file was written; None without lists."""
     key = f"oldest-files:{audit.audit_id}"
     cached: dict[str, datetime] | None = cache.get(key)
     if cached is not None:
@@ -62,8 +57,8 @@ def _oldest_referred(manifest: Manifest, audit: StorageAudit) -> dict[str, datet
     references = _column_table(manifest, audit, STORAGE_REFERENCE.name, ("metadata_path", "path"))
     files = _column_table(manifest, audit, STORAGE_LIVE.name, ("path", "modified"))
     # A third of the time and memory of a join.
-    place = pc.index_in(references["path"], value_set=files["path"])
-    written = files["modified"].combine_chunks().take(place.combine_chunks())
+    positions = pc.index_in(references["path"], value_set=files["path"])
+    written = files["modified"].combine_chunks().take(positions.combine_chunks())
     oldest = pa.table({"metadata_path": references["metadata_path"], "modified": written}).group_by(
         "metadata_path"
     )
@@ -101,9 +96,7 @@ RETAINED_SETTINGS = ("execution.checkpointing.num-retained", "state.checkpoints.
 
 @dataclass(frozen=True)
 class RunningJob:
-    """``oldest_file``: when the oldest file referenced by its snapshots was written; None if the
-    audit's lists do not say.
-    """
+    """``oldest_file``: when the oldest file that its snapshots refer to was written; None if unknown."""
 
     cluster: str
     job_id: str
@@ -118,9 +111,7 @@ class RunningJob:
 
 @dataclass(frozen=True)
 class Retention:
-    """``unsafe_age_ms``: deleting files by a smaller age than this breaks a snapshot of a job that
-    has not ended.
-    """
+    """``unsafe_age_ms``: a rule that deletes younger files breaks snapshots of running jobs."""
 
     savepoints: tuple[KeptSavepoint, ...]
     ended: tuple[EndedJob, ...]
@@ -171,12 +162,12 @@ def _running(figures: RootFigures, oldest: Mapping[str, datetime]) -> tuple[Runn
             *fields
         )
     }
-    made = []
+    running_jobs = []
     for row in storages:
         job = jobs.get((row.cluster, row.job_id))
         config: Mapping[str, Any] = (job.checkpoint_config if job else None) or {}
         written = oldest.get(row.directory)
-        made.append(
+        running_jobs.append(
             RunningJob(
                 cluster=row.cluster,
                 job_id=row.job_id,
@@ -189,7 +180,7 @@ def _running(figures: RootFigures, oldest: Mapping[str, datetime]) -> tuple[Runn
                 oldest_file_age_ms=age_ms(figures.as_of, written),
             )
         )
-    return tuple(made)
+    return tuple(running_jobs)
 
 
 def _retained(configuration: Mapping[str, Any]) -> int | None:

@@ -42,10 +42,7 @@ class RollupViews(ListView):
     filterset_class = RollupFilters
 
 
-@listed(
-    UploadSerializer,
-    "Uploads around restores and savepoints, from _metadata, newest first",
-)
+@listed(UploadSerializer, "Uploads around restores and savepoints, from _metadata, newest first")
 class UploadViews(ListView):
     filterset_class = UploadFilters
 

@@ -1,5 +1,3 @@
-"""Hosts over the API."""
-
 from rest_framework import serializers
 
 from spark_jobs.serving import (
@@ -9,11 +7,7 @@ from spark_jobs.serving import (
     TASKMANAGER_ENDS,
     TASKMANAGER_LIFE,
 )
-from webapp.hosts.filters import (
-    HostEventFilters,
-    JobHostFilters,
-    TaskManagerLifeFilters,
-)
+from webapp.hosts.filters import HostEventFilters, JobHostFilters, TaskManagerLifeFilters
 from webapp.hosts.models import HostEvent, JobHost, TaskManagerLife
 from webapp.lib.api.lists import ListView, listed
 from webapp.lib.api.served import ServedSerializer

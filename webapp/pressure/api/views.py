@@ -1,5 +1,3 @@
-"""Buffer pressure and throughput over the API."""
-
 from rest_framework import serializers
 
 from spark_jobs.serving import PRESSURE_WINDOW

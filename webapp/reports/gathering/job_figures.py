@@ -125,7 +125,7 @@ def _checkpoints(job: JobCurrent, scope: ReportScope, facts: Any) -> Checkpoints
     counts = facts_of.outcome_counts(facts)
     # An aborted checkpoint is no loss: its job was cancelled, stopped or finished.
     wasted = facts.filter(outcome__in=FAILED_OUTCOMES).aggregate(sum=Sum("checkpointed_bytes"))
-    gap, is_first = _longest_gap(job, scope, facts.filter(facts_of.OWN))
+    gap, is_first = _longest_gap(job, scope, facts.filter(facts_of.WITHOUT_SAVEPOINTS))
     return Checkpoints(
         by_outcome=_failures_first(
             {name: counts[name] for name in OUTCOMES if name not in UNSETTLED_OUTCOMES}
@@ -144,7 +144,7 @@ def _longest_gap(
     begins = max(scope.start, job.start_time or job.first_seen_at or scope.start)
     ends = max(min(scope.end, job.end_time or job.last_seen_at or job.as_of), begins)
     before = CheckpointFact.objects.filter(
-        facts_of.OWN,
+        facts_of.WITHOUT_SAVEPOINTS,
         cluster=job.cluster,
         job_id=job.job_id,
         outcome="completed",

@@ -113,7 +113,7 @@ def test_attempts_that_restore_one_another_are_compared_with_what_is_configured_
         for name in {*first.configuration, *second.configuration}
         if first.configuration.get(name) != second.configuration.get(name)
     }
-    assert {one.name for one in found.changes if one.of == "configuration"} == expected
+    assert {one.name for one in found.changes if one.section == "configuration"} == expected
     raw = raw_checkpoints(
         "recordings/1.20.5/H", set(JobCurrent.objects.values_list("job_id", flat=True))
     )
@@ -255,7 +255,7 @@ def test_the_document_has_what_differs_and_what_is_configured_otherwise(slower, 
 def test_an_attempt_of_which_no_figure_is_known_is_not_configured_otherwise(now):
     unknown = job(at=now, flink_version=None, parallelism=None, vertex_count=None)
     known = job(at=now, flink_version="1.20", parallelism=4, vertex_count=3)
-    assert [one.name for one in changes(unknown, known) if one.of == "job"] == []
+    assert [one.name for one in changes(unknown, known) if one.section == "job"] == []
 
 
 def test_every_annotation_of_a_chart_leads_there(slower, viewer):

@@ -13,7 +13,7 @@ from webapp.analyses.before_after.job_change import (
     SAME,
     TOO_FEW,
     UNKNOWN,
-    compared,
+    compare,
     share_above,
 )
 
@@ -22,33 +22,33 @@ BEFORE = [100, 104, 98, 101, 99, 103, 97, 102]
 
 def test_what_is_twice_as_large_is_higher_and_the_other_way_round_lower():
     doubled = [2 * value for value in BEFORE]
-    assert compared(BEFORE, doubled).state == HIGHER
-    assert compared(doubled, BEFORE).state == LOWER
-    assert compared(BEFORE, doubled).change == pytest.approx(1.0)
+    assert compare(BEFORE, doubled).state == HIGHER
+    assert compare(doubled, BEFORE).state == LOWER
+    assert compare(BEFORE, doubled).change == pytest.approx(1.0)
 
 
 def test_four_values_tell_nothing_however_far_apart():
-    assert compared(BEFORE, [1000, 1000, 1000, 1000]).state == TOO_FEW
-    assert compared(BEFORE, []).state == UNKNOWN
+    assert compare(BEFORE, [1000, 1000, 1000, 1000]).state == TOO_FEW
+    assert compare(BEFORE, []).state == UNKNOWN
 
 
 def test_noise_of_one_distribution_is_hardly_ever_read_as_a_change():
     random = Random(4711)
     drawn = [[random.lognormvariate(5, 0.6) for _ in range(60)] for _ in range(200)]
     told = sum(
-        compared(one, other).state != SAME
+        compare(one, other).state != SAME
         for one, other in zip(drawn[::2], drawn[1::2], strict=True)
     )
     assert told == 0
 
 
 def test_one_wild_value_is_no_change():
-    assert compared(BEFORE, [*BEFORE[:-1], 1e9]).state == SAME
+    assert compare(BEFORE, [*BEFORE[:-1], 1e9]).state == SAME
 
 
 def test_a_shift_of_less_than_a_tenth_is_no_change_however_even():
     assert (
-        compared(
+        compare(
             [100.0 + one / 100 for one in range(50)], [105.0 + one / 100 for one in range(50)]
         ).state
         == SAME

@@ -53,8 +53,8 @@ def test_a_recorded_job_has_the_calls_and_the_pace_of_what_flink_did(home, tmp_p
         (triggered[-1] - triggered[0]) / (len(triggered) - 1) / 1000, rel=0.1
     )
     (system,) = fleet_calls(as_of).file_systems
-    assert sum(system.seconds) == pytest.approx(one.calls * len(one.taken))
-    assert (system.peak, system.jobs, system.unknown) == (max(system.seconds), 1, 0)
+    assert sum(system.seconds) == pytest.approx(one.calls * len(one.checkpoints))
+    assert (system.peak, system.jobs, system.uncounted) == (max(system.seconds), 1, 0)
     assert abs((end - datetime.fromtimestamp(triggered[-1] / 1000, end.tzinfo)).total_seconds()) < 5
 
 
@@ -131,11 +131,11 @@ def test_jobs_that_meet_make_the_worst_second(fleet):
     found = {one.file_system: one for one in fleet_calls(T0).file_systems}
     nn1 = found["hdfs://nn1"]
     assert nn1.peak == pytest.approx((cost(100) + cost(60) + cost(40)) / 2)
-    assert [(one.name, one.calls) for one in nn1.together] == [
+    assert [(one.name, one.calls) for one in nn1.busy_jobs] == [
         (f"job-{at}", cost(files) / 2) for at, files in enumerate((100, 60, 40))
     ]
     assert nn1.per_s == pytest.approx((cost(100) + cost(60) + cost(40) + cost(10)) / 30)
-    assert (found["hdfs://nn2"].jobs, found["hdfs://nn2"].unknown) == (2, 1)
+    assert (found["hdfs://nn2"].jobs, found["hdfs://nn2"].uncounted) == (2, 1)
 
 
 def test_the_document_has_bursts_and_their_chart(viewer, fleet, monkeypatch):
@@ -205,7 +205,7 @@ def test_jobs_that_are_too_many_are_left_out_and_counted(fleet, monkeypatch, vie
     monkeypatch.setattr(fleet_jobs_module, "MOST_FACTS", 45)
     found = fleet_jobs(T0)
     assert [one.name for one in found.jobs] == [f"job-{number}" for number in range(4)]
-    assert [len(one.taken) for one in found.jobs] == [10] * 4
+    assert [len(one.checkpoints) for one in found.jobs] == [10] * 4
     assert found.left_out == 2
     reasons = [
         block.get("reason", "")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.raw_starts import FIXTURES
 from tests.webapp.analyses.starts.test_recorded import SLOW, taken_up
-from webapp.analyses.job.starts import about_jars
+from webapp.analyses.job.starts import jars_text
 from webapp.analyses.starts.job_starts import high_availability, jar_downloads, job_starts
 from webapp.fleet.models import JobCurrent, LogEvent
 
@@ -73,6 +73,4 @@ def test_a_job_without_logs_of_taskmanagers_says_so(home: Path) -> None:
     (job,) = taken_up(SLOW[0], home)
     LogEvent.objects.filter(kind="blob_download").delete()
     found = jar_downloads(job, job_starts(job), LATEST)
-    assert about_jars(found).startswith(
-        "No log of a TaskManager has a download from the JobManager"
-    )
+    assert jars_text(found).startswith("No log of a TaskManager has a download from the JobManager")

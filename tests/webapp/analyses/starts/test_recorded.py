@@ -22,7 +22,7 @@ from tests.first_cycles import served_tables
 from tests.raw_starts import FIXTURES, by_log, by_rest, states_by_rest
 from tests.selections import mostly_long
 from tests.webapp.builders import cluster, job, start
-from webapp.analyses.job.starts import about_calls, verdict
+from webapp.analyses.job.starts import calls_text, starts_verdict
 from webapp.analyses.starts.job_starts import job_starts
 from webapp.analyses.starts.rpc_troubles import rpc_troubles
 from webapp.checkpoints.models import CheckpointFact
@@ -162,7 +162,7 @@ def test_phases_are_compared_with_earlier_starts_of_jobs_of_the_name(home: Path)
     assert found.starts[0].phase_of["restore"].usual_ms == earlier[(len(earlier) - 1) // 2]
     first = job_starts(JobCurrent.objects.get(pk=jobs[0].pk))
     assert first.starts[0].usual_total_ms is None
-    assert "median" not in verdict(first).sentence
+    assert "median" not in starts_verdict(first).sentence
 
 
 def answered(viewer: Any, job: JobCurrent) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def test_a_start_that_restores_nothing_is_not_called_a_restore(
     (job,) = taken_up(recording, home)
     (first,) = [one for one in job_starts(job).starts if one.kind == "start"]
     assert first.restored is None
-    sentence = verdict(job_starts(job, until=first.running_at)).sentence
+    sentence = starts_verdict(job_starts(job, until=first.running_at)).sentence
     assert "restore" not in sentence
     newest = job_starts(job).newest
     assert newest is not None and newest.restored is not None
@@ -289,9 +289,9 @@ def test_a_job_whose_calls_came_in_time_says_so_and_one_without_logs_that_it_is_
     with django_assert_num_queries(2):
         found = rpc_troubles(job, None, ())
     assert (found.slots, found.seconds) == (0, ())
-    assert about_calls(found).startswith("No request for a slot")
+    assert calls_text(found).startswith("No request for a slot")
     LogEvent.objects.all().delete()
-    assert about_calls(rpc_troubles(job, None, ())).startswith(
+    assert calls_text(rpc_troubles(job, None, ())).startswith(
         "Whether calls timed out is not known"
     )
 

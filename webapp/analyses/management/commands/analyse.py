@@ -7,11 +7,11 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from ingest.uris import BadUri
-from webapp.analyses.api import answered
+from webapp.analyses.api import answer_data
 from webapp.analyses.declaration import Analysis, Subject
 from webapp.analyses.document import Advice, Block, Document, Facts, Inputs, Note, NotKnown, Table
 from webapp.analyses.inputs import inputs_for_fleet, inputs_for_job, inputs_for_root
-from webapp.analyses.presentation import MOST_SHOWN, shown
+from webapp.analyses.presentation import MOST_ROWS, value_text
 from webapp.analyses.registry import all_analyses
 from webapp.config.preparation import PreparedCommand
 from webapp.fleet.rows_command import job_named
@@ -20,7 +20,7 @@ from webapp.lib.printing import print_document, print_lines
 from webapp.storage.orphan_proof import root_named
 
 WIDEST_COLUMN = 60
-"""What is longer is printed whole, and moves the rest of its line to the right."""
+"""Characters. A longer cell is printed whole, and moves the rest of its line to the right."""
 
 
 class Command(PreparedCommand):
@@ -62,47 +62,49 @@ class Command(PreparedCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        answer = _work_out(options)
+        answer = _answer(options)
         if answer is None:
             print_lines(self.stdout, _list_analyses())
-        elif options["json"]:
-            print_document(self.stdout, answered(*answer))
+            return
+        analysis, inputs, document = answer
+        if options["json"]:
+            print_document(self.stdout, answer_data(analysis, inputs, document))
         else:
-            print_lines(self.stdout, document_lines(answer[-1]))
+            print_lines(self.stdout, document_lines(document))
 
 
-def _work_out(options: Mapping[str, Any]) -> tuple[Analysis, Inputs, Document] | None:
-    """``None`` if no analysis is named."""
-    place, job_or_name, name = options["of"], options["job"], options["name"]
+def _answer(options: Mapping[str, Any]) -> tuple[Analysis, Inputs, Document] | None:
+    """``None`` if the options name no analysis."""
+    cluster_or_root, job_or_name, name = options["of"], options["job"], options["name"]
     arguments: tuple[Any, ...]
     if options["fleet"]:
-        analysis = _named("fleet", options["fleet"])
+        analysis = _find_analysis("fleet", options["fleet"])
         arguments = (inputs_for_fleet(_parameters(analysis, options["set"])),)
-    elif name is None and job_or_name and "/" in place:
-        analysis, figures = _named("root", job_or_name), root_named(place)
+    elif name is None and job_or_name and "/" in cluster_or_root:
+        analysis, figures = _find_analysis("root", job_or_name), root_named(cluster_or_root)
         arguments = figures, inputs_for_root(figures, _parameters(analysis, options["set"]))
     elif name is None:
         return None
     else:
-        analysis, job = _named("job", name), job_named(place, job_or_name)
+        analysis, job = _find_analysis("job", name), job_named(cluster_or_root, job_or_name)
         arguments = job, inputs_for_job(job, _parameters(analysis, options["set"]))
     return analysis, arguments[-1], analysis.answer(*arguments)
 
 
-def _named(of: Subject, name: str) -> Analysis:
-    known = all_analyses(of)
-    if name not in known:
-        names = ", ".join(known)
+def _find_analysis(subject: Subject, name: str) -> Analysis:
+    analyses = all_analyses(subject)
+    if name not in analyses:
+        names = ", ".join(analyses)
         raise CommandError(f"No analysis is called {name}. There are: {names}.", returncode=2)
-    return known[name]
+    return analyses[name]
 
 
 _BEFORE_NAMES: dict[Subject, str] = {"job": "", "root": "ROOT ", "fleet": "--fleet "}
 
 
 def _list_analyses() -> Iterator[str]:
-    for of, before in _BEFORE_NAMES.items():
-        for name, analysis in all_analyses(of).items():
+    for subject, before in _BEFORE_NAMES.items():
+        for name, analysis in all_analyses(subject).items():
             yield f"{before + name:18} {analysis.title}: {analysis.summary}"
             for parameter_name, parameter in analysis.parameters.parameters().items():
                 yield f"{'':18} --set {parameter_name}=…  {parameter.about}"
@@ -137,9 +139,9 @@ def _block_lines(block: Block) -> Iterator[str]:
     if isinstance(block, Facts):
         for fact in block.facts:
             note = f" ({fact.note})" if fact.note else ""
-            yield f"  {fact.name}: {shown(fact.value, fact.unit)}{note}"
+            yield f"  {fact.name}: {value_text(fact.value, fact.unit)}{note}"
     elif isinstance(block, Table):
-        yield from _table(block)
+        yield from _table_lines(block)
     elif isinstance(block, Advice):
         yield from (f"* {line}" for line in block.lines)
     elif isinstance(block, Note):
@@ -148,12 +150,12 @@ def _block_lines(block: Block) -> Iterator[str]:
         yield f"? {block.reason}"
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table_lines(table: Table) -> Iterator[str]:
     yield ""
     yield f"{table.title}{f' ({table.subtitle})' if table.subtitle else ''}"
     names = [column.name for column in table.columns]
     units = [column.unit for column in table.columns]
-    rows = [list(map(shown, row, units)) for row in table.rows[:MOST_SHOWN]]
+    rows = [list(map(value_text, row, units)) for row in table.rows[:MOST_ROWS]]
     if not rows:
         yield f"  {table.empty or 'none'}"
         return

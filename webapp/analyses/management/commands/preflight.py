@@ -4,7 +4,7 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from webapp.analyses.api import answered
+from webapp.analyses.api import answer_data
 from webapp.analyses.inputs import inputs_for_job
 from webapp.analyses.job.preflight import preflight as analysis
 from webapp.analyses.management.commands.analyse import checked_parameters, document_lines
@@ -51,15 +51,15 @@ class Command(PreparedCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         job = job_named(*options["against"])
-        given = {"snapshot": options["snapshot"]}
+        parameters = {"snapshot": options["snapshot"]}
         if options["types_unchanged"]:
-            given["types"] = "unchanged"
+            parameters["types"] = "unchanged"
         if options["allow_non_restored_state"]:
-            given["dropped"] = "allowed"
-        inputs = inputs_for_job(job, checked_parameters(analysis, given))
+            parameters["dropped"] = "allowed"
+        inputs = inputs_for_job(job, checked_parameters(analysis, parameters))
         document = analysis.answer(job, inputs)
         if options["json"]:
-            print_document(self.stdout, answered(analysis, inputs, document))
+            print_document(self.stdout, answer_data(analysis, inputs, document))
         else:
             print_lines(self.stdout, document_lines(document))
         sys.exit(EXIT_CODES.get(document.verdict.tone, CANNOT_TELL))

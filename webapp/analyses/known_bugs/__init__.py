@@ -1,1 +1,0 @@
-"""Which known bugs of Flink can hit which jobs, and which show."""
