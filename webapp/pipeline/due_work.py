@@ -42,8 +42,8 @@ CYCLE_TASK = spark_task("pipeline.spark_cycle", schedule.SPARK)
 COLLECTION_RESTS_AT_MOST = timedelta(seconds=30)
 
 CYCLE_RESTS_AT_MOST = timedelta(seconds=15)
-"""A machine busy with cycles keeps time for other work; a first cycle of minutes does not delay the
-next one for minutes.
+"""The rest after a cycle leaves time for other work. It is limited, so that a first cycle of minutes
+does not delay the next cycle for minutes.
 """
 
 
@@ -71,7 +71,7 @@ def _next_collection(ended: Ended) -> datetime:
     return max(ended.began + timedelta(seconds=ended.lease.interval_s), ended.ended + rest)
 
 
-def _note_collected(key: str) -> None:
+def _hint_after_collection(key: str) -> None:
     hint(CYCLE_TASK, CYCLE)
     _hint_at_the_next(key)
     if DueWork.objects.due(timezone.now()).filter(key=COLLECT_SLOW).exists():
@@ -84,6 +84,7 @@ def _has_cycle(attempt: ClaimedWork) -> bool:
 
 def _next_cycle(ended: Ended) -> datetime | None:
     if ended.idle:
+        # With a short interval, the cycle is due again at once: the next hint finds it.
         return ended.ended if ended.lease.interval_s <= schedule.TICK_S else None
     if cycle.left_some():
         return ended.ended
@@ -92,18 +93,19 @@ def _next_cycle(ended: Ended) -> datetime | None:
 
 
 def _hint_at_the_next(key: str) -> None:
+    """Send a hint for the next attempt if it is due before the next tick."""
     now = timezone.now()
     task = work_of(key).task
-    ahead = DueWork.objects.filter(
+    due_soon = DueWork.objects.filter(
         key=key,
         next_attempt_at__gt=now,
         next_attempt_at__lt=now + timedelta(seconds=schedule.TICK_S),
     )
-    for due_at in ahead.values_list("next_attempt_at", flat=True):
+    for due_at in due_soon.values_list("next_attempt_at", flat=True):
         hint(task, key, due_at - now)
 
 
-def _cycle_done(key: str) -> None:
+def _hint_after_cycle(key: str) -> None:
     _hint_at_the_next(key)
     if cycle.left_some() and cycle.has_work(timezone.now()):
         hint(CYCLE_TASK, CYCLE)
@@ -120,7 +122,7 @@ register(
         COLLECT_TASK,
         every=_shards,
         next_at=_next_collection,
-        done=_note_collected,
+        done=_hint_after_collection,
         has_work=lambda _attempt: not disk_budget.problems(),
         do=lambda lease, record: collecting.collect_shard_of(
             number_of(lease.key, COLLECT), lease, record
@@ -131,7 +133,7 @@ register(
         COLLECT_TASK,
         every=_slow_lane,
         next_at=_next_collection,
-        done=_note_collected,
+        done=_hint_after_collection,
         has_work=lambda _attempt: not disk_budget.problems(),
         do=collecting.collect_slow,
     ),
@@ -142,7 +144,7 @@ register(
         has_work=_has_cycle,
         do=cycle.run_cycle,
         next_at=_next_cycle,
-        done=_cycle_done,
+        done=_hint_after_cycle,
     ),
     Work(
         rollups.KEY,

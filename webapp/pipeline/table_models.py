@@ -21,10 +21,9 @@ from webapp.work.upserts import Row
 
 @dataclass(frozen=True)
 class TableModel:
-    """Columns only in the model: ``derived`` ones follow from a row, ``later`` ones are filled in
-    after loading.
-
-    ``after_load`` gets rows once they are loaded, in the transaction that loads them.
+    """The Django model of a serving table. Columns that only the model has: ``derived`` ones are
+    computed from a row, ``later`` ones are filled in after loading. ``after_load`` gets the rows of
+    each batch at the end of the transaction that loads them.
     """
 
     table: ServingTable

@@ -10,8 +10,8 @@ from webapp.lib.scoped_rows import fleet_wide, scoped
 from webapp.work.lease import LONGEST_BACKOFF, Lease, is_dead, me
 
 LEASE = timedelta(seconds=60)
-"""Renewed every third of it while the work goes on; so a vanished holder is overtaken within a
-minute.
+"""A holder renews its lease after every third of this. So the work of a vanished holder is taken
+over within a minute.
 """
 
 CLOCK_SLACK = timedelta(minutes=5)
@@ -39,10 +39,10 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
         self.filter(key=key).update(next_attempt_at=at, failures=0)
 
     def mend(self, now: datetime) -> int:
-        """Correct instants in the far future, from a clock that was set back since: work becomes
-        due, leases end unless renewed, and the last success no longer counts as timely. Returns the
-        number of rows. No work is ever postponed for longer than its interval or the longest delay
-        after a failure.
+        """Correct instants in the far future, which were written before the clock was set back:
+        postponed work becomes due, and leases end soon unless they are renewed. Normally no work is
+        postponed for longer than its interval or the longest delay after a failure. Returns how
+        many instants of these two kinds were corrected.
         """
         # As if it had succeeded now, so that a failure soon shows as late.
         self.filter(last_success_at__gt=now + CLOCK_SLACK).update(last_success_at=now)
@@ -60,7 +60,7 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
         return mended
 
     def due(self, now: datetime, by: datetime | None = None) -> "DueWorkQuerySet":
-        """Unheld rows that are due now, or ``by`` then."""
+        """Rows without a valid lease that are due at ``now``, or at ``by`` if it is given."""
         return self.filter(
             models.Q(lease_until__isnull=True) | models.Q(lease_until__lt=now),
             next_attempt_at__lte=by or now,
@@ -216,8 +216,8 @@ class KeptSize(models.Model):
 
 
 class RolledUp(models.Model):
-    """The commit of a derived lake table, or the row of a database table, up to which roll-ups
-    exist.
+    """Up to where ``table`` is rolled up: ``to_seq`` is the commit of a derived lake table, or the
+    id of the last row of a database table.
     """
 
     table = models.CharField(max_length=100, unique=True)

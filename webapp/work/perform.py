@@ -15,8 +15,8 @@ Echo = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Performed:
-    """``HELD``: it is held elsewhere, or not due. ``IDLE``: there was nothing to do. ``DONE``: see
-    the record.
+    """``HELD``: another process holds the work, or it is not due. ``IDLE``: there was nothing to
+    do, or the work keeps its own history (``Work.look``). ``DONE``: it was done and recorded.
     """
 
     state: str
@@ -28,8 +28,8 @@ class Performed:
 
 
 def perform(key: str, *, even_if_not_due: bool = False, echo: Echo | None = None) -> Performed:
-    """Claim and do the work. An error is recorded in the run and in the row, the work is due again
-    after a delay, and the error is raised.
+    """Claim and do the work. If it fails, the error is recorded in the run and in the row of due
+    work, which is due again after a delay; then the error is raised.
     """
     began = timezone.now()
     lease = DueWork.objects.claim(key, began, even_if_not_due=even_if_not_due)
