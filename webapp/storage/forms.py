@@ -49,4 +49,4 @@ class StorageRootForm(forms.ModelForm):
             self.fields["uri"].disabled = True
 
     def validate_unique(self) -> None:
-        """In its canonical spelling only, which registration knows."""
+        """Skipped: registration compares canonical spellings of the URI."""

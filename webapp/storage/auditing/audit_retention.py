@@ -1,5 +1,5 @@
-"""Old audits are deleted: lists of files after a few audits, rows of jobs and checkpoints after
-days, daily totals after years.
+"""Deletes old audits: lists of files after a few audits, rows of jobs and checkpoints after days,
+daily totals after years.
 """
 
 import re
@@ -29,15 +29,15 @@ from webapp.work.lease import Lease
 
 DETAILS = timedelta(days=7)
 EVERY_AUDIT = timedelta(days=14)
-"""After that one audit a day stays in the history of a root."""
+"""After this age, one audit a day stays in the history of a root."""
 HISTORY = timedelta(days=730)
 FAILED = timedelta(days=30)
 _RUN_DIR = re.compile(r"^storage-\d{8}T\d{6}-[0-9a-f]{8}$")
 
 
 def forget_old(lease: Lease) -> int:
-    """Remove run directories of all but the newest loaded audits (and the newest of each root), and
-    of those that failed.
+    """Remove the run directories of failed audits and of old loaded audits. The newest audits, the
+    newest audit of each root, and audits that the next audit carries on are kept.
     """
     newest = (
         StorageAudit.objects.loaded()
@@ -61,17 +61,15 @@ def _newest_of_roots() -> list[str]:
 
 
 def _not_carried() -> list[str]:
-    """Audits newer than the newest one's knowledge: the next audit carries them on."""
-    audit = StorageAudit.objects.loaded().filter(files_kept=True).order_by("-as_of", "-id").first()
-    return (
-        []
-        if audit is None
-        else [audit_.audit_id for audit_ in StorageAudit.objects.not_carried_by(audit)]
-    )
+    """Audits that the newest audit does not know: the next audit carries them on."""
+    newest = StorageAudit.objects.loaded().filter(files_kept=True).order_by("-as_of", "-id").first()
+    if newest is None:
+        return []
+    return [audit.audit_id for audit in StorageAudit.objects.not_carried_by(newest)]
 
 
 def remove_files(run_dir: str) -> None:
-    """Only directories named like Weir's; missing ones are fine."""
+    """Remove a run directory, if its name is that of an audit and it exists."""
     if not _RUN_DIR.match(run_dir.rstrip("/").rpartition("/")[2]):
         return
     filesystem, path = fsspec.core.url_to_fs(run_dir)
@@ -97,13 +95,13 @@ def too_old(now: datetime) -> "Iterator[QuerySet[Any]]":
     old = RootFigures.objects.filter(as_of__lt=now - EVERY_AUDIT).exclude(
         audit__audit_id__in=newest
     )
-    of_day = (
+    last_of_day = (
         old.annotate(day=TruncDate("as_of"))
         .values("root", "day")
         .annotate(last=Max("id"))
         .values("last")
     )
-    yield old.exclude(pk__in=of_day)
+    yield old.exclude(pk__in=last_of_day)
     yield RootFigures.objects.filter(as_of__lt=now - HISTORY).exclude(audit__audit_id__in=newest)
     useless = Q(state=AuditState.FAILED, created_at__lt=now - FAILED) | Q(
         state=AuditState.LOADED, as_of__lt=now - HISTORY

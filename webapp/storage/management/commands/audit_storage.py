@@ -87,10 +87,10 @@ class Command(PreparedCommand):
         if (options["at"] or options["listing"]) and len(options["roots"]) != 1:
             raise CommandError("--at and --listing are for one ROOT: name it.", returncode=REFUSED)
         if options["roots"]:
-            roots = audit_request.named(options["roots"], options["at"])
+            roots = audit_request.typed_roots(options["roots"], options["at"])
         else:
             rows = list(StorageRoot.objects.audited().prefetch_related("clusters"))
-            roots = audit_request.registered(rows, audit_request.unreachable_clusters())
+            roots = audit_request.registered_roots(rows, audit_request.unreachable_clusters())
         if not roots:
             raise CommandError(
                 "No root is registered: name one, or add it with manage.py add_storage_root.",
