@@ -39,7 +39,7 @@ from webapp.storage.models import (
     StorageRoot,
     StorageStatement,
 )
-from webapp.storage.presentation import text_of
+from webapp.storage.presentation import second_names
 from webapp.work.lease import Lease
 from webapp.work.run_files import file_uris
 
@@ -172,7 +172,7 @@ def sort_roots(
         of_root = figures.get(uri)
         reasons = _reasons(of_root, rows.get(uri), audit.withheld.get(uri, ""), doubt=everywhere)
         if of_root is not None and TWO_NAMES in of_root.not_cleanable:
-            reasons += text_of(audit, uri)
+            reasons += second_names(audit, uri)
         if reasons:
             withheld.append(WithheldRoot(uri, tuple(reasons)))
         else:

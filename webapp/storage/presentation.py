@@ -111,10 +111,10 @@ CODE_WORDS = (
 
 MISSING = "missing"
 PLACES_SHOWN = 5
-_NAMES_OTHERS = (TWO_NAMES, "restored_from_gone")
-"""Doubts whose detail names a place or a job that need not be of their root."""
-# Fields of a statement that the address of its form contains.
-_OF_FORM = ("kind", "subject", "cluster", "job_id")
+_NAMES_OTHER_ROOTS = (TWO_NAMES, "restored_from_gone")
+"""Doubts whose detail may name a place or a job of another root."""
+_FORM_FIELDS = ("kind", "subject", "cluster", "job_id")
+"""Fields of a statement that the address of its form contains."""
 MISSING_MEANS = _(
     "Referred to by a checkpoint, and not there: whatever needs it cannot be restored."
 )
@@ -141,8 +141,8 @@ class Part:
 
 
 def parts(row: Any) -> tuple[Part, ...]:
-    """Parts for an object with the columns of all verdicts: a root, a job, sums."""
-    counts = [(name, _of(row, name, "files"), _of(row, name, "bytes")) for name in VERDICTS]
+    """The parts of a bar. ``row`` has the columns of all verdicts: a root, a job, or sums."""
+    counts = [(name, _count(row, name, "files"), _count(row, name, "bytes")) for name in VERDICTS]
     whole = sum(size for _name, _files, size in counts)
     shown, left = [], 0.0
     for name, files, size in counts:
@@ -156,7 +156,7 @@ def parts(row: Any) -> tuple[Part, ...]:
     return tuple(shown)
 
 
-def _of(row: Any, name: str, unit: str) -> int:
+def _count(row: Any, name: str, unit: str) -> int:
     value = (
         row.get(f"{name}_{unit}") if isinstance(row, Mapping) else getattr(row, f"{name}_{unit}")
     )
@@ -174,8 +174,8 @@ def summed(rows: Iterable[RootFigures]) -> dict[str, int]:
 
 
 def reasons(rows: Sequence[VerdictFigures]) -> list[tuple[VerdictFigures, str, str]]:
-    """Each row with the words of its reason and, of an orphan, of its kind; in the order of
-    verdicts, most bytes first.
+    """Each row with the words of its reason and of its kind, in the order of verdicts, most bytes
+    first.
     """
     order = {name: place for place, name in enumerate(VERDICTS)}
     ordered = sorted(
@@ -193,7 +193,9 @@ def reasons(rows: Sequence[VerdictFigures]) -> list[tuple[VerdictFigures, str, s
 
 
 def why_not_cleanable(codes: Sequence[str], withheld: str) -> list[str]:
-    """Sentences; an attestation that did not count this time is shown instead of a missing one."""
+    """Sentences. If an attestation was withheld, the sentence ``withheld`` replaces the sentence that
+    the root is not attested.
+    """
     return [
         withheld
         if withheld and code == "not_attested"
@@ -204,7 +206,7 @@ def why_not_cleanable(codes: Sequence[str], withheld: str) -> list[str]:
 
 @dataclass(frozen=True)
 class ShownDoubt:
-    """``actions``: what somebody can do; ``statements`` end it."""
+    """``actions``: what somebody can do; ``statements`` would end the doubt."""
 
     row: AuditDoubt
     means: str
@@ -224,8 +226,8 @@ class ShownDoubt:
 
 
 def as_seen(row: AuditDoubt) -> AuditDoubt:
-    """Hides other teams' roots: a user of some clusters sees of a doubt only what lies in its own
-    root.
+    """The doubt without places, sizes and details of other roots, which a user of some clusters may
+    not see.
     """
     if scopes.current().is_everything:
         return row
@@ -236,7 +238,7 @@ def as_seen(row: AuditDoubt) -> AuditDoubt:
         seen.more_places = 0
         for name in ("blocked_files", "blocked_bytes"):
             setattr(seen, name, None)
-    if row.reason in _NAMES_OTHERS:
+    if row.reason in _NAMES_OTHER_ROOTS:
         seen.detail = None
     seen.statements = []
     return seen
@@ -244,28 +246,28 @@ def as_seen(row: AuditDoubt) -> AuditDoubt:
 
 def doubt_shown(row: AuditDoubt) -> ShownDoubt:
     row = as_seen(row)
-    known = DOUBTS.get(row.reason)
-    forms = {
-        urlencode(
-            {name: statement[name] for name in _OF_FORM if statement.get(name)}
-        ): StatementKind(statement["kind"]).label
-        for statement in row.statements
-    }
+    doubt = DOUBTS.get(row.reason)
+    forms = {}
+    for statement in row.statements:
+        query = urlencode({name: statement[name] for name in _FORM_FIELDS if statement.get(name)})
+        forms[query] = StatementKind(statement["kind"]).label
     return ShownDoubt(
         row,
-        known.meaning if known else row.reason.replace("_", " "),
+        doubt.meaning if doubt else row.reason.replace("_", " "),
         REACHES.get(row.reach, row.reach),
-        tuple(ACTIONS[action] for action in known.actions) if known else (),
+        tuple(ACTIONS[action] for action in doubt.actions) if doubt else (),
         tuple((words, query) for query, words in forms.items()),
     )
 
 
-SHOWN = 2
+SECOND_NAMES_SHOWN = 2
 
 
-def text_of(audit: StorageAudit, root: str) -> list[str]:
-    """Up to two sentences; none if the audit found no second name for this root."""
-    rows = AuditDoubt.objects.filter(audit=audit, root=root, reason=TWO_NAMES).order_by("subject")[
-        :SHOWN
+def second_names(audit: StorageAudit, root: str) -> list[str]:
+    """Up to two sentences about directories of the root that have a second name."""
+    rows = AuditDoubt.objects.filter(audit=audit, root=root, reason=TWO_NAMES).order_by("subject")
+    return [
+        f"{row.subject}: {row.detail}"
+        for row in map(as_seen, rows[:SECOND_NAMES_SHOWN])
+        if row.detail
     ]
-    return [f"{row.subject}: {row.detail}" for row in map(as_seen, rows) if row.detail]

@@ -21,8 +21,8 @@ from webapp.storage.choices import RootKind
 from webapp.storage.models import StorageRoot
 
 MOST_PATHS, MOST_PATHS_OF_AN_AUDIT = 5_000, 200_000
-"""Newest checkpoints whose paths are looked at, for a page and before an attestation counts."""
-KEPT_S = 300
+"""Newest checkpoints whose paths are read: for a page, and before an attestation counts."""
+CACHED_S = 300
 _OF_PATHS = timedelta(days=7)
 _JOB_AND_CHECKPOINT = re.compile(r"(?:/[0-9a-f]{32})?/chk-\d+$")
 """Flink may leave out the directory of the job (``execution.checkpointing.create-subdir``)."""
@@ -40,12 +40,12 @@ _SETTINGS = {
 _ENTROPY_KEY, _USUAL_ENTROPY_KEY = "s3.entropy.key", "_entropy_"
 
 Place = tuple[str, str, str, str]
-"""Cluster, kind of root, directory as it is written, and from what it is known."""
+"""Cluster, kind of root, directory in any spelling, and the source of this knowledge in words."""
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """``uri`` is canonical; ``clusters`` write to it; ``why`` is Weir's source."""
+    """``uri`` is canonical; ``clusters`` write to it; ``why`` is Weir's source in words."""
 
     uri: str
     kind: str
@@ -57,7 +57,9 @@ def suggestions() -> list[Suggestion]:
     """Unregistered directories of all clusters, recordings included; cached for minutes."""
     suggested: list[Suggestion] = (
         cache.get_or_set(
-            "storage-suggestions", lambda: _make_suggestions(_checkpoint_places(MOST_PATHS)), KEPT_S
+            "storage-suggestions",
+            lambda: _make_suggestions(_checkpoint_places(MOST_PATHS)),
+            CACHED_S,
         )
         or []
     )
@@ -72,14 +74,12 @@ def suggestions() -> list[Suggestion]:
 def uncovered(uris: Sequence[str]) -> list[str]:
     """Directories of checkpoints or savepoints of live clusters that are below none of ``uris``."""
     live = set(Cluster.objects.filter(kind=ClusterKind.LIVE).values_list("name", flat=True))
+    places = chain(
+        _checkpoint_places(MOST_PATHS_OF_AN_AUDIT), _savepoint_places(MOST_PATHS_OF_AN_AUDIT)
+    )
     return [
         suggestion.uri
-        for suggestion in _make_suggestions(
-            chain(
-                _checkpoint_places(MOST_PATHS_OF_AN_AUDIT),
-                _savepoint_places(MOST_PATHS_OF_AN_AUDIT),
-            )
-        )
+        for suggestion in _make_suggestions(places)
         if live.intersection(suggestion.clusters)
         and not any(is_below(suggestion.uri, root) for root in uris)
     ]
@@ -94,11 +94,12 @@ def above_entropy(uri: str) -> str | None:
 
 
 def _above(uri: str, keys: Iterable[str]) -> str | None:
+    if not uri.startswith("s3://"):
+        return None
     bucket = uri.partition("://")[2].partition("/")[0]
-    begin = len(f"s3://{bucket}")
-    places = [place for key in keys if (place := uri.find(key, begin)) >= 0]
-    is_spread = places and uri.startswith("s3://")
-    return uri[: min(places)].rpartition("/")[0] if is_spread else None
+    offsets = [uri.find(key, len(f"s3://{bucket}")) for key in keys]
+    first = min((offset for offset in offsets if offset >= 0), default=None)
+    return None if first is None else uri[:first].rpartition("/")[0]
 
 
 def _entropy_keys(configurations: Iterable[tuple[str, Mapping[str, str]]]) -> set[str]:
@@ -106,17 +107,18 @@ def _entropy_keys(configurations: Iterable[tuple[str, Mapping[str, str]]]) -> se
     return {_USUAL_ENTROPY_KEY, *filter(None, configured)}
 
 
-def _make_suggestions(of_paths: Iterable[Place]) -> list[Suggestion]:
-    known = Spellings(tuple(settings.WEIR.storage_aliases.items()))
+def _make_suggestions(path_places: Iterable[Place]) -> list[Suggestion]:
+    """The outermost directories of ``path_places`` and of configurations."""
+    spellings = Spellings(tuple(settings.WEIR.storage_aliases.items()))
     configurations = list(_configurations())
     keys = _entropy_keys(configurations)
     places: dict[str, tuple[str, set[str], str]] = {}
     # Thousands of checkpoints lie in few directories.
     for cluster, kind, written, why in dict.fromkeys(
-        chain(_configured_places(configurations), of_paths)
+        chain(_configured_places(configurations), path_places)
     ):
         try:
-            uri = canonical(written, known)
+            uri = canonical(written, spellings)
         except BadUri:
             continue
         uri = _above(uri, keys) or uri
@@ -162,7 +164,7 @@ def _configurations() -> Iterator[tuple[str, Mapping[str, str]]]:
 
 
 def _last_paths() -> Iterator[tuple[str, str | None]]:
-    """For each known job, even long ended: its retained checkpoints may refer to any root."""
+    """The last checkpoint of each known job, even a long ended one: it may refer to any root."""
     written = JobCurrent.objects.exclude(last_completed_path=None).exclude(last_completed_path="")
     yield from written.values_list("cluster", "last_completed_path").iterator(5_000)
 
@@ -177,7 +179,9 @@ def _checkpoint_places(most: int) -> Iterator[Place]:
 
 
 def _savepoint_places(most: int) -> Iterator[Place]:
-    """Savepoints of any age, as only their owner deletes them; checkpoints do not displace them."""
+    """Savepoints of any age, because Flink does not delete them. Read separately, so that checkpoints
+    do not use up the limit.
+    """
     yield from _places(_read(_with_path().filter(is_savepoint=True)[:most]))
 
 

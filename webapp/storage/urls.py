@@ -1,6 +1,5 @@
-"""Addresses of the storage pages.
-
-Roots and checkpoints are named by their URIs, which are parameters: they hold slashes.
+"""Addresses of the storage pages. Roots and checkpoints are identified by URIs in query parameters,
+because URIs contain slashes.
 """
 
 from django.urls import path

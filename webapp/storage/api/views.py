@@ -52,8 +52,8 @@ from webapp.storage.xray.location import NotLocated, located
 FILES_A_PAGE = 500
 
 
-# Rows of completely loaded audits only.
 class _OfAudit(ListView):
+    # Only rows of completely loaded audits.
     def get_queryset(self) -> Any:
         return super().get_queryset().filter(audit__state=AuditState.LOADED)
 
@@ -111,7 +111,7 @@ class StorageStatementViews(ListView):
 
 
 class StorageFilesView(APIView):
-    """From the Parquet of the newest audit of the root."""
+    """Reads the Parquet files of the newest audit of the root."""
 
     @extend_schema(
         summary="Files that are not live, in the order of their paths",
@@ -121,9 +121,9 @@ class StorageFilesView(APIView):
     )
     def get(self, request: Request) -> Response:
         filters = given(FileFilters, request)
-        wanted = filters.wanted
-        figures = audited_or_404(wanted.root)
-        page, unreadable = read(figures, wanted, FILES_A_PAGE)
+        query = filters.query
+        figures = audited_or_404(query.root)
+        page, unreadable = read(figures, query, FILES_A_PAGE)
         if unreadable:
             raise NotFound(unreadable)
         rows = StorageFileSerializer(page.rows, many=True).data
@@ -142,7 +142,7 @@ class XrayParameters(ListFilters):
 
 
 class XrayView(APIView):
-    """Reads the `_metadata` of one checkpoint, where a registered root holds it."""
+    """Reads the `_metadata` of one checkpoint in a registered root."""
 
     @extend_schema(
         summary="X-ray of a checkpoint or savepoint",
@@ -151,9 +151,9 @@ class XrayView(APIView):
         responses={200: XrayAnswer, **ERRORS, **NOT_FOUND},
     )
     def get(self, request: Request) -> Response:
-        named = given(XrayParameters, request).values
+        values = given(XrayParameters, request).values
         try:
-            file = located(named.get("path", ""))
+            file = located(values.get("path", ""))
             xray = xray_reader.xray(file)
         except (NotLocated, FileNotFoundError) as error:
             raise Http404(str(error)) from error

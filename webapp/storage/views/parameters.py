@@ -4,5 +4,5 @@ from django.http import HttpRequest
 
 
 def parameter(request: HttpRequest, name: str) -> str:
-    """Empty if absent. PostgreSQL refuses NUL in texts."""
+    """Empty if absent; without NUL, which PostgreSQL refuses."""
     return request.GET.get(name, "").replace("\x00", "")[:4_000]

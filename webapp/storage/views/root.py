@@ -30,7 +30,13 @@ from webapp.storage.models import (
 )
 from webapp.storage.newest_audits import latest_of
 from webapp.storage.orphan_proof import forecast, unreferenced
-from webapp.storage.presentation import doubt_shown, parts, reasons, text_of, why_not_cleanable
+from webapp.storage.presentation import (
+    doubt_shown,
+    parts,
+    reasons,
+    second_names,
+    why_not_cleanable,
+)
 from webapp.storage.views.parameters import parameter
 
 ROWS_A_PAGE = 25
@@ -81,14 +87,13 @@ def root(request: HttpRequest) -> HttpResponse:
 
 
 def _running(uri: str) -> Any:
+    """The newest audit of the root and its badge, unless it is loaded."""
     newest = next(
         (audit for audit in StorageAudit.objects.order_by("-id")[:20] if uri in audit.roots), None
     )
-    return (
-        (newest, AUDIT_BADGES[newest.state])
-        if newest is not None and newest.state != "loaded"
-        else None
-    )
+    if newest is None or newest.state == "loaded":
+        return None
+    return newest, AUDIT_BADGES[newest.state]
 
 
 def _audit_context(
@@ -132,7 +137,7 @@ def _audit_context(
         "parts": parts(figures),
         "why": [
             *why_not_cleanable(figures.not_cleanable, audit.withheld.get(figures.root, "")),
-            *(text_of(audit, figures.root) if TWO_NAMES in figures.not_cleanable else ()),
+            *(second_names(audit, figures.root) if TWO_NAMES in figures.not_cleanable else ()),
         ],
         "reasons": reasons(verdicts),
         "unreferenced": unreferenced(audit, verdicts),
@@ -158,12 +163,12 @@ def _audit_context(
 
 
 def _findings(uri: str) -> list[Any]:
-    open_ones = (
+    findings = (
         Finding.objects.open().filter(rule__startswith="storage.", data__root=uri).worst_first()
     )
     return [
         (finding, SEVERITY_BADGES.get(finding.severity))
-        for finding in open_ones.defer("evidence", "related", "cause")[:FINDINGS_SHOWN]
+        for finding in findings.defer("evidence", "related", "cause")[:FINDINGS_SHOWN]
     ]
 
 

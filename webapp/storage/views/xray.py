@@ -27,7 +27,6 @@ JOBS_NAMED = 20
 
 @require_GET
 def xray(request: HttpRequest) -> HttpResponse:
-    """``path`` names the checkpoint."""
     written = parameter(request, "path")
     context: dict[str, Any] = {"written": written, "now": timezone.now()}
     status = 200
@@ -58,9 +57,9 @@ def _contents(path: str, contents: Xray) -> dict[str, Any]:
     vertices = ((job.graph if job else None) or {}).get("vertices") or ()
     names = {vertex.get("vertex_id"): vertex.get("name") for vertex in vertices}
 
-    def name_of(operator_id: str, known: str) -> str:
+    def name_of(operator_id: str, name: str) -> str:
         unnamed = gettext("operator %(operator_id)s") % {"operator_id": operator_id[:8]}
-        return known or names.get(operator_id) or unnamed
+        return name or names.get(operator_id) or unnamed
 
     audited = latest_checkpoint(path)
     return {

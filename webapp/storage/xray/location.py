@@ -1,5 +1,5 @@
-"""Finds the ``_metadata`` of a checkpoint path in any spelling. Only paths below a registered root
-are read, as they come from Flink or are typed.
+"""Finds the ``_metadata`` of a checkpoint by its path in any spelling. Paths come from Flink or from
+users, so only paths below a registered root are read.
 """
 
 import errno
@@ -35,7 +35,7 @@ def root_of(path: str) -> StorageRoot | None:
 
 
 def located(written: str) -> MetadataFile:
-    """With current size and time of the storage.
+    """The ``_metadata`` with its current size and time in the storage.
 
     Raises :class:`NotLocated` and ``OSError``.
     """
@@ -43,7 +43,7 @@ def located(written: str) -> MetadataFile:
 
 
 def referred(written: str) -> MetadataFile:
-    """A state file that a ``_metadata`` refers to, located for reading in the same way."""
+    """A state file that a ``_metadata`` refers to; raises the errors of :func:`located`."""
     try:
         return _file_at(canonical(written, spellings()))
     except BadUri as error:
