@@ -6,7 +6,7 @@ import pytest
 
 from spark_jobs.manifest import read
 from tests.webapp.storage.builders import ROOT, file_row, write_run
-from webapp.storage.verdict_files import VerdictFiles, FileQuery
+from webapp.storage.verdict_files import FileQuery, VerdictFiles
 
 PATHS = [f"{ROOT}/{number:03d}" for number in range(30)]
 
