@@ -1,11 +1,10 @@
-"""What was done to each file, written as it happens and never changed: an intent before a chunk,
-its effect after it.
+"""Records what was done to each file. Journal files are never changed.
 
-``journal/<verb>/<chunk>.<token>.intent.jsonl`` names the files about to be touched,
-``<chunk>.effect.jsonl`` says what became of every file of the chunk. A chunk without effect was
-interrupted; its intents say where to look. The first line of each file holds who, when, and the
-SHA-256 of the effect before it, so that a line taken out later is missed; the last line is a seal
-that only Weir can make.
+``journal/<verb>/<chunk>.<token>.intent.jsonl`` is written before a chunk and names the files about
+to be touched. ``<chunk>.effect.jsonl`` is written afterwards and has the outcome of every file of
+the chunk. A chunk without effect was interrupted; its intents say where to look. The first line of a
+file has who and when; in an effect also the SHA-256 of the previous effect, so that a removed effect
+is noticed. The last line is a seal that only Weir can make.
 """
 
 import hashlib
@@ -31,11 +30,10 @@ _NAME = re.compile(r"(\d{8,})\.(?:effect|[0-9a-f]{12}\.intent)\.jsonl")
 
 @dataclass(frozen=True)
 class Row:
-    """Outcome of one file. ``bytes`` as planned; ``detail`` says what was found where it was not
-    done.
+    """Outcome of one file. ``bytes`` as planned; ``detail`` says why something was not done.
 
-    Of a file that waits where it is: ``way`` (``choices.Way``), ``version`` (id of the one that is
-    hidden), ``markers`` (ids of the delete markers that hide it).
+    For a file that waits in place: ``way`` (``choices.Way``), ``version`` (id of the hidden
+    version), ``markers`` (ids of the delete markers that hide it).
     """
 
     path: str
@@ -82,13 +80,12 @@ class Journal:
 
     @cached_property
     def _interrupted(self) -> set[int]:
-        """Chunks begun before this journal was opened. Listing it for each chunk would cost more
-        than the files.
-        """
+        """Chunks begun before this journal was opened; listed once, for listing is expensive."""
         return set(self.begun())
 
     @cached_property
-    def _follows(self) -> str | None:
+    def _previous(self) -> str | None:
+        """SHA-256 of the last effect before this journal was opened."""
         done = self.done()
         return self._digest(min(done) if self._verb == UNDO else max(done)) if done else None
 
@@ -118,13 +115,13 @@ class Journal:
         return paths_by_number
 
     def intents(self, chunk: int) -> dict[str, set[str]]:
-        """Paths that an interrupted try intended to touch, with their versions."""
+        """Paths that an interrupted attempt intended to touch → ids of their versions."""
         if chunk not in self._interrupted:
             return {}
         return self._intended(chunk, self._names())
 
     def intend(self, chunk: int, files: Mapping[str, str | None], at: datetime) -> None:
-        """``files``: path → version, ``None`` if the store has none."""
+        """``files``: path → id of its version, ``None`` if the store has none."""
         head = self._head(chunk, "intent", at)
         name = f"{chunk:08}.{secrets.token_hex(6)}.intent.jsonl"
         lines = [
@@ -136,7 +133,7 @@ class Journal:
     def effect(self, chunk: int, rows: Sequence[Row], at: datetime) -> None:
         """Raises ``AlreadyWritten`` if another process has done the chunk."""
         head = self._head(chunk, "effect", at) | {
-            "previous": self._last or self._follows,
+            "previous": self._last or self._previous,
             "counts": tally(rows),
         }
         content = _bytes(
@@ -171,7 +168,7 @@ class Journal:
         return Effect(head, parsed)
 
     def verify(self) -> None:
-        """Raises :class:`PlanDamaged` if anything was changed, added or taken out by another hand."""
+        """Raises :class:`PlanDamaged` if an effect was changed, added or removed by somebody else."""
         previous = None
         for chunk in sorted(self.done(), reverse=self._verb == UNDO):
             content = self._folder.read(self._path(f"{chunk:08}.effect.jsonl"))
@@ -186,10 +183,8 @@ class Journal:
     def refuse_foreign(
         self, chunk: int, names: Sequence[str], planned: Mapping[str, tuple[int, str]]
     ) -> None:
-        """Raises :class:`PlanDamaged` if what is written of a chunk names other files than its own,
-        or other places for them.
-
-        ``names`` as ``written`` has them; ``planned``: path → bytes and place in quarantine.
+        """Raises :class:`PlanDamaged` if the journal files ``names`` of a chunk contain other files
+        than the plan, or other places for them. ``planned``: path → bytes and place in quarantine.
         """
         foreign = [path for path in self._intended(chunk, names) if path not in planned]
         if any(map(_is_effect, names)):

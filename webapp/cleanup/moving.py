@@ -1,4 +1,4 @@
-"""Files of a plan that wait in a quarantine: moves them there and back, and deletes them there."""
+"""Moves files of a plan to a quarantine and back, and deletes them there."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
@@ -16,7 +16,7 @@ class Moving:
         self._run, self._bucket = run, Bucket.of(quarantine)
 
     def look(self, files: Sequence[Planned]) -> tuple[list[Planned], list[Row]]:
-        """All files: a move checks each by itself."""
+        """All files: a move checks each file itself."""
         return list(files), []
 
     def take(self, files: Sequence[Planned]) -> list[Row]:
@@ -25,9 +25,9 @@ class Moving:
     def settle(
         self, files: Sequence[Planned], intended: Mapping[str, Collection[str]]
     ) -> list[Row]:
-        """A file is moved where it is in quarantine and no longer at its source. Where the same
-        file is at both, the move had not ended: the one in quarantine is taken away, and the file
-        at its source is decided again.
+        """A file was moved if it is in quarantine and not at its source. If the same file is at both
+        places, the move had not ended: the copy in quarantine is deleted, and the file is decided
+        again.
         """
         run, rows = self._run, []
         for file in files:
@@ -71,9 +71,9 @@ class Moving:
         if kept is None:
             restored = was_tried and source is not None and source.bytes == file.bytes
             return run.row(file, FileOutcome.RESTORED if restored else FileOutcome.GONE)
-        if source is not None and not (
-            was_tried and source == kept
-        ):  # else an interrupted move: repeating it ends it
+        # If the same file is at both places, repeating the move completes it.
+        was_interrupted = was_tried and source == kept
+        if source is not None and not was_interrupted:
             return run.row(
                 file, FileOutcome.OCCUPIED, f"{source.bytes} bytes, modified {source.modified}"
             )

@@ -36,7 +36,7 @@ from webapp.storage.models import StorageAudit
 
 PLANS_A_PAGE = 25
 FILES_SHOWN = 50
-"""Of a plan and of its journal; their downloads have all."""
+"""Rows of a plan and of its journal on the page; downloads contain all."""
 
 
 @require_GET
@@ -85,8 +85,8 @@ def plan(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def progress(request: HttpRequest, pk: int) -> HttpResponse:
-    """The part of the page that changes while the plan is carried out; afterwards the whole page is
-    fetched again.
+    """The part of the page that changes while the plan is carried out. Afterwards the browser reloads
+    the page.
     """
     shown_plan = _plan(pk)
     response = render(request, "storage/cleanup/_progress.html", _state(request, shown_plan))
@@ -204,7 +204,7 @@ def _state(request: HttpRequest, shown_plan: CleanupPlan) -> dict[str, Any]:
 def _orders(
     shown_plan: CleanupPlan, *, over: bool, expired: bool
 ) -> Iterator[tuple[str, str, str, str, str]]:
-    """Verb, tone, name, button and meaning of each possible order."""
+    """Verb, tone, name, button text and explanation of each possible order."""
     state = shown_plan.state
     if state in (PlanState.APPROVED, PlanState.HALTED) and shown_plan.approved_at and not expired:
         means = gettext(
@@ -248,7 +248,7 @@ def _contents(request: HttpRequest, shown_plan: CleanupPlan) -> dict[str, Any]:
     if not shown_plan.name:
         return {}
     reader = reader_of(shown_plan)
-    journals = [known for known in VERBS if shown_plan.done(known)]
+    journals = [verb for verb in VERBS if shown_plan.done(verb)]
     verb = request.GET.get("verb", "")
     verb = verb if verb in journals else (journals[-1] if journals else "")
     try:

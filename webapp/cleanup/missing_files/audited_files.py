@@ -1,4 +1,4 @@
-"""What stored lists of audits say of one file and its neighbours. Reads a bounded number of rows."""
+"""Finds one file and its neighbours in the stored lists of audits, with a limited number of rows."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from webapp.work.run_files import file_uris, parquet_batches
 
 MOST_AUDITS = 12
 MOST_SCANNED = 5_000_000
-"""Rows of one audit that are looked through for one path: some seconds."""
+"""Rows of one audit that are searched for one path: some seconds."""
 MOST_BESIDE = 500_000
 BATCH_ROWS = 50_000
 LISTED = (STORAGE_FILE.name, STORAGE_LIVE.name)
@@ -25,7 +25,7 @@ _OF_FILE = ("bytes", "modified", "verdict", "reason", "first_seen_at")
 
 
 class TooMany(Exception):
-    """More files than a page looks through."""
+    """There are more files than a page can search."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,8 @@ class Listed:
 
 @dataclass(frozen=True)
 class History:
-    """``seen``: by the newest audit that listed it; ``gone``: the oldest after it that did not.
-
-    ``looked`` is how many were read.
+    """``seen``: the file in the newest audit that listed it; ``gone``: the next audit, which did not
+    list it. ``looked``: number of audits that were read.
     """
 
     seen: Listed | None
@@ -81,9 +80,8 @@ def history(path: str) -> History:
 
 
 def beside(audit: StorageAudit, job_ids: Collection[str]) -> list[dict[str, Any]]:
-    """``path``, ``modified`` and ``job_id`` of the files in the directories of these jobs.
-
-    Raises as :func:`history`.
+    """``path``, ``modified`` and ``job_id`` of the files in the directories of these jobs. Raises the
+    errors of :func:`history`.
     """
     manifest = loading.read_manifest(audit)
     rows: list[dict[str, Any]] = []
@@ -96,10 +94,7 @@ def beside(audit: StorageAudit, job_ids: Collection[str]) -> list[dict[str, Any]
 
 
 def referrers(audit: StorageAudit, path: str) -> list[str]:
-    """``_metadata`` paths that referred to it, as the audit read them.
-
-    Raises as :func:`history`.
-    """
+    """``_metadata`` that referred to the path in the audit. Raises the errors of :func:`history`."""
     rows = _rows(
         loading.read_manifest(audit),
         audit,
@@ -133,9 +128,9 @@ def _rows(
     values = pa.array(sorted(wanted), pa.string())
     names = tuple(dict.fromkeys(("audit_id", column, *columns)))
     for batch in parquet_batches(file_uris(manifest, table), BATCH_ROWS, names):
-        fits = pc.and_(
+        matches = pc.and_(
             pc.is_in(batch[column].cast(pa.string()), values),
             pc.equal(batch["audit_id"].cast(pa.string()), audit.audit_id),
         )
-        if pc.any(fits).as_py():
-            yield from (dict.fromkeys(columns) | row for row in batch.filter(fits).to_pylist())
+        if pc.any(matches).as_py():
+            yield from (dict.fromkeys(columns) | row for row in batch.filter(matches).to_pylist())

@@ -10,7 +10,7 @@ from webapp.storage.views.parameters import parameter
 
 @require_GET
 def missing_file(request: HttpRequest) -> HttpResponse:
-    """``path`` is the file, or the exception that names it."""
+    """The parameter ``path`` is a path, or an exception that contains one."""
     written = parameter(request, "path").strip()
     context: dict[str, object] = {"written": written}
     status = 200

@@ -52,9 +52,8 @@ class Command(PreparedCommand):
 
 
 def _password() -> str:
-    given = os.environ.get(VARIABLE, "")
-    if given:
-        return given
-    return (
-        getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
-    )
+    if password := os.environ.get(VARIABLE, ""):
+        return password
+    if sys.stdin.isatty():
+        return getpass.getpass("Password: ")
+    return sys.stdin.readline().rstrip("\r\n")
