@@ -1,5 +1,3 @@
-"""The due work of growth: sums from time to time, objectives each minute."""
-
 from datetime import datetime, timedelta
 
 from webapp.growth import objective_evaluation
@@ -8,7 +6,7 @@ from webapp.work.registry import MAINTAIN_TASK, MINUTE_S, Ended, Work, register
 
 GROWTH = "growth/days"
 RESTS_FOR = 50
-"""The pause in multiples of the duration: it takes only a few minutes of a day."""
+"""The pause in multiples of the duration, so that sums take at most half an hour of a day."""
 
 
 def _next(ended: Ended) -> datetime:

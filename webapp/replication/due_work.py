@@ -9,12 +9,12 @@ register(
     Work(
         work_keys.PREFIX,
         TASK,
-        every=work_keys.replicas_s,
+        every=work_keys.intervals_s,
         has_work=lambda attempt: execution.is_wanted(number_of(attempt.key, work_keys.PREFIX)),
         do=lambda lease, record: execution.replicate(
             number_of(lease.key, work_keys.PREFIX), lease, record
         ),
-        # From start to start; a round that takes longer is followed at once.
+        # The interval is from start to start; after a longer round, the next starts at once.
         next_at=lambda done: max(done.ended, done.began + timedelta(seconds=done.lease.interval_s)),
     )
 )

@@ -38,7 +38,7 @@ def report_badge(state: str) -> Badge:
 
 REPORTS_A_PAGE = 25
 SANDBOX = "sandbox allow-scripts allow-popups allow-modals"
-"""The file is shown as if it came from nowhere: its scripts see no cookie and no page of ours."""
+"""The file has an origin of its own: its scripts cannot see cookies and pages of Weir."""
 
 
 @require_GET
@@ -55,8 +55,8 @@ def reports(request: HttpRequest) -> HttpResponse:
 
 @operators_only
 def new(request: HttpRequest) -> HttpResponse:
-    """The request form; by POST the request, for the jobs and the range in it, or for the alert or
-    incident in the address.
+    """The form of a request. POST requests a report of the jobs and the range in the form, or of the
+    alert or incident in the address.
     """
     if request.method == "POST":
         try:
@@ -76,7 +76,7 @@ def report(request: HttpRequest, uid: str) -> HttpResponse:
     document = document_of(incident_report)
     if document is not None:
         context |= context_of(document)
-        context["forms"] = [(form, known.title) for form, known in FORMS.items()]
+        context["forms"] = [(key, form.title) for key, form in FORMS.items()]
     return render(request, "reports/report.html", context)
 
 
@@ -131,9 +131,7 @@ def download(request: HttpRequest, uid: str, form: str) -> HttpResponseBase:
 
 
 def _ordered(request: HttpRequest) -> IncidentReport:
-    """Of the incident or alert in the address, else of the jobs in the form. Raises
-    :class:`ActionRefused` and :class:`BadScope`.
-    """
+    """Request the report. Raises :class:`ActionRefused` and :class:`BadScope`."""
     now, incident, alert = timezone.now(), _uid(request, "incident"), _uid(request, "alert")
     scope = report_scope.scope_from(incident, alert, now)
     return orders.request_report(

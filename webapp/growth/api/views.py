@@ -1,5 +1,3 @@
-"""Growth over the API."""
-
 from rest_framework import serializers
 
 from webapp.growth.filters import GrowthFilters, ObjectiveFilters, ObjectiveRecordFilters

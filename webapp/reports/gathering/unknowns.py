@@ -1,4 +1,4 @@
-"""What a report cannot tell, in sentences."""
+"""Sentences about what a report cannot tell."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
