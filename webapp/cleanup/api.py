@@ -1,7 +1,3 @@
-"""Clean-up plans in the API: read plans, their files and their journal; approve and order with the
-right scope.
-"""
-
 from typing import Any
 
 from django.http import Http404

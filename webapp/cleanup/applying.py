@@ -36,12 +36,9 @@ from webapp.cleanup.ways import by_way
 RestoredFrom = Callable[[Set[str]], Set[Hashable]]
 """``_metadata`` paths → known restores from these checkpoints (:mod:`webapp.cleanup.restores`)."""
 FRESH_FOR = timedelta(hours=6)
-"""If a plan takes longer, everything is audited again in between."""
 
 
 class Applying:
-    """One run of an approved plan, continuing where the journal ends."""
-
     def __init__(
         self,
         run: Run,
@@ -187,7 +184,7 @@ class Applying:
 
     @cached_property
     def _waste_metadata(self) -> set[str]:
-        """``_metadata`` of waste checkpoints in the plan: their references protect no file."""
+        """The references of waste checkpoints in the plan protect no file."""
         parts = self._run.reader.manifest.metadata_parts
         return {
             path

@@ -6,9 +6,7 @@ METADATA_NAME = "_metadata"
 CHUNK_ROWS = 1_000
 """Files that are checked again, intended, moved and journalled together."""
 PART_ROWS = 50_000
-"""Files of one Parquet part, about 15 MB. A part is read as a whole, so that the bytes that are used
-are those that were hashed.
-"""
+"""Files of one Parquet part, about 15 MB, which is read and hashed as a whole."""
 
 ORPHAN, WASTE = "orphan", "retained_waste"
 

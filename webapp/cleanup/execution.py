@@ -1,6 +1,4 @@
-"""Makes, applies, undoes or purges a plan under the lease of its due work, as it was ordered. A
-killed run is repeated.
-"""
+"""Makes, applies, undoes or purges a plan as it was ordered. A killed run is repeated."""
 
 from collections import Counter
 from collections.abc import Callable

@@ -1,5 +1,3 @@
-"""Audits just before a clean-up, in the worker that carries out the plan."""
-
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -20,8 +18,8 @@ from webapp.work.runs import RunRecord
 
 @dataclass(frozen=True)
 class FreshAudits:
-    """Audits all registered roots: a checkpoint in one may refer to files in another. ``roots`` and
-    ``age_guard_h`` are those of the plan; the current age guard counts if it is longer.
+    """Audits all registered roots: a checkpoint in one may refer to files in another. ``roots`` are
+    those of the plan.
     """
 
     roots: list[str]

@@ -186,7 +186,7 @@ class Hiding:
 
 
 class Tagging:
-    """Marks files by a tag with the plan's name. They stay readable until they are purged."""
+    """Marks files by a tag with the plan's name. They stay readable."""
 
     def __init__(self, run: Run, bucket: Bucket) -> None:
         self._run, self._bucket, self._plan = run, bucket, run.reader.name
@@ -314,7 +314,7 @@ class Tagging:
 
 
 def _newer_versions(file: Planned, versions: Sequence[Version]) -> list[Version] | None:
-    """Versions that may be newer than the planned version; ``None`` if that version is gone."""
+    """Versions that may be newer than the planned one; ``None`` if that is gone."""
     planned = next((version for version in versions if version.id == file.version), None)
     if planned is None:
         return None

@@ -67,9 +67,7 @@ def tally(rows: Sequence[Row]) -> Counter[str]:
 
 
 class Journal:
-    """Journal of one plan and verb. ``by`` is the writing attempt, ``ordered_by`` the person who
-    ordered it.
-    """
+    """``by`` is the writing attempt, ``ordered_by`` the person who ordered it."""
 
     def __init__(
         self, folder: PlanFolder, plan: str, verb: str, by: str = "", ordered_by: str = ""
@@ -80,7 +78,7 @@ class Journal:
 
     @cached_property
     def _interrupted(self) -> set[int]:
-        """Chunks begun before this journal was opened; listed once, for listing is expensive."""
+        """Chunks begun before this journal was opened; listing is expensive."""
         return set(self.begun())
 
     @cached_property

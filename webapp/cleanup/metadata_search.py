@@ -45,7 +45,6 @@ def metadata_below(roots: Sequence[Root]) -> Iterator[MetadataFile]:
 
 
 def _snapshot_metadata(root: Root, folder: str) -> Iterator[MetadataFile]:
-    """The ``_metadata`` in a snapshot's folder, found without listing the folder."""
     place = f"{folder}/{METADATA_NAME}"
     try:
         status = tree.stat(f"{root.reading.rstrip('/')}{place}", root.reading)

@@ -1,6 +1,4 @@
-"""Clean-up plans: who requested and approved them, and their state. Contents and journal are in the
-plan's folder.
-"""
+"""Contents and journal of a clean-up plan are in its folder."""
 
 from datetime import datetime
 from typing import Any, ClassVar, Self

@@ -1,6 +1,4 @@
-"""Orders of people for a plan. Each order is one conditional update, so of two orders that exclude
-each other only one succeeds.
-"""
+"""Orders of people for a plan. Each is one conditional update, so two orders cannot both succeed."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -74,12 +72,11 @@ def withdraw(plan: CleanupPlan, name: str, at: datetime) -> None:
 
 
 def order(plan: CleanupPlan, verb: str, name: str, at: datetime) -> None:
-    """``apply``, ``undo``, ``purge`` or ``withdraw``. Raises :class:`PlanActionRefused`."""
+    """One of ``ORDERS``. Raises :class:`PlanActionRefused`."""
     _ORDERS[verb](plan, name, at)
 
 
 def start_apply(plan: CleanupPlan, name: str, at: datetime) -> None:
-    """Apply a plan that is approved or stopped in doubt. Raises :class:`PlanActionRefused`."""
     if plan.approved_at is None:
         raise PlanActionRefused(
             gettext(

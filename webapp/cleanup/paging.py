@@ -1,5 +1,3 @@
-"""Pages of a plan's files and of its journal for the API. Each page is one chunk."""
-
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -18,12 +16,10 @@ class Slice:
 
 
 def files_page(reader: PlanReader, number: str) -> Slice:
-    """Rows of the plan, unverified."""
     return _page(range(reader.manifest.chunks), number, reader.page)
 
 
 def journal_page(journal: Journal, number: str) -> Slice:
-    """Outcomes of the files, in the order of the plan."""
     return _page(journal.done(), number, lambda chunk: list(map(asdict, journal.read(chunk).rows)))
 
 

@@ -1,5 +1,3 @@
-"""Finds source and quarantine of each planned file, which follow from the plan without its journal."""
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

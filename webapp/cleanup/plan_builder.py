@@ -121,7 +121,7 @@ def build(
 def _planned_rows(
     request: PlanRequest, requirements: ProofRequirements, writer: "_Writer", *, metadata: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Rows of one of the two passes. Files with the same canonical path are all left out."""
+    """Rows of one of the two passes. Files with the same canonical path are left out."""
     for batch in _without_doubles(
         batches(request.verdict_files, request.audit_id),
         writer.withheld if not metadata else Counter(),

@@ -48,8 +48,8 @@ _ONE_STEP_MOVES = ("hdfs://", "viewfs://", "webhdfs://")
 def request_plan(
     roots: Sequence[str], *, waste: bool, user: Any, name: str, at: datetime
 ) -> CleanupPlan:
-    """The row of a plan to be made from the newest audit of ``roots``: canonical URIs, or empty for
-    all roots of the newest audit. Raises :class:`PlanRefused`.
+    """``roots``: canonical URIs, or empty for all roots of the newest audit. Raises
+    :class:`PlanRefused`.
     """
     audit = newest_audit(roots)
     folder = f"{settings.WEIR.plans_root.rstrip('/')}/{at:%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
@@ -79,7 +79,7 @@ def newest_audit(roots: Sequence[str]) -> StorageAudit:
 
 
 def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
-    """Writes the plan's files and their totals in its row. Raises :class:`PlanRefused`."""
+    """Raises :class:`PlanRefused`."""
     audit = plan.audit
     if audit is None or not audit.files_kept or audit.as_of is None:
         raise PlanRefused(
@@ -145,7 +145,6 @@ def quoted_statements(audit: StorageAudit) -> list[QuotedStatement]:
 
 
 def scanned_places() -> list[str]:
-    """Of all registered roots, the canonical URIs and the URIs at which they are read."""
     rows = StorageRoot.objects.all()
     return [place for row in rows for place in (row.uri, row.place.reading)]
 
@@ -210,9 +209,7 @@ def _planned_root(row: StorageRoot) -> PlannedRoot:
 
 
 def _with_way(root: PlannedRoot, plan: CleanupPlan) -> PlannedRoot:
-    """The root with a way to wait in place, if there is one. A quarantine that an operator chose is
-    preferred to a tag.
-    """
+    """A quarantine that an operator chose is preferred to a tag."""
     grace = timedelta(seconds=plan.grace_s)
     way = way_in_place(root.read_at, waste=plan.waste, grace=grace)
     is_default = root.quarantine == quarantine.beside(root.read_at)
@@ -239,7 +236,6 @@ def _authority(uri: str) -> str:
 
 
 def _device(path: Path) -> int:
-    """The device of a path, or of the nearest directory above it that exists."""
     return next(place for place in (path, *path.parents) if place.exists()).stat().st_dev
 
 

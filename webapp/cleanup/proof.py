@@ -30,9 +30,7 @@ class ProofRequirements:
         return int(self.as_of.timestamp() * 1000)
 
     def sift(self, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, dict[str, int]]:
-        """Rows that may be planned, and how many were withheld for each reason. Rows of other
-        verdicts and roots are ignored.
-        """
+        """Rows that may be planned, and how many were withheld for each reason."""
         is_candidate = pc.and_(
             pc.is_in(rows["verdict"], pa.array(list(self.verdicts), pa.string())),
             pc.is_in(rows["root"], pa.array(list(self.roots), pa.string())),
@@ -72,8 +70,8 @@ class ProofRequirements:
         return pa.record_batch([*(rows[name] for name in rows.schema.names), age], schema=SCHEMA)
 
     def _inside(self, rows: pa.RecordBatch) -> pa.Array:
-        """Whether both spellings are below the root, and ``listed_path`` has no step that is empty or
-        leads upwards.
+        """Whether both spellings are below the root, without empty or upward steps in
+        ``listed_path``.
         """
         inside = pa.repeat(False, rows.num_rows)
         for uri, read_at in self.roots.items():

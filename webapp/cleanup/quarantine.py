@@ -1,6 +1,4 @@
-"""Places where moved files wait for the purge: outside all scanned roots, with a folder for each plan
-and root.
-"""
+"""Places where moved files wait for the purge, outside all scanned roots."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,8 +23,8 @@ def folder_of(quarantine: str, plan: str, root_number: int) -> str:
 def refuse_unsafe(
     roots: Sequence[PlannedRoot], searched: Sequence[str], also_scanned: Sequence[str] = ()
 ) -> None:
-    """Raises :class:`PlanRefused` if a quarantine to which files are moved lies in a scanned place or
-    contains one, or if roots lie in each other. ``also_scanned``: places outside of the audit.
+    """Raises :class:`PlanRefused` if a quarantine overlaps a scanned place, or if roots overlap.
+    ``also_scanned``: places outside of the audit.
     """
     scanned = [
         *searched,

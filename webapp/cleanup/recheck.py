@@ -44,7 +44,7 @@ class Recheck(Protocol):
 
 
 def refuse_doubt(audit: FreshAudit, roots: Sequence[str]) -> None:
-    """Raises :class:`Halted` if a root of the plan may no longer be cleaned."""
+    """Raises :class:`Halted`."""
     for root in roots:
         reasons = audit.not_cleanable.get(root, ())
         if reasons:

@@ -1,6 +1,4 @@
-"""Finds references of retained checkpoints to planned files, under any name of the directory, and
-whether they still resolve.
-"""
+"""Finds references of retained checkpoints to planned files, and whether they still resolve."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -46,9 +44,7 @@ def references_in(
 
 @dataclass(frozen=True)
 class Storage:
-    """Resolves references: where the roots that contain a path are read, and at the path itself if it
-    is local or in no root.
-    """
+    """Resolves references where roots are read, and at local paths."""
 
     roots: Sequence[Root] = field(default_factory=tuple)
 

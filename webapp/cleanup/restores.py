@@ -24,7 +24,6 @@ def restored_from(metadata: Set[str]) -> Set[Hashable]:
 
 
 def _metadata_of(path: str, spellings: Spellings) -> str:
-    """The canonical ``_metadata`` of a restored path; empty if it is no path."""
     try:
         return f"{canonical(path, spellings).removesuffix(f'/{METADATA_NAME}')}/{METADATA_NAME}"
     except BadUri:

@@ -20,7 +20,6 @@ from webapp.cleanup.rate_limit import RateLimit
 
 HOLD_EVERY_S = 5.0
 FAILURES_IN_A_ROW = 20
-"""After so many refusals the run stops to use the storage."""
 AT_ONCE = 16
 """Files that are moved or deleted in parallel, if each needs requests of its own."""
 
@@ -112,8 +111,8 @@ class Run:
         act: Callable[[Sequence[Planned]], list[Row]],
         most: int,
     ) -> list[Row]:
-        """Calls ``act`` with up to ``most`` files at a time, at the pace, and returns a row for each
-        file. After too many failures in a row, ``act`` is not called any more.
+        """Calls ``act`` with up to ``most`` files at a time, at the pace; returns a row for each
+        file.
         """
         rows: list[Row] = []
         size = self.pace.together(most)
@@ -139,7 +138,7 @@ class Run:
         return ThreadPoolExecutor(AT_ONCE)
 
     def finish(self, journal: Journal, verb: str, chunk: int, rows: list[Row]) -> None:
-        """Journals the chunk. Raises :class:`Halted` after too many failures in a row."""
+        """Raises :class:`Halted` after too many failures in a row."""
         self.hold()
         journal.effect(chunk, rows, self.at())
         self.progress(verb, tally(rows))

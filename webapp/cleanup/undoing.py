@@ -31,7 +31,6 @@ def undo(run: Run) -> None:
 
 
 def quarantined(run: Run, applied: Journal, chunk: Chunk) -> list[Planned]:
-    """Files of the chunk that were quarantined, with versions and markers from the journal."""
     rows = {
         row.path: row
         for row in applied.read(chunk.number).rows

@@ -58,9 +58,7 @@ class MergedVerdicts:
         self._ahead: pa.RecordBatch | None = None
 
     def of(self, root: str, paths: Sequence[str]) -> list[dict[str, Any]]:
-        """Rows of these sorted paths of one root. Successive calls must follow the order of the
-        parts.
-        """
+        """Rows of these sorted paths of one root. Calls must follow the order of the parts."""
         rows: list[dict[str, Any]] = []
         path_array = pa.array(paths, pa.string())
         first, last = VerdictKey(root, paths[0]), VerdictKey(root, paths[-1])

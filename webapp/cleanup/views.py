@@ -36,7 +36,6 @@ from webapp.storage.models import StorageAudit
 
 PLANS_A_PAGE = 25
 FILES_SHOWN = 50
-"""Rows of a plan and of its journal on the page; downloads contain all."""
 
 
 @require_GET
@@ -85,9 +84,7 @@ def plan(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def progress(request: HttpRequest, pk: int) -> HttpResponse:
-    """The part of the page that changes while the plan is carried out. Afterwards the browser reloads
-    the page.
-    """
+    """The part of the page that changes. At the end the browser reloads the page."""
     shown_plan = _plan(pk)
     response = render(request, "storage/cleanup/_progress.html", _state(request, shown_plan))
     if shown_plan.state not in AT_WORK:
@@ -116,7 +113,6 @@ def approve(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_POST
 def order(request: HttpRequest, pk: int | str, verb: str) -> HttpResponse:
-    """One of ``orders.ORDERS``."""
     shown_plan, name = _plan(pk), request.user.get_username()
     words = {
         "apply": gettext("is being applied: first everything is audited again"),

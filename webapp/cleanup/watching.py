@@ -99,9 +99,7 @@ class Watch:
         self._next_look = ended + (ended - began)
 
     def read(self, file: MetadataFile) -> None:
-        """Keeps the file's references to planned files. Raises :class:`Halted` if the file cannot be
-        read.
-        """
+        """Keeps references to planned files. Raises :class:`Halted` if the file cannot be read."""
         for tries_left in reversed(range(TRIES)):
             try:
                 for batch in columns.batches(file.pieces()):
@@ -166,7 +164,7 @@ class Watch:
 
 
 def _is_foreign(file: MetadataFile) -> bool:
-    """Whether the file is certainly no checkpoint, such as Parquet's summary of a data set."""
+    """Whether the file is certainly no checkpoint, such as Parquet's ``_metadata``."""
     try:
         return content_of(file).is_foreign
     except (OSError, ValueError):
@@ -174,5 +172,4 @@ def _is_foreign(file: MetadataFile) -> bool:
 
 
 def _hashes(paths: pa.Array | pa.ChunkedArray) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """Python's hashes, valid in this process only."""
     return np.fromiter(map(hash, paths.to_pylist()), np.int64, len(paths))

@@ -1,5 +1,3 @@
-"""Chooses how the files of a root wait before the purge, when the plan is made and carried out."""
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
 from itertools import groupby

@@ -1,5 +1,5 @@
-"""Computes how long jobs were down in each minute from their starts and restarts: samples of a job's
-state would miss a restart of seconds.
+"""Computes how long jobs were down in each minute. Samples of a job's state would miss a restart of
+seconds.
 """
 
 from collections import defaultdict

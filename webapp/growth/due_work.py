@@ -6,7 +6,7 @@ from webapp.work.registry import MAINTAIN_TASK, MINUTE_S, Ended, Work, register
 
 GROWTH = "growth/days"
 RESTS_FOR = 50
-"""The pause in multiples of the duration, so that sums take at most half an hour of a day."""
+"""The pause in multiples of the duration: at most half an hour of a day is used."""
 
 
 def _next(ended: Ended) -> datetime:

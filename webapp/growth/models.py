@@ -74,9 +74,8 @@ class Objective(models.Model):
 
 @scoped()
 class ObjectiveRecord(models.Model):
-    """How one job met one objective: numbers of good and bad units (minutes, checkpoints, or seconds
-    of availability) by the minute for six hours, and by the hour for 30 days
-    (:mod:`webapp.growth.objectives`).
+    """How one job met one objective: good and bad units (minutes, checkpoints, or seconds of
+    availability) by minute and by hour (:mod:`webapp.growth.objectives`).
     """
 
     objective = models.ForeignKey(Objective, on_delete=models.CASCADE, related_name="records")

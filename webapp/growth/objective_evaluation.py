@@ -1,8 +1,6 @@
 """Evaluates each minute how every job meets its objectives and how fast it burns its error budget.
-
 A minute in which the state of a job is unknown is neither good nor bad. Evaluating a minute again
-replaces its counts, and late data changes earlier minutes. Only writing needs more queries for more
-jobs.
+replaces its counts; late data changes earlier minutes.
 """
 
 from bisect import bisect_left
@@ -295,8 +293,8 @@ def _is_known(job: JobCurrent) -> bool:
 def _availability(
     objective: Objective, jobs: Collection[JobCurrent], now: datetime, minute: int
 ) -> dict[JobKey, Sample]:
-    """Seconds of each minute: from starts and restarts if the job was down for a part of it, else
-    from the job's state now. The minute of a job that cannot be seen is unknown.
+    """Seconds of each minute, from starts and restarts if the job was down for a part of it, else
+    from its state now.
     """
     since = minute - DOWN_RECOUNTED_MIN
     down = down_seconds(since)
@@ -327,8 +325,8 @@ def _recovery_point(
 def _freshness(
     objective: Objective, jobs: Collection[JobCurrent], now: datetime, minute: int
 ) -> dict[JobKey, Sample]:
-    """Freshness of jobs whose sources report it: the age by event time of the records emitted last.
-    For a source that has records to read but emits none: the time since the last record.
+    """The age by event time of the records emitted last; if a source has records to read but emits
+    none, the time since the last.
     """
     rows = (
         PressureWindow.objects.filter(window_start__gt=now - FRESH, emit_lag_ms__isnull=False)
@@ -352,7 +350,7 @@ def _freshness(
 def _within_limit(
     objective: Objective, jobs: Iterable[JobCurrent], ages_ms: Mapping[int, float], minute: int
 ) -> dict[JobKey, Sample]:
-    """``ages_ms``: primary key → age. The minute of a job that cannot be seen is unknown."""
+    """``ages_ms``: primary key → age."""
     samples = {}
     for job in jobs:
         age_ms = ages_ms.get(job.pk) if _is_known(job) else None

@@ -32,9 +32,7 @@ Series = Sequence[Sequence[int]]
 
 @dataclass(frozen=True)
 class HourSums:
-    """Counts of the hours before ``hour``, by the length of a window in minutes. They stay the same
-    during an hour. ``first_minute``: the first minute of the oldest hour.
-    """
+    """Counts of the hours before ``hour``, by the length of a window in minutes."""
 
     hour: int
     first_minute: int | None
@@ -85,9 +83,7 @@ def hour_sums(hours: Series, hour: int) -> HourSums:
 
 
 def window_counts(minutes: Series, sums: HourSums, minute: int) -> dict[int, Counts]:
-    """Length of each window and of the budget in minutes → counts up to ``minute``. Windows longer
-    than the stored minutes count full hours and the minutes of the current hour.
-    """
+    """Length of each window and of the budget in minutes → counts up to ``minute``."""
     running = _counts(minutes, sums.hour * 60 - 1)
     longer = {
         length: Counts(full.bad + running.bad, full.total + running.total)

@@ -1,6 +1,4 @@
-"""Sums up the growth of jobs from daily roll-ups, so that pages only read rows. If repeated, rows
-stay the same.
-"""
+"""Sums up the growth of jobs from daily roll-ups, so that pages only read rows."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -49,7 +47,6 @@ def sum_up(lease: WriteGuard, record: RunRecord) -> None:
 def sum_cluster(
     cluster: str, now: datetime, lease: WriteGuard, *, is_recording: bool = False
 ) -> int:
-    """Sum up one cluster; returns its number of jobs."""
     days = _days_by_id(cluster, now, is_recording=is_recording)
     newest = now.astimezone(UTC).toordinal()
     if is_recording:

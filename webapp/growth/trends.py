@@ -13,7 +13,6 @@ from spark_jobs.diagnosis.statistics import quantile
 WINDOWS = (7, 30, 90)
 LEAST_DAYS = 4
 LEAST_SHARE = 0.5
-"""The share of a window that the days must span."""
 MOST_POINTS = 20
 FURTHEST_DAYS = 3_650
 """Later dates are too uncertain to be shown."""
@@ -69,7 +68,6 @@ def filled(values: Mapping[int, float], last: int) -> dict[int, float]:
 
 
 def total(series: Sequence[Mapping[int, float]]) -> dict[int, float]:
-    """The sum of each day."""
     sums: dict[int, float] = {}
     for entry in series:
         for day, value in entry.items():

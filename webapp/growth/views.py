@@ -41,7 +41,6 @@ def until_text(days: float | None) -> str:
 
 
 def state_by_day(jobs: Sequence[JobGrowth], window: int, now: datetime) -> list[dict[int, float]]:
-    """Full state of each job, under all its ids, by day."""
     rolled = CheckpointRollup.objects.filter(
         cluster__in={job.cluster for job in jobs},
         job_id__in=[job_id for job in jobs for job_id in job.attempts],

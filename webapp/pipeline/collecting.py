@@ -1,5 +1,4 @@
-"""One collect cycle of a shard, or of the slow clusters. Data of a cluster are committed to the
-lake within seconds, then the cluster's cursor is saved. A slow cluster delays its shard once: then
+"""One collect cycle of a shard, or of the slow clusters. A slow cluster delays its shard once: then
 it is read separately, until it is quick again.
 """
 
@@ -57,7 +56,6 @@ OUTCOME_FIELDS = (
 
 
 def collect_shard_of(shard: int, lease: Lease, record: RunRecord) -> None:
-    """The quick clusters of a shard, under the lease."""
     clusters = {
         cluster.name: cluster
         for cluster in Cluster.objects.collected().filter(shard=shard, slow_since__isnull=True)
@@ -136,7 +134,6 @@ def _collect(
 def save_outcomes(
     outcomes: Sequence[ClusterOutcome], clusters: dict[str, Cluster], at: datetime, lease: Lease
 ) -> None:
-    """Save the outcomes of a cycle that began ``at``."""
     changed = [
         _apply_outcome(clusters[outcome.cluster], outcome, at)
         for outcome in outcomes

@@ -34,8 +34,8 @@ ROUTINE_WAITS = timedelta(seconds=30)
 """New commits without news (:mod:`ingest.lake.reader`) wait for this long after a load."""
 
 SLICES_FOR = timedelta(minutes=10)
-"""How long slices follow a failed attempt, or twice its duration if that is longer: another attempt
-with Spark would cost as much again.
+"""How long slices follow a failed attempt, or twice its duration: another attempt with Spark would
+cost as much again.
 """
 
 LEFT = "left"
@@ -176,7 +176,6 @@ def _load(path: str, run: PipelineRun | None, lease: Lease, record: RunRecord) -
 
 
 def _load_pending(lease: Lease, record: RunRecord) -> bool:
-    """Load a complete run that was never loaded; returns whether there was one."""
     row = Manifest.objects.exclude(state=Manifest.State.LOADED).order_by("id").first()
     if row is not None:
         record.say(f"run {row.attempt} is complete and not loaded yet")
@@ -199,9 +198,7 @@ def _drop(row: Manifest, error: BadManifest, lease: Lease, record: RunRecord) ->
 
 
 def _adopt(lease: Lease, record: RunRecord) -> bool:
-    """Load a run whose process was killed after it wrote its manifest and before the manifest was
-    accepted; returns whether there was one.
-    """
+    """Load a run whose process was killed between writing its manifest and accepting it."""
     last = loader.last_loaded()
     since = last.run_id if last and last.run_id else 0
     later = PipelineRun.objects.filter(

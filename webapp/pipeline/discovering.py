@@ -25,7 +25,6 @@ EVERY_S = 5
 FILE = "WEIR_SOURCES"
 """The name of the row for the file that declares the sources."""
 REFUSED_KEPT = 20
-"""So many refused targets of a source are stored."""
 
 
 def follow_due(lease: WriteGuard) -> None:

@@ -42,9 +42,7 @@ CYCLE_TASK = spark_task("pipeline.spark_cycle", schedule.SPARK)
 COLLECTION_RESTS_AT_MOST = timedelta(seconds=30)
 
 CYCLE_RESTS_AT_MOST = timedelta(seconds=15)
-"""The rest after a cycle leaves time for other work. It is limited, so that a first cycle of minutes
-does not delay the next cycle for minutes.
-"""
+"""A rest leaves time for other work; a long first cycle does not delay the next for minutes."""
 
 
 def _shards() -> dict[str, int]:
@@ -93,7 +91,7 @@ def _next_cycle(ended: Ended) -> datetime | None:
 
 
 def _hint_at_the_next(key: str) -> None:
-    """Send a hint for the next attempt if it is due before the next tick."""
+    """Hint at the next attempt if it is due before the next tick."""
     now = timezone.now()
     task = work_of(key).task
     due_soon = DueWork.objects.filter(

@@ -16,7 +16,7 @@ from webapp.work.runs import RunRecord
 
 
 def care(record: RunRecord) -> None:
-    """Maintain all tables. Raises the first :class:`LakeDamaged` after the last table."""
+    """Raises the first :class:`LakeDamaged` after the last table."""
     opened, damage = lake(), None
     for table in ALL_TABLES:
         try:

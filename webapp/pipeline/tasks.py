@@ -58,12 +58,11 @@ def tick() -> None:
 
 
 def hint_at(key: str, after: timedelta = timedelta()) -> None:
-    """Hint to a worker of the right queue."""
     hint(registry.work_of(key).task, key, after)
 
 
 def follow(key: str) -> None:
-    """Follow a hint: do the work if it is due, or if a hint makes it due."""
+    """Do the work if it is due, or if a hint makes it due."""
     work = registry.work_of(key)
     performed = _perform(key, even_if_not_due=work.when_hinted)
     while performed and work.when_hinted and work.more():

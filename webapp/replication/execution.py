@@ -1,5 +1,3 @@
-"""Runs one round of updating a copy as a Spark job, and saves its result."""
-
 import json
 import tempfile
 from datetime import datetime
@@ -25,8 +23,8 @@ def is_wanted(pk: int) -> bool:
 
 
 def replicate(pk: int, lease: Lease, record: RunRecord) -> None:
-    """Raises the errors of a round, and records them in the row. A failed round is not repeated: the
-    next round copies the newest checkpoint of its time.
+    """Raises and records errors. A failed round is not repeated: the next round copies the newest
+    checkpoint of its time.
     """
     row = Replica.objects.get(pk=pk)
     try:

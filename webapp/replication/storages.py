@@ -20,8 +20,6 @@ on the start of the process.
 
 @dataclass(frozen=True)
 class CopyRate:
-    """The rate of rounds that copied something, including the start of their process."""
-
     files_per_s: float
     bytes_per_s: float
 

@@ -1,5 +1,3 @@
-"""Keys of the due work of copies, which workers of audits do."""
-
 from datetime import datetime
 
 from webapp.replication.models import Replica

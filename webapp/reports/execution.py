@@ -1,5 +1,3 @@
-"""Makes one report under the lease of its due work. A killed attempt is repeated."""
-
 import logging
 from datetime import datetime
 

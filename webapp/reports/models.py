@@ -27,8 +27,6 @@ class IncidentReportQuerySet(models.QuerySet["IncidentReport"]):
 
 @scoped()
 class IncidentReport(models.Model):
-    """One report, requested or finished. Files are made from its ``document``."""
-
     uid = models.CharField(max_length=40, unique=True, default=new_report_uid, editable=False)
     title = MessageField(blank=True)
     jobs = models.JSONField(

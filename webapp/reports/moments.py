@@ -1,5 +1,3 @@
-"""Events of jobs for the time lines of reports and incident pages."""
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime

@@ -28,9 +28,7 @@ def scope_of(report: IncidentReport) -> ReportScope:
 def request_report(
     scope: ReportScope, *, user: Any, name: str, at: datetime, from_alert: str = ""
 ) -> IncidentReport:
-    """Request an incident report. Raises :class:`BadScope` if none of the jobs was ever seen, and
-    :class:`ActionRefused`.
-    """
+    """Raises :class:`BadScope` if none of the jobs was ever seen, and :class:`ActionRefused`."""
     if not rows_of(scope.jobs).exists():
         raise BadScope("None of these jobs was ever seen.")
     if IncidentReport.objects.to_make().count() >= MOST_WAITING:

@@ -51,13 +51,12 @@ class ReportScope:
 
     @property
     def points_a_job(self) -> int:
-        """The most checkpoints for each job, so that a report of fifty jobs is not too large."""
         return max(60, min(400, 3_000 // max(len(self.jobs), 1)))
 
 
 def rows_of(keys: Collection[JobKey]) -> QuerySet[JobCurrent]:
-    """Rows of these jobs. Also of jobs with another combination of the same clusters and ids, which
-    the caller must leave out.
+    """Rows of these jobs. The caller must leave out other combinations of the same clusters and
+    ids.
     """
     return JobCurrent.objects.filter(
         cluster__in={key.cluster for key in keys}, job_id__in={key.job_id for key in keys}
@@ -118,7 +117,7 @@ _LARGE = ("graph", "configuration", "checkpoint_config")
 
 @dataclass(frozen=True)
 class RequestedScope:
-    """The contents of the form: ``chosen`` jobs, the ``worst`` other jobs, and the range as texts."""
+    """The form: ``chosen`` jobs, the ``worst`` other jobs, and the range as texts."""
 
     chosen: tuple[JobCurrent, ...]
     worst: tuple[JobCurrent, ...]
@@ -144,9 +143,7 @@ def read(parameters: QueryDict) -> RequestedScope:
 
 
 def proposed(jobs: Sequence[JobCurrent]) -> tuple[str, str]:
-    """The proposed range: if all jobs have ended, their whole lives, up to ``LONGEST``; else the last
-    hours.
-    """
+    """The lives of ended jobs, up to ``LONGEST``; else the last hours."""
     if not jobs or not all(_is_past(job) for job in jobs):
         return timeranges.DEFAULT_FROM, timeranges.DEFAULT_TO
     lives = [whole_life(job, job.last_seen_at or job.as_of) for job in jobs]
@@ -187,9 +184,7 @@ def span(from_text: str, to_text: str, at: datetime) -> tuple[datetime, datetime
 
 
 def scope_of_alert(alert: Alert, at: datetime) -> ReportScope:
-    """The alert's job, or the worst jobs of its cluster, from a little before the alert. A short,
-    ended job is covered as a whole. Raises :class:`BadScope`.
-    """
+    """The alert's job, or the worst jobs of its cluster. Raises :class:`BadScope`."""
     if not alert.cluster:
         raise BadScope(
             "This alert is of a storage root, which belongs to no job; choose jobs instead."
@@ -212,9 +207,7 @@ def scope_of_alert(alert: Alert, at: datetime) -> ReportScope:
 
 
 def scope_of_incident(incident: Incident, at: datetime) -> ReportScope:
-    """The jobs of the incident's findings, the worst first, from a little before it began. Raises
-    :class:`BadScope`.
-    """
+    """The jobs of the incident's findings, the worst first. Raises :class:`BadScope`."""
     of_jobs = Finding.objects.filter(incident_member__incident=incident).exclude(job_id="")
     ranked = (
         of_jobs.order_by()

@@ -11,9 +11,7 @@ class Gone(Exception):
 
 
 def document_of(report: IncidentReport) -> Report | None:
-    """``None`` if the report is not made, or if another version of Weir made it and this version
-    cannot read it.
-    """
+    """``None`` if the report is not made, or if this version of Weir cannot read it."""
     if report.state != ReportState.DONE or report.document is None:
         return None
     try:

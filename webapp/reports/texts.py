@@ -19,7 +19,6 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\ud
 
 
 def clean(text: str) -> str:
-    """The text without invisible or misleading characters."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     return _DIRECTION_MARKS.sub("\ufffd", _CONTROLS.sub("\ufffd", lines))
 

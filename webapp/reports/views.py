@@ -55,9 +55,7 @@ def reports(request: HttpRequest) -> HttpResponse:
 
 @operators_only
 def new(request: HttpRequest) -> HttpResponse:
-    """The form of a request. POST requests a report of the jobs and the range in the form, or of the
-    alert or incident in the address.
-    """
+    """POST requests a report of the jobs in the form, or of the alert or incident in the address."""
     if request.method == "POST":
         try:
             report = _ordered(request)
@@ -82,7 +80,7 @@ def report(request: HttpRequest, uid: str) -> HttpResponse:
 
 @require_GET
 def progress(request: HttpRequest, uid: str) -> HttpResponse:
-    """The part of the page that changes while the report is made; then the page is reloaded."""
+    """The part of the page that changes; at the end the page is reloaded."""
     incident_report = _report(uid)
     response = render(request, "reports/_progress.html", _state(request, incident_report))
     if incident_report.state in (ReportState.DONE, ReportState.FAILED):
@@ -131,7 +129,6 @@ def download(request: HttpRequest, uid: str, form: str) -> HttpResponseBase:
 
 
 def _ordered(request: HttpRequest) -> IncidentReport:
-    """Request the report. Raises :class:`ActionRefused` and :class:`BadScope`."""
     now, incident, alert = timezone.now(), _uid(request, "incident"), _uid(request, "alert")
     scope = report_scope.scope_from(incident, alert, now)
     return orders.request_report(

@@ -1,6 +1,5 @@
-"""Opens and renews findings of the storage rules; the first audit without a finding closes it.
-Judging an audit again gives the same findings. For a root that a newer audit has judged, an audit is
-ignored.
+"""Opens and renews findings of the storage rules; the first audit without a finding closes it. An
+audit is ignored for a root that a newer audit has judged.
 """
 
 import hashlib
@@ -26,8 +25,8 @@ from webapp.work.lease import WriteGuard
 
 
 def evidence_source() -> MetadataSource:
-    """Settings for reading ``_metadata`` during collection, the same for all clusters. A cluster
-    reads only from roots that are registered for it or for no cluster.
+    """Settings for reading ``_metadata`` during collection. A cluster reads only from roots that
+    are registered for it or for no cluster.
     """
     roots = StorageRoot.objects.order_by("uri").prefetch_related("clusters")
     return MetadataSource(

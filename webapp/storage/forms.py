@@ -9,7 +9,7 @@ from webapp.storage.models import StorageRoot
 
 
 class StorageRootForm(forms.ModelForm):
-    """The URI cannot be changed later: all data of a root refers to it."""
+    """The URI cannot be changed later."""
 
     class Meta:
         model = StorageRoot

@@ -1,5 +1,5 @@
-"""Finds snapshots of one audit that Flink will not delete by itself: savepoints, and checkpoints of
-jobs that have ended. Their number is limited.
+"""Finds snapshots of one audit that Flink will not delete: savepoints, and checkpoints of ended
+jobs.
 """
 
 from collections import defaultdict

@@ -1,7 +1,3 @@
-"""Storage roots, their audits, and the tables that an audit writes. An audit joins a listing of files
-with all references to them.
-"""
-
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from django.conf import settings
@@ -119,9 +115,7 @@ class StorageAuditQuerySet(models.QuerySet["StorageAudit"]):
         return self.filter(state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW)
 
     def not_carried_by(self, audit: "StorageAudit") -> Self:
-        """Audits of the same instant or earlier that were loaded after ``audit`` began: concurrent
-        audits, or audits of an old inventory. ``audit`` does not know their results.
-        """
+        """Audits that ``audit`` does not know: they were concurrent, or of an old inventory."""
         return (
             self.loaded()
             .filter(files_kept=True, as_of__lte=audit.as_of, finished_at__gt=audit.created_at)
@@ -134,9 +128,7 @@ class StorageAuditQuerySet(models.QuerySet["StorageAudit"]):
 
 @fleet_wide()
 class StorageAudit(models.Model):
-    """``audit_id`` names the audit in every table. ``as_of`` is when its listing began: later files
-    are unknown.
-
+    """``audit_id`` names the audit in every table. ``as_of`` is when its listing began.
     ``previous`` is the audit whose state this audit carries on; a file is an orphan only after two
     audits.
     """

@@ -78,7 +78,6 @@ class NameNodes:
 
 
 def namenodes_in(start: datetime, seconds: int) -> NameNodes:
-    """The lake is read only if a NameNode is declared."""
     declared = declared_on()
     if not declared:
         return NameNodes()

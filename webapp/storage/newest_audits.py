@@ -43,7 +43,6 @@ def latest_of(root: str) -> RootFigures | None:
 
 
 def audited_or_404(root: str) -> RootFigures:
-    """With its audit. Raises ``Http404``."""
     figures = latest_of(root)
     if figures is None:
         raise Http404(gettext("No audit has looked at this root."))

@@ -127,8 +127,8 @@ def _point(row: dict[str, Any]) -> OperatorStatePoint:
 
 
 def _ancestors(job_id: str) -> list[str]:
-    """Ids of the job's ancestors, the nearest first, with a query for each. Ends at an id that a user
-    chose, as several jobs may have it.
+    """Ids of the job's ancestors, the nearest first. Ends at an id that a user chose: several jobs
+    may have it.
     """
     ancestors: list[str] = []
     current: str | None = job_id

@@ -19,8 +19,8 @@ from webapp.storage.newest_audits import latest_of
 
 
 def root_named(entered: str) -> RootFigures:
-    """The newest figures of a root, by its URI in any spelling. Raises ``BadUri``, and
-    ``CommandError`` if no audit has looked at it.
+    """The newest figures of a root by its URI in any spelling. Raises ``BadUri`` and
+    ``CommandError``.
     """
     uri = canonical(entered, spellings())
     figures = latest_of(uri)
@@ -48,7 +48,7 @@ class Unreferenced:
 
 
 def unreferenced(audit: StorageAudit, rows: Iterable[VerdictFigures]) -> Unreferenced | None:
-    """Unreferenced files in ``rows`` of one root; None if there are none."""
+    """None if there are no such files. ``rows`` are of one root."""
     recent = [row for row in rows if row.verdict == RECENT]
     if not recent or audit.as_of is None:
         return None

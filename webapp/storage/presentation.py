@@ -174,9 +174,7 @@ def summed(rows: Iterable[RootFigures]) -> dict[str, int]:
 
 
 def reasons(rows: Sequence[VerdictFigures]) -> list[tuple[VerdictFigures, str, str]]:
-    """Each row with the words of its reason and of its kind, in the order of verdicts, most bytes
-    first.
-    """
+    """Each row with the words of its reason and of its kind, by verdict, most bytes first."""
     order = {name: place for place, name in enumerate(VERDICTS)}
     ordered = sorted(
         rows,
@@ -193,9 +191,7 @@ def reasons(rows: Sequence[VerdictFigures]) -> list[tuple[VerdictFigures, str, s
 
 
 def why_not_cleanable(codes: Sequence[str], withheld: str) -> list[str]:
-    """Sentences. If an attestation was withheld, the sentence ``withheld`` replaces the sentence that
-    the root is not attested.
-    """
+    """Sentences. ``withheld`` replaces the sentence that the root is not attested."""
     return [
         withheld
         if withheld and code == "not_attested"

@@ -74,9 +74,7 @@ def withdraw(row: StorageRoot) -> None:
 
 
 def _refuse_second_name(row: StorageRoot, root: Root) -> None:
-    """Refuse a new root, or a root with a new ``read_at``, that is the directory of another root.
-    For unchanged roots, audits have a doubt instead.
-    """
+    """Refuse a root that is new or has a new ``read_at`` and is the directory of another root."""
     stored = StorageRoot.objects.filter(pk=row.pk).values_list("read_at", flat=True).first()
     if stored == row.read_at:
         return

@@ -1,5 +1,5 @@
-"""Makes the input of the storage rules from the rows of one audit. Memory is bounded: jobs are read
-in chunks, and only jobs that a rule could report.
+"""Makes the input of the storage rules from the rows of one audit, in chunks of jobs that a rule
+could report.
 """
 
 from collections import defaultdict
@@ -199,7 +199,7 @@ def _incomplete_snapshots(
 
 
 def newest_checkpoint_of(audit: StorageAudit, row: CheckpointStorage) -> int | None:
-    """The id of the newest retained checkpoint of the same job, in any root of the audit."""
+    """The id of the newest retained checkpoint of the job, in any root."""
     storages = JobStorage.objects.filter(
         audit=audit, cluster=row.cluster, job_id=row.job_id, newest_checkpoint_id__isnull=False
     )
@@ -264,8 +264,8 @@ class _Depths:
         self._depths: dict[str, int] = {}
 
     def behind(self, directory: str) -> int:
-        """Number of jobs in the longest chain that starts at ``directory``, without its job.
-        Iterative, and stops at circles, which only forged names could make.
+        """Number of jobs in the longest chain behind ``directory``. Stops at circles, which only
+        forged names could make.
         """
         stack = [directory]
         while stack:

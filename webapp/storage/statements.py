@@ -42,8 +42,8 @@ class Stated(NamedTuple):
 
 
 def state(stated: Stated, reason: str, name: str, user: User | None = None) -> StorageStatement:
-    """Records a statement in place of an earlier one about the same subject. Raises
-    :class:`InputRefused` if Weir knows that it is not true, or if no audit knows the subject.
+    """Records a statement in place of an earlier one. Raises :class:`InputRefused` if Weir knows
+    that it is not true, or if no audit knows the subject.
     """
     if not reason.strip():
         raise InputRefused(gettext("Give the reason: it is shown wherever the statement counts."))
@@ -111,9 +111,7 @@ def end_void(audit: StorageAudit) -> None:
 
 
 def of_root(uri: str, most: int) -> list[StorageStatement]:
-    """The newest valid statements about places in the root, or about jobs whose directory is
-    unknown.
-    """
+    """The newest valid statements about places in the root or jobs whose directory is unknown."""
     below = Q(subject__in=("", uri)) | Q(subject__startswith=f"{uri.rstrip('/')}/")
     return list(StorageStatement.objects.counting().filter(below)[:most])
 

@@ -179,9 +179,7 @@ def _checkpoint_places(most: int) -> Iterator[Place]:
 
 
 def _savepoint_places(most: int) -> Iterator[Place]:
-    """Savepoints of any age, because Flink does not delete them. Read separately, so that checkpoints
-    do not use up the limit.
-    """
+    """Savepoints of any age, because Flink does not delete them, with a limit of their own."""
     yield from _places(_read(_with_path().filter(is_savepoint=True)[:most]))
 
 

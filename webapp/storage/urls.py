@@ -1,6 +1,4 @@
-"""Addresses of the storage pages. Roots and checkpoints are identified by URIs in query parameters,
-because URIs contain slashes.
-"""
+"""Roots and checkpoints are identified by URIs in query parameters, because URIs contain slashes."""
 
 from django.urls import path
 

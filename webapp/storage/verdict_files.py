@@ -50,8 +50,8 @@ class FileQuery:
 
 @dataclass(frozen=True)
 class FilePage:
-    """``after``: where the next page continues, empty at the end; ``incomplete``: the page ended at
-    the limit of scanned rows.
+    """``after``: where the next page continues, empty at the end; ``incomplete``: scanned rows ran
+    out.
     """
 
     rows: list[dict[str, Any]]

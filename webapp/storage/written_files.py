@@ -1,5 +1,3 @@
-"""Estimates how many files a checkpoint of a job writes, from its newest checkpoints in an audit."""
-
 import re
 
 from django.db.models import QuerySet
@@ -10,9 +8,9 @@ _CHECKPOINT = re.compile(r"/chk-(\d+)/_metadata$")
 
 
 def files_by_directory(checkpoints: "QuerySet[CheckpointStorage]") -> dict[str, float]:
-    """Canonical job directory → files that a checkpoint writes, without ``_metadata``: the files of
-    the newest checkpoint that the previous retained checkpoint does not have, divided by the
-    difference of their ids. Without a previous checkpoint: all its files.
+    """Canonical job directory → files that a checkpoint writes, without ``_metadata``: the new
+    files of the newest checkpoint, divided by the steps since the previous retained checkpoint; all
+    its files if there is none.
     """
     newest: dict[str, tuple[int, float]] = {}
     names = ("metadata_path", "checkpoint_id", "files", "new_files", "previous_path")

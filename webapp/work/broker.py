@@ -1,4 +1,4 @@
-"""Sends hints to the broker: with Celery, but with shorter time-outs."""
+"""Sends hints with Celery, but with shorter time-outs."""
 
 import os
 from functools import cache

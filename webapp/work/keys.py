@@ -1,5 +1,3 @@
-"""Keys of due work whose state pages show: collection and the cycle."""
-
 COLLECT = "collect/"
 """The prefix before a shard's number."""
 COLLECT_SLOW = "collect/slow"

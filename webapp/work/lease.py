@@ -1,5 +1,3 @@
-"""A lease of due work: is renewed, guards writes, and is returned."""
-
 import logging
 import os
 import secrets
@@ -39,7 +37,6 @@ def is_dead(holder: str) -> bool:
 
 
 def _machine() -> str:
-    """The machine's boot and PID namespace; changes with every call if they cannot be read."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot}:{Path('/proc/self/ns/pid').readlink().name}".replace("/", "_")
@@ -59,9 +56,7 @@ def _start_time(pid: int) -> str:
 
 
 def recheck_connection() -> None:
-    """Let Django replace a lost connection before the next query: the database may have been
-    restarted while a Spark job ran.
-    """
+    """Let Django replace a connection that was lost during a Spark job."""
     if not connection.in_atomic_block:
         connection.health_check_done = False  # type: ignore[attr-defined]  # stubs lack it
 
@@ -92,7 +87,7 @@ class Lease:
     rows: QuerySet[Any] = field(repr=False, compare=False)
 
     def renew(self) -> None:
-        """Prolong the lease; raises :class:`LeaseLost`."""
+        """Raises :class:`LeaseLost`."""
         if not self._row().update(lease_until=timezone.now() + self.length):
             raise LeaseLost(f"{self.key} was taken over by another process.")
 
@@ -157,9 +152,7 @@ class Lease:
         return bool(updated)
 
     def fail(self, now: datetime, error: str) -> bool:
-        """Give the work back as failed, due again after :func:`backoff`; False if another holder
-        had taken it over.
-        """
+        """Give the work back as failed; False if another holder had taken it over."""
         recheck_connection()
         with transaction.atomic():
             row = self._row().select_for_update().first()
@@ -186,9 +179,8 @@ class Lease:
 
 
 def backoff(interval_s: int, failures: int) -> timedelta:
-    """The delay before the next attempt: the interval, doubled with every failure after the first,
-    at most 15 minutes or the interval if that is longer; then shortened at random by up to a
-    quarter.
+    """The interval, doubled with every failure after the first; at most 15 minutes or the interval;
+    with jitter.
     """
     longest_s = max(LONGEST_BACKOFF.total_seconds(), interval_s)
     delay_s = min(interval_s * 2 ** min(failures - 1, 16), longest_s)

@@ -10,9 +10,7 @@ from webapp.lib.scoped_rows import fleet_wide, scoped
 from webapp.work.lease import LONGEST_BACKOFF, Lease, is_dead, me
 
 LEASE = timedelta(seconds=60)
-"""A holder renews its lease after every third of this. So the work of a vanished holder is taken
-over within a minute.
-"""
+"""Renewed after every third of this, so that another process takes over within a minute."""
 
 CLOCK_SLACK = timedelta(minutes=5)
 """Normal difference between the clocks of two machines."""
@@ -39,10 +37,9 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
         self.filter(key=key).update(next_attempt_at=at, failures=0)
 
     def mend(self, now: datetime) -> int:
-        """Correct instants in the far future, which were written before the clock was set back:
-        postponed work becomes due, and leases end soon unless they are renewed. Normally no work is
-        postponed for longer than its interval or the longest delay after a failure. Returns how
-        many instants of these two kinds were corrected.
+        """Correct instants in the far future, from before the clock was set back: work becomes due,
+        leases end unless renewed. Normally no work is postponed for longer than its interval or the
+        longest delay after a failure. Returns how many were corrected.
         """
         # As if it had succeeded now, so that a failure soon shows as late.
         self.filter(last_success_at__gt=now + CLOCK_SLACK).update(last_success_at=now)
@@ -88,7 +85,6 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
         return Lease(row.key, row.fence, row.interval_s, lease, self.all()) if row else None
 
     def release_from_the_dead(self) -> None:
-        """Release leases of this machine's dead processes."""
         for key, holder, fence in self.filter(lease_until__isnull=False).values_list(
             "key", "leased_by", "fence"
         ):

@@ -28,9 +28,7 @@ class Performed:
 
 
 def perform(key: str, *, even_if_not_due: bool = False, echo: Echo | None = None) -> Performed:
-    """Claim and do the work. If it fails, the error is recorded in the run and in the row of due
-    work, which is due again after a delay; then the error is raised.
-    """
+    """Errors are recorded in the run and in the row, which is due again after a delay, and raised."""
     began = timezone.now()
     lease = DueWork.objects.claim(key, began, even_if_not_due=even_if_not_due)
     if lease is None:

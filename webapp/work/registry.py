@@ -85,13 +85,12 @@ def register(*works: Work) -> None:
 
 
 def works() -> tuple[Work, ...]:
-    """All registered work."""
     _discover()
     return tuple(_WORKS.values())
 
 
 def work_of(key: str) -> Work:
-    """The kind of work of a key: the longest prefix wins. Raises ``ValueError`` if it is unknown."""
+    """The longest prefix wins. Raises ``ValueError`` if there is none."""
     candidates = [work for work in works() if key.startswith(work.prefix)]
     if not candidates:
         raise ValueError(f"Nobody knows how to do {key}.")
@@ -104,9 +103,7 @@ def intervals_s() -> dict[str, int]:
 
 
 def tasks() -> tuple[Task, ...]:
-    """Each Celery task of due work once. Raises ``ValueError`` if two tasks of the same name differ
-    in queue or limits.
-    """
+    """Each Celery task once. Raises ``ValueError`` if two tasks of the same name differ."""
     tasks_by_name: dict[str, Task] = {}
     for work in works():
         if tasks_by_name.setdefault(work.task.name, work.task) != work.task:

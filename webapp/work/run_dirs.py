@@ -12,8 +12,8 @@ LEAST_AGE = timedelta(hours=1)
 
 
 def of(run: PipelineRun, name: str = "") -> str:
-    """The URI of the attempt's directory, which is called ``name`` or like the attempt. The path of
-    its manifest is recorded in the row, so that a later attempt finds complete results.
+    """The URI of the attempt's directory. The path of its manifest is saved, so that a later
+    attempt finds complete results.
     """
     run_dir = f"{settings.WEIR.runs_root.rstrip('/')}/{name or run.attempt}"
     PipelineRun.objects.filter(pk=run.pk).update(manifest_path=f"{run_dir}/manifest.json")
@@ -21,9 +21,8 @@ def of(run: PipelineRun, name: str = "") -> str:
 
 
 def tidy(keep: int) -> int:
-    """Remove directories of cycles and roll-ups; returns how many. Kept are the last ``keep`` loaded
-    cycles, complete cycles that are not loaded yet, running attempts, and everything younger than
-    an hour. Other folders are never touched.
+    """Remove run directories; returns how many. Kept are the last ``keep`` loaded cycles, those not
+    loaded yet, running attempts, and everything younger than an hour.
     """
     filesystem, root = fsspec.core.url_to_fs(settings.WEIR.runs_root)
     needed = set(

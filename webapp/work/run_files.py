@@ -1,5 +1,3 @@
-"""Reads the files of a Spark run: checks its manifest and reads its Parquet tables in batches."""
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
@@ -52,7 +50,6 @@ def batches(
 
 
 def file_uris(manifest: Manifest, table: str) -> list[str]:
-    """Parquet files of the table; empty if the run has no such table."""
     output = manifest.tables.get(table)
     return [f"{manifest.run_dir.rstrip('/')}/{file}" for file in output.files] if output else []
 

@@ -1,5 +1,3 @@
-"""Records each attempt in a row: when and how long it ran, its result, and the end of its log."""
-
 import logging
 import secrets
 from collections.abc import Callable, Iterator
@@ -60,7 +58,7 @@ class RunRecord:
 def recorded(
     lease: Lease, kind: str, echo: Callable[[str], None] | None = None
 ) -> Iterator[RunRecord]:
-    """Record the body as a run of the leased work. An exception is recorded and raised again."""
+    """Record the body as a run of the leased work, also if it raises."""
     now = timezone.now()
     with lease.writing():
         abandon(lease.key, now)
@@ -80,9 +78,7 @@ def recorded(
 
 
 def abandon(key: str, now: datetime) -> int:
-    """Close the runs of ``key`` that are still open. Only the holder of the lease may call it: the
-    processes of all earlier attempts have ended.
-    """
+    """Close open runs of ``key``. Only the holder of the lease may call it."""
     running = PipelineRun.objects.filter(key=key, state=PipelineRun.State.RUNNING)
     return running.update(
         state=PipelineRun.State.ABANDONED,

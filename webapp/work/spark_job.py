@@ -1,6 +1,4 @@
-"""Runs a Spark job in this process; the caller reads its results. Celery limits its time and
-memory.
-"""
+"""Runs a Spark job in this process; the caller reads its results."""
 
 import json
 import logging
@@ -33,7 +31,6 @@ class PreviousLost(SparkFailed):
 
 
 LOAD_LIMIT_S = 1800
-"""Time for loading the results of a job."""
 
 
 def spark_task(name: str, queue: str, first_s: int = 0) -> Task:
@@ -42,7 +39,7 @@ def spark_task(name: str, queue: str, first_s: int = 0) -> Task:
 
 
 def run(arguments: Sequence[str], record: RunRecord, name: str) -> None:
-    """Run the job ``name`` to its end. Raises :class:`SparkFailed`."""
+    """Raises :class:`SparkFailed`."""
     # Storage options contain keys, and arguments are logged, so they are passed by the environment.
     os.environ["WEIR_LAKE_OPTIONS"] = json.dumps(settings.WEIR.lake_options)
     run_job = import_string(settings.SPARK_JOB)
@@ -84,8 +81,8 @@ def run_on_lake(job: str, run_dir: str, record: RunRecord, **options: object) ->
 
 
 def interrupting(run: PipelineRun) -> list[str]:
-    """Arguments that name the attempts since the last successful one: a Spark server may still be
-    running their queries, which the new attempt interrupts.
+    """Arguments that name the attempts since the last successful one, which a Spark server may
+    still run.
     """
     earlier = PipelineRun.objects.filter(key=run.key, pk__lt=run.pk).order_by("-id")
     done = earlier.filter(state=PipelineRun.State.DONE).values_list("id", flat=True).first()
@@ -106,7 +103,6 @@ def _why(arguments: Sequence[str], error: BaseException) -> str:
 
 @contextmanager
 def _noted_in(record: RunRecord) -> Iterator[None]:
-    """Send the job's progress and warnings also to ``record``."""
     handler = _Notes(record)
     for name in LOGGERS:
         logging.getLogger(name).addHandler(handler)

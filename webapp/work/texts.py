@@ -1,6 +1,4 @@
-"""Makes texts from logs and JSON storable: PostgreSQL accepts no NUL and no lone surrogate. Secrets
-are removed too, so that no page, answer or notice made of a row contains one.
-"""
+"""Makes texts storable: PostgreSQL accepts no NUL and no lone surrogate. Secrets are removed too."""
 
 import hashlib
 import json
@@ -56,7 +54,6 @@ def clean_json(document: str | None) -> str | None:
 
 
 def storable(value: Any) -> Any:
-    """The text, message or decoded JSON document in which all texts are storable."""
     if isinstance(value, Message):
         return with_texts(value, storable)
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Finds one file and its neighbours in the stored lists of audits, with a limited number of rows."""
+"""Finds one file and its neighbours in the stored lists of audits."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -80,9 +80,7 @@ def history(path: str) -> History:
 
 
 def beside(audit: StorageAudit, job_ids: Collection[str]) -> list[dict[str, Any]]:
-    """``path``, ``modified`` and ``job_id`` of the files in the directories of these jobs. Raises the
-    errors of :func:`history`.
-    """
+    """Files in the directories of these jobs. Raises the errors of :func:`history`."""
     manifest = loading.read_manifest(audit)
     rows: list[dict[str, Any]] = []
     for table in LISTED:

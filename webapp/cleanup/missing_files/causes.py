@@ -15,7 +15,6 @@ VERDICTS = {
     LIKELY: Badge(_("likely"), "◆", "warn"),
     POSSIBLE: Badge(_("possible"), "◆", "warn"),
 }
-"""The most certain first."""
 CLEAN_UP = "clean_up"
 AGE_RULE = "age_rule"
 DIRECTORY = "directory_removed"
@@ -66,9 +65,7 @@ class Removals:
         first: datetime,
         second: datetime,
     ) -> "Removals":
-        """``before``: files of the first audit with ``path``, ``modified`` and ``job_id``; ``left``:
-        paths that the second audit still listed.
-        """
+        """``before``: files of the first audit; ``left``: paths that the second audit still listed."""
         rows = [row for row in before if row["modified"] is not None]
         gone = [row for row in rows if row["path"] not in left]
         stay = [row for row in rows if row["path"] in left]

@@ -40,12 +40,11 @@ log = logging.getLogger(__name__)
 
 MOST_REFERRERS = 50
 MOST_COMPARED = 500
-"""Ended jobs whose files are compared."""
 
 
 @dataclass(frozen=True)
 class Referrer:
-    """A retained checkpoint or savepoint that needs the file. ``ended`` is about its job."""
+    """A retained snapshot that needs the file. ``ended`` is about its job."""
 
     metadata_path: str
     cluster: str
@@ -177,8 +176,8 @@ def _history(file: NamedFile, unknown: list[str]) -> History:
 def _referrers(
     file: NamedFile, history: History, unknown: list[str]
 ) -> tuple[tuple[Referrer, ...], datetime | None]:
-    """Referrers from stored references of an audit and from files that the newest audits found
-    missing, those of live jobs first; and when the audit began.
+    """Referrers in stored references and in the newest audits, those of live jobs first; and as of
+    when.
     """
     audit, paths = history.newest, set()
     if audit is not None:
@@ -223,9 +222,7 @@ def _referrers(
 
 
 def _reported_jobs(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], JobCurrent]:
-    """(cluster, job id) → job. If the cluster is unknown (""): the only job with the id, if there is
-    only one.
-    """
+    """(cluster, job id) → job; ("", job id) → the only job with this id."""
     ids = {job_id for _cluster, job_id in keys if job_id}
     rows = list(
         JobCurrent.objects.filter(job_id__in=ids).only("cluster", "job_id", "name", "terminal")
@@ -267,9 +264,7 @@ def _circumstances(
 def _compare_audits(
     file: NamedFile, owner: JobCurrent | None, history: History, unknown: list[str]
 ) -> Removals | None:
-    """Compares the last audit that listed the file with the next audit; None if that is impossible,
-    or if the job runs.
-    """
+    """None if two audits cannot be compared, or if the job runs."""
     is_live = owner is not None and not owner.terminal
     if history.seen is None or history.gone is None or file.job_id is None or is_live:
         return None

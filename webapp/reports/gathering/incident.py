@@ -30,9 +30,7 @@ def gather(
     made_by: str,
     from_alert: str = "",
 ) -> Report:
-    """About thirty bounded queries for each job. A job that was submitted again in the range is
-    reported with each of its ids.
-    """
+    """About thirty bounded queries for each job. Each attempt of a job is reported."""
     clusters = {
         cluster.name: cluster
         for cluster in Cluster.objects.filter(name__in={job.cluster for job in scope.jobs})

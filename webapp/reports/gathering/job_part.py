@@ -1,5 +1,3 @@
-"""One job in the appendix of a report: facts, exceptions, checkpoints, analyses."""
-
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from datetime import datetime

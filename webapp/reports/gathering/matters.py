@@ -1,6 +1,4 @@
-"""Findings of the chosen jobs and their clusters in the range. Episodes of the same matter are
-joined; each matter is a part of the appendix.
-"""
+"""Findings of the chosen jobs and their clusters; episodes of the same matter are joined."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -32,7 +30,6 @@ _TONES: dict[str, Tone] = {Severity.CRITICAL: "crit", Severity.WARNING: "warn"}
 
 
 def in_scope(scope: ReportScope) -> tuple[list[PresentedFinding], int]:
-    """Findings of the jobs and of their clusters, as :func:`reported` returns them."""
     findings = Finding.objects.filter(
         scope.rows, first_seen__lte=scope.end, last_seen__gte=scope.start
     )

@@ -1,6 +1,4 @@
-"""Writes the two pages of an incident report from gathered data: what happened, when, why, what it
-cost, what to do. Pure.
-"""
+"""Writes the two pages of an incident report from gathered data. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -102,7 +100,6 @@ def all_unknowns(unknowns: Sequence[str]) -> Part:
 
 
 def timeline(moments: Sequence[Moment], *keys: str) -> Table:
-    """``keys``: keys of the columns."""
     columns = {
         "at": Column("at", message("At"), "instant"),
         "until": Column("until", message("Until"), "instant"),
@@ -122,7 +119,6 @@ def timeline(moments: Sequence[Moment], *keys: str) -> Table:
 
 
 def title(incident: Incident, headline: str) -> str:
-    """A short title for lists: the job and the kind of problem."""
     if not incident.jobs:
         return message("None of these jobs is known")
     first = incident.jobs[0].name

@@ -1,5 +1,3 @@
-"""Sentences about what a report cannot tell."""
-
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 

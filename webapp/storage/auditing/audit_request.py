@@ -1,6 +1,4 @@
-"""Makes the request of an audit: its roots, where each root is read, which clusters write to it, and
-whether all its readers are known.
-"""
+"""Makes the request of an audit."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,9 +24,7 @@ from webapp.work.keys import CYCLE
 from webapp.work.models import DueWork
 
 HEARD_WITHIN = timedelta(hours=1)
-"""A cluster without an address sends logs and metrics about a job at least so often, if the job
-takes checkpoints.
-"""
+"""A cluster without an address reports a job that takes checkpoints at least so often."""
 
 
 @dataclass(frozen=True)
@@ -158,8 +154,8 @@ def _clusters_without_known_jobs(now: datetime) -> "QuerySet[Cluster, str]":
 
 
 def _expired_attestations(rows: Sequence[StorageRoot]) -> dict[str, str]:
-    """Root → why its attestation does not count: an audit after it saw that live clusters wrote
-    outside all roots. What is known of their paths expires, but their files may stay.
+    """Root → why its attestation does not count: a later audit saw that live clusters wrote outside
+    all roots. Their paths may be forgotten, but their files may stay.
     """
     uris = [row.uri for row in rows]
     since = min((row.attested_at for row in rows if row.attested_at), default=None)
@@ -229,7 +225,6 @@ def typed_roots(uris: Sequence[str], read_at: str | None) -> tuple[RequestedRoot
 
 
 def _read_elsewhere(requested: RequestedRoot, root: Root, read_at: str | None) -> RequestedRoot:
-    """The root with the place that a person typed, where its attestation does not count."""
     if read_at is None:
         return requested
     return replace(

@@ -36,8 +36,8 @@ _RUN_DIR = re.compile(r"^storage-\d{8}T\d{6}-[0-9a-f]{8}$")
 
 
 def forget_old(lease: Lease) -> int:
-    """Remove the run directories of failed audits and of old loaded audits. The newest audits, the
-    newest audit of each root, and audits that the next audit carries on are kept.
+    """Remove run directories of old audits, except the newest ones, the newest of each root, and
+    those that the next audit carries on.
     """
     newest = (
         StorageAudit.objects.loaded()
@@ -69,7 +69,6 @@ def _not_carried() -> list[str]:
 
 
 def remove_files(run_dir: str) -> None:
-    """Remove a run directory, if its name is that of an audit and it exists."""
     if not _RUN_DIR.match(run_dir.rstrip("/").rpartition("/")[2]):
         return
     filesystem, path = fsspec.core.url_to_fs(run_dir)
@@ -78,7 +77,7 @@ def remove_files(run_dir: str) -> None:
 
 
 def too_old(now: datetime) -> "Iterator[QuerySet[Any]]":
-    """Rows to delete. The newest audit of a root keeps everything, however old it is."""
+    """Rows to delete. The newest audit of each root keeps everything."""
     newest = _newest_of_roots()
     for model in (
         VerdictFigures,

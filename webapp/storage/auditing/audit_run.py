@@ -90,8 +90,8 @@ def audit(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudi
 
 
 def settle_left_behind(lease: Lease, record: RunRecord) -> None:
-    """Load or fail unfinished audits whose process has ended: their run is closed, or it belongs to
-    the due work that ``lease`` holds.
+    """Load or fail unfinished audits whose process has ended: their run is closed, or ``lease``
+    holds its due work.
     """
     for row in StorageAudit.objects.filter(
         state__in=(AuditState.RUNNING, AuditState.WRITTEN)
@@ -135,7 +135,7 @@ def _begin(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAud
 
 def _previous(as_of: datetime) -> StorageAudit | None:
     """The newest audit before ``as_of``, of any roots: it also has the state of roots that it did
-    not audit. Without it, its results would be lost, such as a referrer that was deleted since.
+    not audit.
     """
     return (
         StorageAudit.objects.loaded()
@@ -210,8 +210,8 @@ def _run_spark(row: StorageAudit, request: AuditRequest, lease: Lease, record: R
 
 
 def _withdraw_attestations(request: AuditRequest, record: RunRecord) -> None:
-    """A file whose referrer was deleted is protected only while audits remember the reference. If
-    they do not, the root must be attested again.
+    """Roots must be attested again: a file whose referrer was deleted is protected only while
+    audits remember the reference.
     """
     for root in StorageRoot.objects.filter(uri__in=request.uris, attested_at__isnull=False):
         record.say(

@@ -79,10 +79,8 @@ def write(target: str, at: datetime, left_out: Q = NO_JOBS, *, as_recorded: bool
 
 def keeps_last(state: str | None, checkpoint_config: dict[str, Any] | None) -> bool | None:
     """Whether Flink retains the last checkpoint of a job that ended in ``state``; None: unknown.
-
-    Source: Flink's ``CheckpointProperties``. A finished job keeps no checkpoint. A failed job keeps
-    the last one if checkpoints are externalized; if REST says that they are deleted on cancellation,
-    they may also not be externalized at all.
+    Source: Flink's ``CheckpointProperties``. A failed job keeps it if checkpoints are externalized
+    at all, which REST says only if they are retained on cancellation.
     """
     if state == "FINISHED":
         return False
@@ -184,8 +182,8 @@ def _add_redeployed(jobs: Iterable[dict[str, Any]]) -> None:
 
 
 def _add_checkpoints(jobs: list[dict[str, Any]], at: datetime) -> None:
-    """Adds facts of checkpoints with three queries for all ``jobs``. Facts of the same job id on
-    another cluster are read too, but not used.
+    """Adds facts of checkpoints with three queries. Facts of the same job id on another cluster are
+    not used.
     """
     for job in jobs:
         del job["id"]

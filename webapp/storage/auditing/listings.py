@@ -27,9 +27,7 @@ class RootListing:
 
 
 def list_all(request: AuditRequest, run_dir: str, say: Callable[[str], None]) -> list[RootListing]:
-    """Lists the roots one after the other, each with several threads. Raises the errors of
-    listing.
-    """
+    """Raises the errors of listing."""
     if request.inventory and len(request.roots) != 1:
         raise Refused("An inventory lists one root: name that root alone.")
     if request.as_of is not None:
@@ -83,9 +81,7 @@ def _list(
 
 
 def request_of(listing: RootListing, roots: Sequence[Root]) -> dict[str, Any]:
-    """A root of the request as :mod:`spark_jobs.audit_request` reads it. ``roots``: all roots of the
-    audit.
-    """
+    """A root of the request (:mod:`spark_jobs.audit_request`). ``roots``: all roots of the audit."""
     root = listing.requested
     skips = [*listing.listed.unlisted, *listing.unlisted_later]
     return {

@@ -1,5 +1,3 @@
-"""Files that are not live, page by page from the audit's Parquet."""
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -59,7 +57,6 @@ def files(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def export(request: HttpRequest) -> HttpResponseBase:
-    """All files that match, streamed."""
     filters = FileFilters.from_page(request.GET)
     filters.check()
     figures = latest_of(filters.query.root)

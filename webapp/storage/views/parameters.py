@@ -1,5 +1,3 @@
-"""Parameters of the storage pages: URIs, which are long and may contain any character."""
-
 from django.http import HttpRequest
 
 

@@ -22,8 +22,6 @@ MOST_TEXT = 4_000
 
 
 class StatementForm(forms.Form):
-    """The subject comes from a doubt or a job's row and is fixed."""
-
     reason = forms.CharField(
         label=_("Reason"), widget=forms.Textarea(attrs={"rows": 3}), max_length=2000
     )

@@ -1,5 +1,5 @@
-"""Finds the ``_metadata`` of a checkpoint by its path in any spelling. Paths come from Flink or from
-users, so only paths below a registered root are read.
+"""Finds the ``_metadata`` of a checkpoint by its path in any spelling. Only paths below a
+registered root are read, because users enter them.
 """
 
 import errno
@@ -43,7 +43,7 @@ def located(written: str) -> MetadataFile:
 
 
 def referred(written: str) -> MetadataFile:
-    """A state file that a ``_metadata`` refers to; raises the errors of :func:`located`."""
+    """A state file that a ``_metadata`` refers to."""
     try:
         return _file_at(canonical(written, spellings()))
     except BadUri as error:

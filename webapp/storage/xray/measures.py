@@ -12,7 +12,6 @@ from ingest.metadata.pieces import Operator
 from webapp.storage.xray.contents import DirectoryContents, ListedState, OperatorContents
 
 MOST_ROWS = 100
-"""The longest list."""
 _JOB_DIRECTORY = r"^(?P<job>.*/[0-9a-f]{32})/"
 
 
@@ -39,9 +38,7 @@ def _is_own(path: Any, owner: str) -> Any:
 
 
 def directories(files: pa.Table, owner: str) -> tuple[tuple[DirectoryContents, ...], int]:
-    """Directories of jobs, or of files if a path has no job directory, most bytes first; and how many
-    were left out.
-    """
+    """Directories of jobs, else of files, most bytes first; and how many were left out."""
     if not files.num_rows:
         return (), 0
     of_job = pc.struct_field(pc.extract_regex(files["path"], _JOB_DIRECTORY), "job")
@@ -61,9 +58,7 @@ def directories(files: pa.Table, owner: str) -> tuple[tuple[DirectoryContents, .
 
 
 def absolute(table: pa.RecordBatch) -> int:
-    """Number of paths that are written as absolute paths, including the directories that merged
-    files keep alive.
-    """
+    """Number of absolute paths, including directories that merged files keep alive."""
     referring = table.filter(pc.is_valid(table["path"]))
     paths = total(pc.equal(referring["path"], referring["written_path"]).cast(pa.int64()))
     return paths + int(table.num_rows - table["task_owned_directory"].null_count)
@@ -72,9 +67,7 @@ def absolute(table: pa.RecordBatch) -> int:
 def operators(
     table: pa.Table, declared: Mapping[str, Operator], finished: Mapping[str, int]
 ) -> tuple[tuple[OperatorContents, ...], int]:
-    """Operators, most state first, and how many were left out. ``finished``: operator id → number of
-    finished subtasks.
-    """
+    """Most state first; and how many were left out. ``finished``: operator id → finished subtasks."""
     by_subtask: dict[str, dict[int | None, int]] = defaultdict(dict)
     sums = table.group_by(["operator_id", "subtask"]).aggregate([("state_bytes", "sum")])
     for row in sums.to_pylist():

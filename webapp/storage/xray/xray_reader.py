@@ -1,5 +1,5 @@
-"""Makes the X-ray of a ``_metadata`` file in columns, without an object for each reference. The file
-is read to its end first; a damaged, incomplete or too large file raises.
+"""Makes the X-ray of a ``_metadata`` file in columns, without an object for each reference. A
+damaged, incomplete or too large file raises.
 """
 
 import hashlib

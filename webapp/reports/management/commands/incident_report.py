@@ -129,7 +129,7 @@ def _write(document: Report, out: Path) -> dict[str, str]:
 
 
 def _jobs(clusters: list[str], jobs: list[str]) -> list[JobCurrent]:
-    """The jobs with these ids or names, in order. Raises :class:`BadScope`."""
+    """Raises :class:`BadScope`."""
     if not clusters:
         raise BadScope("Name a job by --cluster and --job, or an alert by --alert.")
     if jobs and len(jobs) != len(clusters):

@@ -104,6 +104,5 @@ class Command(PreparedCommand):
 
 
 def find_root(uri: str) -> StorageRoot | None:
-    """The registered root at a URI in any spelling. Raises ``ValidationError``."""
     root: StorageRoot | None = StorageRoot.objects.filter(uri=parse_root(uri, "").uri).first()
     return root
