@@ -12,8 +12,8 @@ from webapp.cleanup.places import Planned
 from webapp.cleanup.run import Run
 
 
-class Quarantine(Protocol):
-    """One way to quarantine files. ``tried``: paths of an interrupted attempt; ``intended``: the same
+class Mechanism(Protocol):
+    """One way in which files wait. ``tried``: paths of an interrupted attempt; ``intended``: the same
     with ids of versions.
     """
 
@@ -35,7 +35,7 @@ class Quarantine(Protocol):
         """A row for each file."""
 
 
-def by_way(run: Run, files: Sequence[Planned]) -> Iterator[tuple[Quarantine, list[Planned]]]:
+def by_way(run: Run, files: Sequence[Planned]) -> Iterator[tuple[Mechanism, list[Planned]]]:
     """The files in groups of one root, each with the way of that root."""
     for _, group in groupby(files, key=lambda file: file.root):
         of_root = list(group)
@@ -43,12 +43,12 @@ def by_way(run: Run, files: Sequence[Planned]) -> Iterator[tuple[Quarantine, lis
 
 
 def each_way(
-    run: Run, files: Sequence[Planned], act: Callable[[Quarantine, list[Planned]], list[Row]]
+    run: Run, files: Sequence[Planned], act: Callable[[Mechanism, list[Planned]], list[Row]]
 ) -> list[Row]:
     return [row for way, of_root in by_way(run, files) for row in act(way, of_root)]
 
 
-def _way(run: Run, file: Planned) -> Quarantine:
+def _way(run: Run, file: Planned) -> Mechanism:
     if file.way == Way.DELETE_MARKER or file.way == Way.TAG:
         bucket = Bucket.of(file.source)
         if bucket is None:
