@@ -171,7 +171,7 @@ class CleanupPlanViews(ListView):
             if isinstance(request.auth, ApiToken)
             else "API"
         )
-        return _ordered(
+        return _order_and_answer(
             plan, lambda: orders.approve(plan, request.user, timezone.now(), through=through)
         )
 
@@ -187,7 +187,7 @@ class CleanupPlanViews(ListView):
         if not may_operate(request.user):
             raise exceptions.PermissionDenied
         plan, verb, name = _plan(pk), serializer.validated_data["verb"], request.user.get_username()
-        return _ordered(
+        return _order_and_answer(
             plan,
             lambda: orders.order(plan, verb, name, timezone.now()),
             status.HTTP_202_ACCEPTED,
@@ -234,7 +234,7 @@ def _plan(pk: str) -> CleanupPlan:
     return get_object_or_404(CleanupPlan, pk=int(pk))
 
 
-def _ordered(plan: CleanupPlan, act: Any, code: int = status.HTTP_200_OK) -> Response:
+def _order_and_answer(plan: CleanupPlan, act: Any, code: int = status.HTTP_200_OK) -> Response:
     act()
     return Response(CleanupPlanSerializer(plan).data, status=code)
 

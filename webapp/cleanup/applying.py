@@ -66,9 +66,9 @@ class Applying:
         self._run.reader.verify()
         self._run.verify(self._journal)
         undone = self._run.journal(UNDO)
-        if undone.done() or undone.begun():
+        if undone.finished_chunks() or undone.open_chunks():
             self._put_back("Putting back was interrupted")
-        done = set(self._journal.done())
+        done = set(self._journal.finished_chunks())
         for chunk in self._run.reader.chunks():
             if chunk.number in done:
                 if chunk.is_metadata:
@@ -79,7 +79,7 @@ class Applying:
             self._do(chunk)
         self._audit_again()
         self._watch.look(at_once=True)
-        self._refuse_missed(self._journal.done())
+        self._refuse_missed(self._journal.finished_chunks())
 
     def _do(self, chunk: Chunk) -> None:
         run = self._run
@@ -107,7 +107,9 @@ class Applying:
             self._remember(chunk, rows)
         # A new reference may lead to a file of any earlier chunk.
         self._refuse_missed(
-            [chunk.number] if self._watched() <= self._names_checked else self._journal.done()
+            [chunk.number]
+            if self._watched() <= self._names_checked
+            else self._journal.finished_chunks()
         )
 
     def _objections(self, chunk: Chunk, files: Sequence[Planned]) -> dict[str, str]:
@@ -221,7 +223,7 @@ class Applying:
         journal = self._run.journal(UNDO)
         left = sum(
             row.outcome not in (FileOutcome.RESTORED, FileOutcome.GONE)
-            for chunk in journal.done()
+            for chunk in journal.finished_chunks()
             for row in journal.read(chunk).rows
         )
         kept = f", but for {left:,} that stay in quarantine; the journal says why" if left else ""

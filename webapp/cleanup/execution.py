@@ -100,7 +100,7 @@ def _apply(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRech
     Applying(
         run, recheck(plan, run.reader, lease, record), _watch(run.reader), _storage(), restored_from
     )()
-    if not plan.done(APPLY).get(FileOutcome.QUARANTINED):
+    if not plan.counts(APPLY).get(FileOutcome.QUARANTINED):
         # Every file was skipped: there is nothing to put back and nothing to purge.
         _end(plan, PlanState.APPLYING, PlanState.UNMOVED, lease, purge_at=None)
         return
@@ -171,7 +171,7 @@ class _Progress:
 
     def _read(self, verb: str) -> None:
         journal = Journal(self._reader.folder, self._reader.name, verb)
-        self._counts[verb], self._chunks[verb] = journal.counts(), len(journal.done())
+        self._counts[verb], self._chunks[verb] = journal.counts(), len(journal.finished_chunks())
 
     def __call__(self, verb: str, counts: Counter[str]) -> None:
         if verb not in self._counts:

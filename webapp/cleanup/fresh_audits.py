@@ -60,7 +60,7 @@ def fresh_of(row: StorageAudit, roots: list[str]) -> FreshAudit:
 
 
 def _stated_places(kind: str) -> set[str]:
-    return {row.place for row in StorageStatement.objects.counting().filter(kind=kind)}
+    return {row.place for row in StorageStatement.objects.valid().filter(kind=kind)}
 
 
 def _doubted_places(audit: StorageAudit, roots: list[str]) -> list[str]:

@@ -46,7 +46,7 @@ class Hiding:
         return hideable, rows
 
     def take(self, files: Sequence[Planned]) -> list[Row]:
-        return self._run.together(files, self._hide, MOST_KEYS)
+        return self._run.in_batches(files, self._hide, MOST_KEYS)
 
     def settle(
         self, files: Sequence[Planned], intended: Mapping[str, Collection[str]]
@@ -63,10 +63,10 @@ class Hiding:
         return self._judge(found)
 
     def put_back(self, files: Sequence[Planned], tried: Collection[str]) -> list[Row]:
-        return self._run.together(files, self._show, MOST_KEYS)
+        return self._run.in_batches(files, self._show, MOST_KEYS)
 
     def purge(self, files: Sequence[Planned], tried: Collection[str]) -> list[Row]:
-        return self._run.together(files, partial(self._delete, tried=tried), MOST_KEYS)
+        return self._run.in_batches(files, partial(self._delete, tried=tried), MOST_KEYS)
 
     def _hide(self, files: Sequence[Planned]) -> list[Row]:
         if self._bucket.versioning() != "Enabled":
@@ -197,7 +197,7 @@ class Tagging:
         return [file for file in files if file.path not in spared], rows
 
     def take(self, files: Sequence[Planned]) -> list[Row]:
-        return self._run.together(files, self._tag_all, MOST_KEYS)
+        return self._run.in_batches(files, self._tag_all, MOST_KEYS)
 
     def settle(
         self, files: Sequence[Planned], intended: Mapping[str, Collection[str]]
@@ -214,10 +214,10 @@ class Tagging:
                 return self._run.row(file, FileOutcome.GONE)
             return self._run.row(file, FileOutcome.RESTORED)
 
-        return self._run.together(files, partial(self._rows, act=untagged), MOST_KEYS)
+        return self._run.in_batches(files, partial(self._rows, act=untagged), MOST_KEYS)
 
     def purge(self, files: Sequence[Planned], tried: Collection[str]) -> list[Row]:
-        return self._run.together(files, partial(self._delete, tried=tried), MOST_KEYS)
+        return self._run.in_batches(files, partial(self._delete, tried=tried), MOST_KEYS)
 
     def _tag_all(self, files: Sequence[Planned]) -> list[Row]:
         rows = {row.path: row for row in self._rows(files, act=self._tag) if row}

@@ -17,7 +17,7 @@ def settle(run: Run, journal: Journal, chunk: int, files: Sequence[Planned]) -> 
 def close_open_chunks(run: Run) -> None:
     """Journal the files of interrupted chunks without moving more, before an undo or a purge."""
     journal = run.journal(APPLY)
-    begun = set(journal.begun())
+    begun = set(journal.open_chunks())
     for chunk in run.reader.chunks():
         if chunk.number in begun:
             files = run.planned(chunk)

@@ -79,27 +79,29 @@ class Journal:
     @cached_property
     def _interrupted(self) -> set[int]:
         """Chunks begun before this journal was opened; listing is expensive."""
-        return set(self.begun())
+        return set(self.open_chunks())
 
     @cached_property
     def _previous(self) -> str | None:
         """SHA-256 of the last effect before this journal was opened."""
-        done = self.done()
+        done = self.finished_chunks()
         return self._digest(min(done) if self._verb == UNDO else max(done)) if done else None
 
-    def done(self) -> list[int]:
+    def finished_chunks(self) -> list[int]:
         """Chunks with an effect, ascending."""
         return sorted(
-            chunk for chunk, names in self.written().items() if any(map(_is_effect, names))
+            chunk for chunk, names in self.files_by_chunk().items() if any(map(_is_effect, names))
         )
 
-    def begun(self) -> list[int]:
+    def open_chunks(self) -> list[int]:
         """Chunks with an intent and no effect."""
         return sorted(
-            chunk for chunk, names in self.written().items() if not any(map(_is_effect, names))
+            chunk
+            for chunk, names in self.files_by_chunk().items()
+            if not any(map(_is_effect, names))
         )
 
-    def written(self) -> dict[int, list[str]]:
+    def files_by_chunk(self) -> dict[int, list[str]]:
         """Chunk → names of its journal files. Raises :class:`PlanDamaged` for unknown names."""
         paths_by_number: dict[int, list[str]] = {}
         for name in self._names():
@@ -168,7 +170,7 @@ class Journal:
     def verify(self) -> None:
         """Raises :class:`PlanDamaged` if an effect was changed, added or removed by somebody else."""
         previous = None
-        for chunk in sorted(self.done(), reverse=self._verb == UNDO):
+        for chunk in sorted(self.finished_chunks(), reverse=self._verb == UNDO):
             content = self._folder.read(self._path(f"{chunk:08}.effect.jsonl"))
             if not is_genuine(content):
                 raise self._damaged(chunk, "was changed after it was written")
@@ -218,7 +220,7 @@ class Journal:
 
     def counts(self) -> Counter[str]:
         total: Counter[str] = Counter()
-        for chunk in self.done():
+        for chunk in self.finished_chunks():
             total.update(self.read(chunk).counts)
         return total
 

@@ -24,7 +24,7 @@ class CleanupPlanQuerySet(models.QuerySet["CleanupPlan"]):
             | models.Q(state=PlanState.QUARANTINED, purge_at__lte=now, trouble="")
         )
 
-    def named(self, name: str) -> "CleanupPlan | None":
+    def by_name(self, name: str) -> "CleanupPlan | None":
         """The plan whose name begins with ``name``; None if that is shorter than 8 letters, or begins
         the names of several plans or of none.
         """
@@ -102,7 +102,7 @@ class CleanupPlan(models.Model):
     def is_expired(self, at: datetime) -> bool:
         return at >= self.expires_at
 
-    def done(self, verb: str) -> dict[str, Any]:
+    def counts(self, verb: str) -> dict[str, Any]:
         """Files and bytes by outcome, with ``chunks`` and ``chunks_done``."""
         progress: dict[str, Any] = self.progress.get(verb, {})
         return progress

@@ -35,7 +35,7 @@ class Moving:
             if copied is None:
                 continue
             if source is not None and source in (file.stat, copied):
-                run.still_mine()
+                run.check_lease()
                 run.files.delete(file.target, copied)
             else:
                 detail = None if source is None else "another file has since taken its place"
@@ -49,7 +49,7 @@ class Moving:
         if self._bucket is None:
             return self._run.each(files, partial(self._delete, tried=tried))
         act = partial(self._delete_together, self._bucket, tried=tried)
-        return self._run.together(files, act, MOST_KEYS)
+        return self._run.in_batches(files, act, MOST_KEYS)
 
     def _move(self, file: Planned) -> Row:
         run = self._run

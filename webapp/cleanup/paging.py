@@ -20,7 +20,9 @@ def files_page(reader: PlanReader, number: str) -> Slice:
 
 
 def journal_page(journal: Journal, number: str) -> Slice:
-    return _page(journal.done(), number, lambda chunk: list(map(asdict, journal.read(chunk).rows)))
+    return _page(
+        journal.finished_chunks(), number, lambda chunk: list(map(asdict, journal.read(chunk).rows))
+    )
 
 
 def _page(chunks: Sequence[int], number: str, read: Callable[[int], list[dict[str, Any]]]) -> Slice:

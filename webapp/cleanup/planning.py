@@ -132,15 +132,15 @@ def quoted_statements(audit: StorageAudit) -> list[QuotedStatement]:
         )
     )
     for ended in at_audit.filter(ended_at__gt=audit.created_at):
-        if ended.named in contradicted:
+        if ended.title in contradicted:
             continue
         raise PlanRefused(
-            f"The attestation of {ended.stated_name} for {ended.named} does not count any more, and "
+            f"The attestation of {ended.stated_name} for {ended.title} does not count any more, and "
             f"the audit rests on it ({ended.ended_why}). Audit again."
         )
     return [
         QuotedStatement(row.place, row.stated_name, instant_text(row.stated_at), row.reason)
-        for row in at_audit.counting()
+        for row in at_audit.valid()
     ]
 
 

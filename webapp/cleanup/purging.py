@@ -30,7 +30,7 @@ def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = No
     for journal_file in (applied, journal):
         run.verify(journal_file)
     close_open_chunks(run)
-    applied_chunks, purged_chunks = set(applied.done()), set(journal.done())
+    applied_chunks, purged_chunks = set(applied.finished_chunks()), set(journal.finished_chunks())
     watch.begin()
     audit = recheck.fresh()
     refuse_doubt(audit, [root.uri for root in manifest.roots if root.files])

@@ -17,7 +17,7 @@ class RateLimit:
         self._clock, self._sleep = clock, sleep
         self._next = clock()
 
-    def together(self, most: int) -> int:
+    def batch_size(self, most: int) -> int:
         """Number of files for one request: at most ``most``, and at most the files of one second."""
         return max(min(most, int(1 / self._step_s)), 1) if self._step_s else most
 

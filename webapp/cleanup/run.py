@@ -63,7 +63,7 @@ class Run:
     def verify(self, journal: Journal) -> None:
         """Raises ``PlanDamaged`` if the journal was altered."""
         journal.verify()
-        written = journal.written()
+        written = journal.files_by_chunk()
         for chunk in self.reader.chunks() if written else ():
             names = written.pop(chunk.number, None)
             if names:
@@ -75,7 +75,7 @@ class Run:
         for number, names in written.items():
             journal.refuse_foreign(number, names, {})
 
-    def still_mine(self) -> None:
+    def check_lease(self) -> None:
         """Calls ``hold`` every few seconds; cheap enough before each file."""
         if time.monotonic() - self._held_at > HOLD_EVERY_S:
             self.hold()
@@ -103,9 +103,9 @@ class Run:
             return list(map(tried, batch) if len(batch) == 1 else self._pool.map(tried, batch))
 
         is_local = not any("://" in file.source or "://" in file.target for file in files)
-        return self.together(files, side_by_side, 1 if is_local else 4 * AT_ONCE)
+        return self.in_batches(files, side_by_side, 1 if is_local else 4 * AT_ONCE)
 
-    def together(
+    def in_batches(
         self,
         files: Sequence[Planned],
         act: Callable[[Sequence[Planned]], list[Row]],
@@ -115,7 +115,7 @@ class Run:
         file.
         """
         rows: list[Row] = []
-        size = self.pace.together(most)
+        size = self.pace.batch_size(most)
         for first in range(0, len(files), size):
             batch = files[first : first + size]
             if self._failures >= FAILURES_IN_A_ROW:
@@ -123,7 +123,7 @@ class Run:
                 rows += [self.row(file, FileOutcome.NOT_REACHED, why) for file in batch]
                 continue
             self.pace.step(len(batch))
-            self.still_mine()
+            self.check_lease()
             try:
                 done = act(batch)
             except (TreeError, OSError) as error:

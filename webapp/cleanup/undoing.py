@@ -22,7 +22,7 @@ def undo(run: Run) -> None:
     run.verify(applied)
     run.verify(journal)
     close_open_chunks(run)
-    remaining = set(applied.done()) - set(journal.done())
+    remaining = set(applied.finished_chunks()) - set(journal.finished_chunks())
     for chunk in run.reader.chunks(backwards=True):
         if chunk.number in remaining:
             _undo(run, journal, chunk, quarantined(run, applied, chunk))

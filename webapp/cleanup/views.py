@@ -102,7 +102,7 @@ def approve(request: HttpRequest, pk: int) -> HttpResponse:
             % {"short_name": shown_plan.short_name},
         )
         return redirect("cleanup-plan", pk)
-    return _ordered(
+    return _order_and_redirect(
         request,
         shown_plan,
         lambda: orders.approve(shown_plan, request.user, timezone.now()),
@@ -120,7 +120,7 @@ def order(request: HttpRequest, pk: int | str, verb: str) -> HttpResponse:
         "purge": gettext("is being purged: first everything is audited again"),
         "withdraw": gettext("is withdrawn; nobody can apply it any more"),
     }
-    return _ordered(
+    return _order_and_redirect(
         request,
         shown_plan,
         lambda: orders.order(shown_plan, verb, name, timezone.now()),
@@ -148,7 +148,7 @@ def journal_export(request: HttpRequest, pk: int | str, verb: str) -> HttpRespon
     )
 
 
-def _ordered(
+def _order_and_redirect(
     request: HttpRequest, shown_plan: CleanupPlan, act: Callable[[], None], word: str
 ) -> HttpResponse:
     with refusal_as_message(request):
@@ -173,9 +173,9 @@ def _state(request: HttpRequest, shown_plan: CleanupPlan) -> dict[str, Any]:
     done = [
         (words[verb], counts, _outcomes(counts))
         for verb in VERBS
-        if (counts := shown_plan.done(verb))
+        if (counts := shown_plan.counts(verb))
     ]
-    applied = shown_plan.done(APPLY)
+    applied = shown_plan.counts(APPLY)
     over = shown_plan.state in (PlanState.QUARANTINED, PlanState.HALTED) and (
         shown_plan.purge_at is None or shown_plan.purge_at <= now
     )
@@ -244,7 +244,7 @@ def _contents(request: HttpRequest, shown_plan: CleanupPlan) -> dict[str, Any]:
     if not shown_plan.name:
         return {}
     reader = reader_of(shown_plan)
-    journals = [verb for verb in VERBS if shown_plan.done(verb)]
+    journals = [verb for verb in VERBS if shown_plan.counts(verb)]
     verb = request.GET.get("verb", "")
     verb = verb if verb in journals else (journals[-1] if journals else "")
     try:
@@ -293,6 +293,6 @@ def _why(row: dict[str, Any]) -> str:
 
 def _journal_rows(shown_plan: CleanupPlan, verb: str) -> Iterator[dict[str, Any]]:
     journal = Journal(PlanFolder(shown_plan.folder), shown_plan.name or "", verb)
-    for chunk in journal.done():
+    for chunk in journal.finished_chunks():
         for row in journal.read(chunk).rows:
             yield asdict(row)

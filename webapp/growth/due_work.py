@@ -2,16 +2,19 @@ from datetime import datetime, timedelta
 
 from webapp.growth import objective_evaluation
 from webapp.growth.summing import sum_up
-from webapp.work.registry import MAINTAIN_TASK, MINUTE_S, Ended, Work, register
+from webapp.work.registry import MAINTAIN_TASK, MINUTE_S, FinishedAttempt, Work, register
 
 GROWTH = "growth/days"
 RESTS_FOR = 50
 """The pause in multiples of the duration: at most half an hour of a day is used."""
 
 
-def _next(ended: Ended) -> datetime:
-    rest = max(timedelta(seconds=ended.lease.interval_s), RESTS_FOR * (ended.ended - ended.began))
-    return ended.ended + rest
+def _next(attempt: FinishedAttempt) -> datetime:
+    rest = max(
+        timedelta(seconds=attempt.lease.interval_s),
+        RESTS_FOR * (attempt.ended_at - attempt.started_at),
+    )
+    return attempt.ended_at + rest
 
 
 register(

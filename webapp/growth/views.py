@@ -107,7 +107,7 @@ def _jobs(request: HttpRequest, filters: GrowthFilters) -> dict[str, Any]:
 def chart(request: HttpRequest) -> HttpResponse:
     now, filters = timezone.now(), GrowthFilters.from_page(request.GET, JobGrowth.objects.all())
     window, newest = filters.window, now.astimezone(UTC).toordinal()
-    jobs = list(_ordered(filters)[:MOST_NAMED])
+    jobs = list(_charted_jobs(filters)[:MOST_NAMED])
     lines = [
         (name, days)
         for name, days in zip(_titles(jobs), state_by_day(jobs, window, now), strict=True)
@@ -130,7 +130,7 @@ def _titles(jobs: list[JobGrowth]) -> list[str]:
     ]
 
 
-def _ordered(filters: GrowthFilters) -> Any:
+def _charted_jobs(filters: GrowthFilters) -> Any:
     sort = SORTS["state"] if filters.sorting.name == "growth" else filters.sorting
     return (
         filters.checked().annotate(sort_key=sort.key).order_by(*(key.order_by for key in sort.keys))

@@ -24,7 +24,7 @@ from webapp.work.registry import (
     HOUR_S,
     MAINTAIN_TASK,
     ClaimedWork,
-    Ended,
+    FinishedAttempt,
     Work,
     register,
     work_of,
@@ -64,9 +64,11 @@ def _slow_lane() -> dict[str, int]:
     )
 
 
-def _next_collection(ended: Ended) -> datetime:
-    rest = min(2 * (ended.ended - ended.began), COLLECTION_RESTS_AT_MOST)
-    return max(ended.began + timedelta(seconds=ended.lease.interval_s), ended.ended + rest)
+def _next_collection(attempt: FinishedAttempt) -> datetime:
+    rest = min(2 * (attempt.ended_at - attempt.started_at), COLLECTION_RESTS_AT_MOST)
+    return max(
+        attempt.started_at + timedelta(seconds=attempt.lease.interval_s), attempt.ended_at + rest
+    )
 
 
 def _hint_after_collection(key: str) -> None:
@@ -80,14 +82,16 @@ def _has_cycle(attempt: ClaimedWork) -> bool:
     return cycle.has_work(timezone.now(), routine_too=attempt.by_hand)
 
 
-def _next_cycle(ended: Ended) -> datetime | None:
-    if ended.idle:
+def _next_cycle(attempt: FinishedAttempt) -> datetime | None:
+    if attempt.is_idle:
         # With a short interval, the cycle is due again at once: the next hint finds it.
-        return ended.ended if ended.lease.interval_s <= schedule.TICK_S else None
+        return attempt.ended_at if attempt.lease.interval_s <= schedule.TICK_S else None
     if cycle.left_some():
-        return ended.ended
-    rest = min((ended.ended - ended.began) / 2, CYCLE_RESTS_AT_MOST)
-    return max(ended.began + timedelta(seconds=ended.lease.interval_s), ended.ended + rest)
+        return attempt.ended_at
+    rest = min((attempt.ended_at - attempt.started_at) / 2, CYCLE_RESTS_AT_MOST)
+    return max(
+        attempt.started_at + timedelta(seconds=attempt.lease.interval_s), attempt.ended_at + rest
+    )
 
 
 def _hint_at_the_next(key: str) -> None:

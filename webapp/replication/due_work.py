@@ -15,6 +15,8 @@ register(
             number_of(lease.key, work_keys.PREFIX), lease, record
         ),
         # The interval is from start to start; after a longer round, the next starts at once.
-        next_at=lambda done: max(done.ended, done.began + timedelta(seconds=done.lease.interval_s)),
+        next_at=lambda attempt: max(
+            attempt.ended_at, attempt.started_at + timedelta(seconds=attempt.lease.interval_s)
+        ),
     )
 )

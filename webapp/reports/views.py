@@ -58,7 +58,7 @@ def new(request: HttpRequest) -> HttpResponse:
     """POST requests a report of the jobs in the form, or of the alert or incident in the address."""
     if request.method == "POST":
         try:
-            report = _ordered(request)
+            report = _request_report(request)
         except ActionRefused as error:
             messages.error(request, str(error))
         else:
@@ -103,7 +103,7 @@ def delete(request: HttpRequest, uid: str) -> HttpResponse:
 
 @csp_exempt()  # type: ignore[arg-type]  # its annotation knows no views with arguments
 @require_GET
-def opened(request: HttpRequest, uid: str) -> HttpResponse:
+def show_file(request: HttpRequest, uid: str) -> HttpResponse:
     """Show the file in the browser, with its own policy, in a sandbox."""
     language = get_language_from_request(request)
     response = HttpResponse(
@@ -128,7 +128,7 @@ def download(request: HttpRequest, uid: str, form: str) -> HttpResponseBase:
     return response
 
 
-def _ordered(request: HttpRequest) -> IncidentReport:
+def _request_report(request: HttpRequest) -> IncidentReport:
     now, incident, alert = timezone.now(), _uid(request, "incident"), _uid(request, "alert")
     scope = report_scope.scope_from(incident, alert, now)
     return orders.request_report(

@@ -20,10 +20,10 @@ register(
         every=work_keys.audit_intervals_s,
         has_work=lambda attempt: attempt.by_hand or not disk_budget.problems(),
         do=scheduled_audits.audit_all,
-        next_at=lambda done: (
-            done.ended + LOOKS_FOR_ROOM_EVERY
-            if done.idle
-            else work_keys.next_audit_at(done.began, done.ended)
+        next_at=lambda attempt: (
+            attempt.ended_at + LOOKS_FOR_ROOM_EVERY
+            if attempt.is_idle
+            else work_keys.next_audit_at(attempt.started_at, attempt.ended_at)
         ),
     ),
     # A killed command leaves this row: there is nothing to do.

@@ -114,7 +114,7 @@ class StorageAuditQuerySet(models.QuerySet["StorageAudit"]):
         """Complete audits in the database; audits from the future are excluded."""
         return self.filter(state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW)
 
-    def not_carried_by(self, audit: "StorageAudit") -> Self:
+    def unknown_to(self, audit: "StorageAudit") -> Self:
         """Audits that ``audit`` does not know: they were concurrent, or of an old inventory."""
         return (
             self.loaded()
@@ -434,7 +434,7 @@ class OperatorStateSize(OfAudit):
 
 
 class StorageStatementQuerySet(models.QuerySet["StorageStatement"]):
-    def counting(self) -> Self:
+    def valid(self) -> Self:
         return self.filter(ended_at=None)
 
 
@@ -470,7 +470,7 @@ class StorageStatement(models.Model):
         return f"{self.kind} {self.subject or f'{self.cluster}/{self.job_id}'}"
 
     @property
-    def named(self) -> str:
+    def title(self) -> str:
         return self.subject or f"{self.cluster}/{self.job_id}"
 
     @property

@@ -48,7 +48,7 @@ def state(stated: Stated, reason: str, name: str, user: User | None = None) -> S
     if not reason.strip():
         raise InputRefused(gettext("Give the reason: it is shown wherever the statement counts."))
     fields = _CHECKS[stated.kind](stated)
-    StorageStatement.objects.counting().filter(
+    StorageStatement.objects.valid().filter(
         kind=stated.kind, subject=fields["subject"], cluster=stated.cluster, job_id=fields["job_id"]
     ).update(ended_at=timezone.now(), ended_why=message("It was stated again."))
     return StorageStatement.objects.create(
@@ -76,7 +76,7 @@ def rows_of_request(audit: StorageAudit) -> list[dict[str, Any]]:
     """Valid statements made before the audit began, as ``spark_jobs.audit_request.Statement``. First
     ends statements on dead jobs that were seen alive since.
     """
-    for statement in _seen_alive_since(StorageStatement.objects.counting().filter(kind=DEAD_JOB)):
+    for statement in _seen_alive_since(StorageStatement.objects.valid().filter(kind=DEAD_JOB)):
         _end(statement, message("Its job was seen alive since."))
     return [
         {
@@ -89,7 +89,7 @@ def rows_of_request(audit: StorageAudit) -> list[dict[str, Any]]:
             "modified": row.modified.isoformat() if row.modified else None,
             "head_sha256": row.head_sha256,
         }
-        for row in StorageStatement.objects.counting()
+        for row in StorageStatement.objects.valid()
         .filter(stated_at__lte=audit.created_at)
         .order_by("id")
     ]
@@ -102,8 +102,8 @@ def end_void(audit: StorageAudit) -> None:
             "subject", flat=True
         )
     )
-    for statement in StorageStatement.objects.counting().filter(kind=DEAD_JOB):
-        if statement.named in contradicted and statement.stated_at <= audit.created_at:
+    for statement in StorageStatement.objects.valid().filter(kind=DEAD_JOB):
+        if statement.title in contradicted and statement.stated_at <= audit.created_at:
             _end(
                 statement,
                 message("Its job is running, or something was written to its directory since."),
@@ -113,11 +113,11 @@ def end_void(audit: StorageAudit) -> None:
 def of_root(uri: str, most: int) -> list[StorageStatement]:
     """The newest valid statements about places in the root or jobs whose directory is unknown."""
     below = Q(subject__in=("", uri)) | Q(subject__startswith=f"{uri.rstrip('/')}/")
-    return list(StorageStatement.objects.counting().filter(below)[:most])
+    return list(StorageStatement.objects.valid().filter(below)[:most])
 
 
 def _end(statement: StorageStatement, why: str) -> None:
-    StorageStatement.objects.counting().filter(pk=statement.pk).update(
+    StorageStatement.objects.valid().filter(pk=statement.pk).update(
         ended_at=timezone.now(), ended_why=why
     )
 

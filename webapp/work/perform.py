@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from webapp.work.lease import LeaseLost
 from webapp.work.models import DueWork
-from webapp.work.registry import ClaimedWork, Ended, Work, work_of
+from webapp.work.registry import ClaimedWork, FinishedAttempt, Work, work_of
 from webapp.work.runs import RunRecord, describe, recorded
 
 Echo = Callable[[str], None]
@@ -43,7 +43,10 @@ def perform(key: str, *, even_if_not_due: bool = False, echo: Echo | None = None
         lease.fail(timezone.now(), describe(error))
         raise
     now = timezone.now()
-    lease.complete(now, next_attempt_at=work.next_at(Ended(lease, began, now, idle=record is None)))
+    lease.complete(
+        now,
+        next_attempt_at=work.next_at(FinishedAttempt(lease, began, now, is_idle=record is None)),
+    )
     return Performed(Performed.DONE, record) if record else Performed(Performed.IDLE)
 
 

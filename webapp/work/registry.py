@@ -39,13 +39,13 @@ class ClaimedWork:
 
 
 @dataclass(frozen=True)
-class Ended:
-    """The end of an attempt. ``idle``: no run was recorded."""
+class FinishedAttempt:
+    """The end of an attempt. ``is_idle``: no run was recorded."""
 
     lease: Lease
-    began: datetime
-    ended: datetime
-    idle: bool
+    started_at: datetime
+    ended_at: datetime
+    is_idle: bool
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Work:
     do: Callable[[Lease, RunRecord], object] | None = None
     look: Callable[[Lease], object] | None = None
     has_work: Callable[[ClaimedWork], bool] = lambda _attempt: True
-    next_at: Callable[[Ended], datetime | None] = lambda _ended: None
+    next_at: Callable[[FinishedAttempt], datetime | None] = lambda _attempt: None
     when_hinted: bool = False
     more: Callable[[], bool] = lambda: False
     done: Callable[[str], None] = lambda _key: None

@@ -42,22 +42,22 @@ class Listed:
 @dataclass(frozen=True)
 class History:
     """``seen``: the file in the newest audit that listed it; ``gone``: the next audit, which did not
-    list it. ``looked``: number of audits that were read.
+    list it. ``audits_read``: number of audits that were read.
     """
 
     seen: Listed | None
     gone: StorageAudit | None
-    looked: int
+    audits_read: int
     newest: StorageAudit | None
 
 
 def history(path: str) -> History:
     """Raises :class:`TooMany`, ``OSError`` and ``BadManifest``."""
     gone: StorageAudit | None = None
-    looked, newest = 0, None
+    audits_read, newest = 0, None
     for audit in _covering(path):
         newest = newest or audit
-        looked += 1
+        audits_read += 1
         manifest = loading.read_manifest(audit)
         rows = [
             row
@@ -72,14 +72,14 @@ def history(path: str) -> History:
                     **{name: rows[0][name] for name in _OF_FILE},
                 ),
                 gone,
-                looked,
+                audits_read,
                 newest,
             )
         gone = audit
-    return History(None, gone, looked, newest)
+    return History(None, gone, audits_read, newest)
 
 
-def beside(audit: StorageAudit, job_ids: Collection[str]) -> list[dict[str, Any]]:
+def files_of_jobs(audit: StorageAudit, job_ids: Collection[str]) -> list[dict[str, Any]]:
     """Files in the directories of these jobs. Raises the errors of :func:`history`."""
     manifest = loading.read_manifest(audit)
     rows: list[dict[str, Any]] = []

@@ -143,7 +143,7 @@ def triage(written: str) -> Triage:
         referrers_as_of=as_of,
         seen=history.seen,
         gone_by=history.gone.as_of if history.gone else None,
-        audits=history.looked,
+        audits=history.audits_read,
         deeds=tuple(deeds),
         causes=causes(_circumstances(file, owner, referrers, deeds, history, unknown)),
         unknown=tuple(unknown),
@@ -158,7 +158,9 @@ def _history(file: NamedFile, unknown: list[str]) -> History:
     try:
         file_history = audited_files.history(file.path)
     except TooMany:
-        unknown.append(gettext("The newest audits list more files than are looked through here."))
+        unknown.append(
+            gettext("The newest audits list more files than are audits_read through here.")
+        )
     except (OSError, BadManifest):
         log.exception("Audits of %s could not be read", file.path)
         unknown.append(
@@ -167,7 +169,7 @@ def _history(file: NamedFile, unknown: list[str]) -> History:
             )
         )
     else:
-        if file.root and not file_history.looked:
+        if file.root and not file_history.audits_read:
             unknown.append(gettext("No audit of its root has kept its list of files."))
         return file_history
     return History(None, None, 0, None)
@@ -280,8 +282,8 @@ def _compare_audits(
     newest_first = ended.order_by("-newest_modified", "-id").values_list("job_id", flat=True)
     job_ids = {file.job_id, *newest_first[:MOST_COMPARED]}
     try:
-        before = audited_files.beside(first, job_ids)
-        left = {row["path"] for row in audited_files.beside(second, job_ids)}
+        before = audited_files.files_of_jobs(first, job_ids)
+        left = {row["path"] for row in audited_files.files_of_jobs(second, job_ids)}
     except TooMany:
         unknown.append(gettext("Ended jobs have more files than are compared here."))
         return None

@@ -65,7 +65,7 @@ def _not_carried() -> list[str]:
     newest = StorageAudit.objects.loaded().filter(files_kept=True).order_by("-as_of", "-id").first()
     if newest is None:
         return []
-    return [audit.audit_id for audit in StorageAudit.objects.not_carried_by(newest)]
+    return [audit.audit_id for audit in StorageAudit.objects.unknown_to(newest)]
 
 
 def remove_files(run_dir: str) -> None:

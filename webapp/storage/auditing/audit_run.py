@@ -151,7 +151,7 @@ def _carried_audits(row: StorageAudit) -> list[StorageAudit]:
     """
     if row.previous is None:
         return []
-    return [row.previous, *StorageAudit.objects.not_carried_by(row.previous)]
+    return [row.previous, *StorageAudit.objects.unknown_to(row.previous)]
 
 
 def _is_lost(audit: StorageAudit) -> bool:

@@ -59,7 +59,7 @@ class Command(PreparedCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        plan = CleanupPlan.objects.named(options["plan"])
+        plan = CleanupPlan.objects.by_name(options["plan"])
         if plan is None:
             raise CommandError(
                 f"There is no one plan that begins with {options['plan']!r}; give at least 8 "
@@ -164,7 +164,7 @@ class Command(PreparedCommand):
 
     def _report(self, plan: CleanupPlan, verb: str) -> None:
         done: Counter[str] = Counter(
-            {name: count for name, count in plan.done(verb).items() if isinstance(count, int)}
+            {name: count for name, count in plan.counts(verb).items() if isinstance(count, int)}
         )
         if self.quiet:
             self.stdout.write(

@@ -31,7 +31,7 @@ class Command(PreparedCommand):
         parser.add_argument("--user", required=True, help="who approves it")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        plan = CleanupPlan.objects.named(options["plan"])
+        plan = CleanupPlan.objects.by_name(options["plan"])
         if plan is None:
             raise CommandError(
                 f"There is no one plan that begins with {options['plan']!r}; give at least 8 "

@@ -46,11 +46,11 @@ class Command(PreparedCommand):
             made = state(stated, options["reason"], command_line_name())
             self._print(made)
         else:
-            for row in StorageStatement.objects.counting():
+            for row in StorageStatement.objects.valid():
                 self._print(row)
 
     def _take_back(self, number: int) -> None:
-        row = StorageStatement.objects.counting().filter(pk=number).first()
+        row = StorageStatement.objects.valid().filter(pk=number).first()
         if row is None:
             raise CommandError(f"No statement {number} counts.", returncode=REFUSED)
         take_back(row, command_line_name())
