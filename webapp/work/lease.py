@@ -17,7 +17,7 @@ from django.utils import timezone
 logger = logging.getLogger(__name__)
 
 
-def me() -> str:
+def new_holder() -> str:
     """A name for the holder of a new claim by this process; unique per call."""
     pid = os.getpid()
     return f"{_machine()}/{pid}/{_start_time(pid)}/{secrets.token_hex(8)}"

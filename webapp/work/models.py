@@ -7,7 +7,7 @@ from django.db import models
 from webapp.lib.badges import UNKNOWN, Badge
 from webapp.lib.messages.fields import MessageField
 from webapp.lib.scoped_rows import fleet_wide, scoped
-from webapp.work.lease import LONGEST_BACKOFF, Lease, is_dead, me
+from webapp.work.lease import LONGEST_BACKOFF, Lease, is_dead, new_holder
 
 LEASE = timedelta(seconds=60)
 """Renewed after every third of this, so that another process takes over within a minute."""
@@ -68,7 +68,7 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
     ) -> "Lease | None":
         """Claim the row; ``None`` if it is held or not due."""
         self.filter(key=key).release_from_the_dead()
-        holder = me()
+        holder = new_holder()
         free = self.filter(
             models.Q(lease_until__isnull=True) | models.Q(lease_until__lt=now), key=key
         )
