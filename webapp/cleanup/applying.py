@@ -99,7 +99,7 @@ class Applying:
         settled.update({row.path: row for _, _, rows in ways for row in rows})
         versions = {file.path: file.version for _, movable, _ in ways for file in movable}
         if versions:
-            self._journal.intend(chunk.number, versions, run.at())
+            self._journal.write_intent(chunk.number, versions, run.at())
         settled.update({row.path: row for way, movable, _ in ways for row in way.take(movable)})
         rows = [settled[file.path] for file in files]
         run.finish(self._journal, APPLY, chunk.number, rows)

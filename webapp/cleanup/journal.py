@@ -84,26 +84,24 @@ class Journal:
     @cached_property
     def _previous(self) -> str | None:
         """SHA-256 of the last effect before this journal was opened."""
-        done = self.finished_chunks()
-        return self._digest(min(done) if self._verb == UNDO else max(done)) if done else None
+        finished = self.finished_chunks()
+        if not finished:
+            return None
+        return self._digest(min(finished) if self._verb == UNDO else max(finished))
 
     def finished_chunks(self) -> list[int]:
         """Chunks with an effect, ascending."""
-        return sorted(
-            chunk for chunk, names in self.files_by_chunk().items() if any(map(_is_effect, names))
-        )
+        files = self.files_by_chunk()
+        return sorted(chunk for chunk, names in files.items() if any(map(_is_effect, names)))
 
     def open_chunks(self) -> list[int]:
         """Chunks with an intent and no effect."""
-        return sorted(
-            chunk
-            for chunk, names in self.files_by_chunk().items()
-            if not any(map(_is_effect, names))
-        )
+        files = self.files_by_chunk()
+        return sorted(chunk for chunk, names in files.items() if not any(map(_is_effect, names)))
 
     def files_by_chunk(self) -> dict[int, list[str]]:
         """Chunk → names of its journal files. Raises :class:`PlanDamaged` for unknown names."""
-        paths_by_number: dict[int, list[str]] = {}
+        names_by_chunk: dict[int, list[str]] = {}
         for name in self._names():
             match = _NAME.fullmatch(name)
             if match is None:
@@ -111,16 +109,16 @@ class Journal:
                     f"{self._folder.uri}/{self._path(name)} is no file of a journal; remove it, "
                     "then continue."
                 )
-            paths_by_number.setdefault(int(match[1]), []).append(name)
-        return paths_by_number
+            names_by_chunk.setdefault(int(match[1]), []).append(name)
+        return names_by_chunk
 
     def intents(self, chunk: int) -> dict[str, set[str]]:
         """Paths that an interrupted attempt intended to touch → ids of their versions."""
         if chunk not in self._interrupted:
             return {}
-        return self._intended(chunk, self._names())
+        return self._read_intents(chunk, self._names())
 
-    def intend(self, chunk: int, files: Mapping[str, str | None], at: datetime) -> None:
+    def write_intent(self, chunk: int, files: Mapping[str, str | None], at: datetime) -> None:
         """``files``: path → id of its version, ``None`` if the store has none."""
         head = self._head(chunk, "intent", at)
         name = f"{chunk:08}.{secrets.token_hex(6)}.intent.jsonl"
@@ -130,7 +128,7 @@ class Journal:
         ]
         self._folder.write(self._path(name), _bytes([head, *lines]))
 
-    def effect(self, chunk: int, rows: Sequence[Row], at: datetime) -> None:
+    def write_effect(self, chunk: int, rows: Sequence[Row], at: datetime) -> None:
         """Raises ``AlreadyWritten`` if another process has done the chunk."""
         head = self._head(chunk, "effect", at) | {
             "previous": self._last or self._previous,
@@ -186,7 +184,7 @@ class Journal:
         """Raises :class:`PlanDamaged` if the journal files ``names`` of a chunk contain other files
         than the plan, or other places for them. ``planned``: path → bytes and place in quarantine.
         """
-        foreign = [path for path in self._intended(chunk, names) if path not in planned]
+        foreign = [path for path in self._read_intents(chunk, names) if path not in planned]
         if any(map(_is_effect, names)):
             rows = self.read(chunk).rows
             foreign += [row.path for row in rows if not _is_of(row, planned)]
@@ -198,7 +196,7 @@ class Journal:
                 f"names {foreign[0] if foreign else 'files'}, which the plan does not list so",
             )
 
-    def _intended(self, chunk: int, names: Sequence[str]) -> dict[str, set[str]]:
+    def _read_intents(self, chunk: int, names: Sequence[str]) -> dict[str, set[str]]:
         versions_by_path: dict[str, set[str]] = {}
         for name in names:
             if name.startswith(f"{chunk:08}.") and not _is_effect(name):

@@ -58,7 +58,9 @@ def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = No
         _refuse_missed(files, referred, watch, storage)
         tried = journal.intents(chunk.number)
         if files:
-            journal.intend(chunk.number, {file.path: file.version for file in files}, run.at())
+            journal.write_intent(
+                chunk.number, {file.path: file.version for file in files}, run.at()
+            )
         rows = each_way(run, files, lambda way, group: way.purge(group, tried))  # noqa: B023 - at once
         run.finish(journal, PURGE, chunk.number, rows)
     for folder in run.places.folders:

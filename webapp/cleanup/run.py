@@ -140,7 +140,7 @@ class Run:
     def finish(self, journal: Journal, verb: str, chunk: int, rows: list[Row]) -> None:
         """Raises :class:`Halted` after too many failures in a row."""
         self.hold()
-        journal.effect(chunk, rows, self.at())
+        journal.write_effect(chunk, rows, self.at())
         self.progress(verb, tally(rows))
         if self._failures >= FAILURES_IN_A_ROW:
             last = next(row for row in reversed(rows) if row.outcome == FileOutcome.FAILED)

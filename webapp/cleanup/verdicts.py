@@ -29,10 +29,11 @@ def batches(files: Sequence[str], audit_id: str | None = None) -> Iterator[pa.Re
 
     Raises :class:`PlanRefused` if they are not sorted: merging relies on it.
     """
+    columns = VERDICT_COLUMNS if audit_id is None else [*VERDICT_COLUMNS, "audit_id"]
     last: VerdictKey | None = None
     for file in in_order(files):
         with fsspec.open(file, "rb") as stream:
-            for batch in ParquetStream(stream).iter_batches(BATCH_ROWS, columns=_columns(audit_id)):
+            for batch in ParquetStream(stream).iter_batches(BATCH_ROWS, columns=columns):
                 rows = _verdict_rows(batch, audit_id)
                 if not rows.num_rows:
                     continue
@@ -80,10 +81,6 @@ class MergedVerdicts:
         if self._ahead is None:
             self._ahead = next(self._source, None)
         return self._ahead
-
-
-def _columns(audit_id: str | None) -> list[str]:
-    return [*VERDICT_COLUMNS, *(["audit_id"] if audit_id is not None else [])]
 
 
 def _verdict_rows(batch: pa.RecordBatch, audit_id: str | None) -> pa.RecordBatch:

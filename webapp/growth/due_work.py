@@ -1,4 +1,4 @@
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from webapp.growth import objective_evaluation
 from webapp.growth.summing import sum_up
@@ -10,10 +10,7 @@ RESTS_FOR = 50
 
 
 def _next(attempt: FinishedAttempt) -> datetime:
-    rest = max(
-        timedelta(seconds=attempt.lease.interval_s),
-        RESTS_FOR * (attempt.ended_at - attempt.started_at),
-    )
+    rest = max(attempt.interval, RESTS_FOR * (attempt.ended_at - attempt.started_at))
     return attempt.ended_at + rest
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Q
 from django.utils import timezone
@@ -85,8 +85,13 @@ READ = (
 )
 FAILED = "FAILED"
 JobKey = tuple[str, str]
-Burning = tuple[float, int]
-"""The burn rate divided by the rate that alerts, and the length of its window in minutes."""
+
+
+class WorstBurn(NamedTuple):
+    """``burn``: the burn rate divided by the rate that alerts, over a window of ``over_min``."""
+
+    burn: float
+    over_min: int
 
 
 @dataclass
@@ -121,7 +126,7 @@ def evaluate(guard: WriteGuard, now: datetime) -> dict[str, int]:
     matching, settings = jobs_of(objectives, jobs), Settings(as_plain())
     first_ids = {(job.cluster, job.job_id): key_of(job)[1] for job in jobs}
     new: dict[Identity, Mapping[str, Any]] = {}
-    worst: dict[JobKey, Burning] = {}
+    worst: dict[JobKey, WorstBurn] = {}
     for objective in objectives:
         matching_jobs = matching[objective.pk]
         samples = SAMPLERS[objective.kind](objective, matching_jobs, now, minute)
@@ -162,7 +167,7 @@ def _burning() -> Any:
 
 
 def _show_in_fleet(
-    guard: WriteGuard, jobs: Collection[JobCurrent], worst: Mapping[JobKey, Burning]
+    guard: WriteGuard, jobs: Collection[JobCurrent], worst: Mapping[JobKey, WorstBurn]
 ) -> None:
     """``worst``: (cluster, job id) → its worst burn rate. All other jobs lose theirs."""
     evaluated = {job.pk for job in jobs}
@@ -271,10 +276,10 @@ def _write(guard: WriteGuard, rows: Sequence[ObjectiveRecord], columns: Sequence
             )
 
 
-def _worst(burn: ObjectiveBurn) -> Burning | None:
+def _worst(burn: ObjectiveBurn) -> WorstBurn | None:
     return max(
         (
-            (min(rates) / window.factor, window.long_min)
+            WorstBurn(min(rates) / window.factor, window.long_min)
             for window in BURN_WINDOWS
             if (rates := burn.burn_rates(window)) is not None
         ),

@@ -66,9 +66,7 @@ def _slow_lane() -> dict[str, int]:
 
 def _next_collection(attempt: FinishedAttempt) -> datetime:
     rest = min(2 * (attempt.ended_at - attempt.started_at), COLLECTION_RESTS_AT_MOST)
-    return max(
-        attempt.started_at + timedelta(seconds=attempt.lease.interval_s), attempt.ended_at + rest
-    )
+    return max(attempt.started_at + attempt.interval, attempt.ended_at + rest)
 
 
 def _hint_after_collection(key: str) -> None:
@@ -89,9 +87,7 @@ def _next_cycle(attempt: FinishedAttempt) -> datetime | None:
     if cycle.left_some():
         return attempt.ended_at
     rest = min((attempt.ended_at - attempt.started_at) / 2, CYCLE_RESTS_AT_MOST)
-    return max(
-        attempt.started_at + timedelta(seconds=attempt.lease.interval_s), attempt.ended_at + rest
-    )
+    return max(attempt.started_at + attempt.interval, attempt.ended_at + rest)
 
 
 def _hint_at_the_next(key: str) -> None:

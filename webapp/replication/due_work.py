@@ -1,5 +1,3 @@
-from datetime import timedelta
-
 from webapp.replication import execution, work_keys
 from webapp.storage.due_work import TASK
 from webapp.work.keys import number_of
@@ -15,8 +13,6 @@ register(
             number_of(lease.key, work_keys.PREFIX), lease, record
         ),
         # The interval is from start to start; after a longer round, the next starts at once.
-        next_at=lambda attempt: max(
-            attempt.ended_at, attempt.started_at + timedelta(seconds=attempt.lease.interval_s)
-        ),
+        next_at=lambda attempt: max(attempt.ended_at, attempt.started_at + attempt.interval),
     )
 )

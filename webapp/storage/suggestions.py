@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import chain
+from typing import NamedTuple
 
 from django.conf import settings
 from django.core.cache import cache
@@ -39,8 +40,14 @@ _SETTINGS = {
 }
 _ENTROPY_KEY, _USUAL_ENTROPY_KEY = "s3.entropy.key", "_entropy_"
 
-Place = tuple[str, str, str, str]
-"""Cluster, kind of root, directory in any spelling, and the source of this knowledge in words."""
+
+class Place(NamedTuple):
+    """``directory`` in any spelling, to which ``cluster`` writes; ``why``: Weir's source in words."""
+
+    cluster: str
+    kind: str
+    directory: str
+    why: str
 
 
 @dataclass(frozen=True)
@@ -112,31 +119,27 @@ def _make_suggestions(path_places: Iterable[Place]) -> list[Suggestion]:
     spellings = Spellings(tuple(settings.WEIR.storage_aliases.items()))
     configurations = list(_configurations())
     keys = _entropy_keys(configurations)
-    places: dict[str, tuple[str, set[str], str]] = {}
+    places: dict[str, list[Place]] = {}
     # Thousands of checkpoints lie in few directories.
-    for cluster, kind, written, why in dict.fromkeys(
-        chain(_configured_places(configurations), path_places)
-    ):
+    for place in dict.fromkeys(chain(_configured_places(configurations), path_places)):
         try:
-            uri = canonical(written, spellings)
+            uri = canonical(place.directory, spellings)
         except BadUri:
             continue
-        uri = _above(uri, keys) or uri
-        places.setdefault(uri, (kind, set(), why))[1].add(cluster)
-    outer = [
-        uri for uri in places if not any(uri != other and is_below(uri, other) for other in places)
-    ]
-    return [
-        Suggestion(uri, places[uri][0], tuple(sorted(places[uri][1])), places[uri][2])
-        for uri in sorted(outer)
-    ]
+        places.setdefault(_above(uri, keys) or uri, []).append(place)
+    suggested = []
+    for uri, of_uri in sorted(places.items()):
+        if not any(uri != other and is_below(uri, other) for other in places):
+            clusters = tuple(sorted({place.cluster for place in of_uri}))
+            suggested.append(Suggestion(uri, of_uri[0].kind, clusters, of_uri[0].why))
+    return suggested
 
 
 def _configured_places(configurations: Iterable[tuple[str, Mapping[str, str]]]) -> Iterator[Place]:
     for cluster, configuration in configurations:
         for kind, names in _SETTINGS.items():
             yield from (
-                (cluster, str(kind), configuration[name], name)
+                Place(cluster, str(kind), configuration[name], name)
                 for name in names
                 if configuration.get(name)
             )
@@ -200,4 +203,5 @@ def _places(paths: Iterable[tuple[str, str | None]]) -> Iterator[Place]:
             (RootKind.SAVEPOINTS, _SAVEPOINT),
         ):
             if match := pattern.search(path):
-                yield cluster, str(kind), path[: match.start()], gettext("paths of checkpoints")
+                why = gettext("paths of checkpoints")
+                yield Place(cluster, str(kind), path[: match.start()], why)

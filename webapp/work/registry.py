@@ -10,7 +10,7 @@ test creates the row by ``DueWork.objects.ensure``, does the work by ``perform``
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 
 from django.utils.module_loading import autodiscover_modules
@@ -46,6 +46,10 @@ class FinishedAttempt:
     started_at: datetime
     ended_at: datetime
     is_idle: bool
+
+    @property
+    def interval(self) -> timedelta:
+        return timedelta(seconds=self.lease.interval_s)
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,12 @@ def clean_text(text: str | None) -> str | None:
     return text.replace("\x00", "\ufffd") if text and "\x00" in text else text
 
 
-def bounded(text: str | None, longest: int, unique: bool) -> str | None:
-    """At most ``longest`` characters of the text. If ``unique``, for keys, a hash of the whole text
-    replaces its end.
+def bounded(text: str | None, longest: int | None, unique: bool) -> str | None:
+    """At most ``longest`` characters of the text (None: no limit). If ``unique``, for keys, a hash of
+    the whole text replaces its end.
     """
     text = clean_text(text)
-    if text is None or len(text) <= longest:
+    if text is None or longest is None or len(text) <= longest:
         return text
     if not unique:
         return text[: longest - 1] + "…"

@@ -17,7 +17,7 @@ from ingest.redaction.texts import redact
 from spark_jobs.serving import ServingTable
 from webapp.lib.chunks import chunks
 from webapp.lib.messages.fields import decoded, encoded
-from webapp.work.texts import bounded, clean_text, redacted_json, redacted_text, storable
+from webapp.work.texts import bounded, redacted_json, redacted_text, storable
 
 Row = Mapping[str, Any]
 Values = list[list[Any]]
@@ -124,12 +124,8 @@ def _converter(table: ServingTable, model: type[models.Model], name: str) -> Cal
     match column.kind:
         case "text":
             if name in table.key:
-                return partial(bounded, longest=longest, unique=True) if longest else clean_text
-            return lambda text: (
-                bounded(redacted_text(text), longest, unique=False)
-                if longest
-                else clean_text(redacted_text(text))
-            )
+                return partial(bounded, longest=longest, unique=True)
+            return lambda text: bounded(redacted_text(text), longest, unique=False)
         case "message":
             return _redact_message
         case "json" | "messages":

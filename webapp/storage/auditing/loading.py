@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from django.db import models
@@ -15,7 +16,7 @@ from webapp.storage.models import StorageAudit
 from webapp.storage.table_models import AUDIT_MODELS
 from webapp.work import run_files
 from webapp.work.lease import Lease
-from webapp.work.texts import bounded, clean_json, clean_text
+from webapp.work.texts import bounded, clean_json
 
 KNOWN_TABLES: dict[str, ServingTable] = {**AUDIT_TABLES, **FILE_TABLES}
 
@@ -69,10 +70,9 @@ def _converters(
 def _converter(kind: str, field: Any, is_key: bool) -> Callable[[Any], Any]:
     if kind == "json":
         return lambda document: _parse(clean_json(document))
-    longest = getattr(field, "max_length", None)
-    if kind == "text" and longest:
-        return lambda text: bounded(text, longest, is_key)
-    return clean_text if kind == "text" else lambda value: value
+    if kind == "text":
+        return partial(bounded, longest=getattr(field, "max_length", None), unique=is_key)
+    return lambda value: value
 
 
 def _parse(document: str | None) -> Any:

@@ -29,7 +29,7 @@ def distinct_files(table: pa.Table) -> pa.Table:
 
 
 def foreign(files: pa.Table, owner: str) -> pa.Table:
-    """Files outside the job's directory ``owner``. The same id in another directory is another job."""
+    """Files outside the job's directory ``owner``."""
     return files.filter(pc.invert(_is_own(files["path"], owner)))
 
 
