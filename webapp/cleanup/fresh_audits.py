@@ -64,7 +64,7 @@ def _stated_places(kind: str) -> set[str]:
 
 
 def _doubted_places(audit: StorageAudit, roots: list[str]) -> list[str]:
-    """A doubt with more places than its row has counts for all roots."""
+    """A doubt with more places counts for all roots."""
     doubted: set[str] = set()
     for places, more_places in AuditDoubt.objects.filter(audit=audit).values_list(
         "places", "more_places"

@@ -16,7 +16,7 @@ def beside(read_at: str) -> str:
 
 
 def folder_of(quarantine: str, plan: str, root_number: int) -> str:
-    """Several roots and plans may share a quarantine; roots are numbered within the plan."""
+    """Several plans may share a quarantine."""
     return f"{quarantine.rstrip('/')}/{plan}/{root_number}"
 
 

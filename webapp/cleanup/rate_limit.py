@@ -18,7 +18,7 @@ class RateLimit:
         self._next = clock()
 
     def batch_size(self, most: int) -> int:
-        """Number of files for one request: at most ``most``, and at most the files of one second."""
+        """At most ``most`` files, and at most those of one second."""
         return max(min(most, int(1 / self._step_s)), 1) if self._step_s else most
 
     def step(self, files: int = 1) -> None:

@@ -35,8 +35,8 @@ _FIELDS = (
 def operator_trends(
     cluster: str, job_id: str, audit: StorageAudit | None = None
 ) -> tuple[OperatorStateTrend, ...]:
-    """Trends of operators in the newest checkpoint, most elements first; nine queries at most.
-    ``audit``: its rows count although it is not yet marked as loaded.
+    """Trends of operators in the newest checkpoint, most elements first. ``audit``: its rows count
+    although it is not yet marked as loaded.
     """
     is_loaded = Q(audit__state=AuditState.LOADED) | (Q(audit=audit) if audit else Q(pk__in=[]))
     ids = [job_id, *_ancestors(job_id)]

@@ -27,7 +27,7 @@ from webapp.reports.gathering.job_figures import JobFigures
 from webapp.reports.report_scope import ReportScope
 
 MOST_ANALYSED = 10
-"""With more jobs, none is analysed: an analysis of a large job takes seconds."""
+"""With more jobs, none is analysed, which takes seconds for a large job."""
 MOST_ROWS, TRACE_LINES = 20, 25
 ALWAYS = ("starts", "threads")
 """Analyses that are also reported without problems."""
