@@ -27,7 +27,7 @@ from webapp.cleanup.places import Planned
 from webapp.cleanup.plan_reader import Chunk
 from webapp.cleanup.quarantine import refuse_unsafe
 from webapp.cleanup.recheck import FreshAudit, FreshVerdicts, Recheck, refuse_doubt
-from webapp.cleanup.references import References, Storage, missed, references_in
+from webapp.cleanup.references import References, Storage, missed_references, references_in
 from webapp.cleanup.run import Run
 from webapp.cleanup.undoing import undo
 from webapp.cleanup.watching import Reference, Watch
@@ -68,9 +68,9 @@ class Applying:
         undone = self._run.journal(UNDO)
         if undone.finished_chunks() or undone.open_chunks():
             self._put_back("Putting back was interrupted")
-        done = set(self._journal.finished_chunks())
+        finished = set(self._journal.finished_chunks())
         for chunk in self._run.reader.chunks():
-            if chunk.number in done:
+            if chunk.number in finished:
                 if chunk.is_metadata:
                     self._remember(chunk, self._journal.read(chunk.number).rows)
                 continue
@@ -214,22 +214,24 @@ class Applying:
                 if row.outcome == FileOutcome.QUARANTINED and (name := name_of(row.path)) in names:
                     place = row.quarantine or self._run.places.read_at(row.path)
                     moved.setdefault(name, set()).add(place)
-            if lost := missed(references, moved, self._storage):
-                self._put_back(_words(lost))
+            if missed := missed_references(references, moved, self._storage):
+                self._put_back(_words(missed))
         self._names_checked = names
 
     def _put_back(self, why: str) -> None:
         undo(self._run)
         journal = self._run.journal(UNDO)
-        left = sum(
+        remaining = sum(
             row.outcome not in (FileOutcome.RESTORED, FileOutcome.GONE)
             for chunk in journal.finished_chunks()
             for row in journal.read(chunk).rows
         )
-        kept = f", but for {left:,} that stay in quarantine; the journal says why" if left else ""
+        exception = ""
+        if remaining:
+            exception = f", but for {remaining:,} that stay in quarantine; the journal says why"
         raise PutBack(
-            f"{why}. Everything that the plan had moved was put back{kept}. Look for a directory "
-            "that has two names."
+            f"{why}. Everything that the plan had moved was put back{exception}. Look for a "
+            "directory that has two names."
         )
 
 
@@ -237,8 +239,8 @@ def _metadata_of(file: Planned) -> MetadataFile:
     return MetadataFile(file.path, read_at=file.source, within=file.base)
 
 
-def _words(lost: Sequence[Reference]) -> str:
+def _words(missed: Sequence[Reference]) -> str:
     return (
-        f"Retained checkpoints newly miss {len(lost):,} files that the plan had moved, such as "
-        f"{lost[0]}"
+        f"Retained checkpoints newly miss {len(missed):,} files that the plan had moved, such as "
+        f"{missed[0]}"
     )

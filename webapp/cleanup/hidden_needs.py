@@ -1,7 +1,7 @@
 """Finds planned files that may be needed by now although no ``_metadata`` refers to them:
 
-* task-owned files of jobs that the audit names, because a snapshot of the job is retained or another
-  job was restored from one;
+* task-owned files of jobs that the audit names, because a snapshot of the job is retained or
+  another job was restored from one;
 * files that a doubt of the audit reaches, that an operator excluded, or whose job is no longer
   stated to be dead;
 * checkpoints of a job from which another job was restored that has no complete checkpoint now.
@@ -26,8 +26,8 @@ _JOB = re.compile(r"/([0-9a-f]{32})/chk-\d+/_metadata\Z")
 
 
 class HiddenNeeds:
-    """Needs according to one audit. ``attested``: directories and ids of jobs that are dead according
-    to statements that the plan rests on.
+    """Needs according to one audit. ``attested``: directories and ids of jobs that are dead
+    according to statements that the plan rests on.
     """
 
     def __init__(self, audit: FreshAudit, attested: Iterable[str] = ()) -> None:
@@ -48,8 +48,8 @@ class HiddenNeeds:
         return self._are_all_needed or (job is not None and job[1] in self._jobs)
 
     def refuse_inherited(self, moved: Iterable[str]) -> None:
-        """Raises :class:`Halted` if a job would have to be restored again from a checkpoint of a job
-        whose ``_metadata`` was moved.
+        """Raises :class:`Halted` if a job would have to be restored again from a checkpoint of a
+        job whose ``_metadata`` was moved.
         """
         for path in moved:
             job = _JOB.search(path)

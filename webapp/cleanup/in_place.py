@@ -51,7 +51,7 @@ class Hiding:
     def settle(
         self, files: Sequence[Planned], intended: Mapping[str, Collection[str]]
     ) -> list[Row]:
-        found = []
+        settled = []
         for file, versions in self._versions(files):
             planned = [
                 version
@@ -59,14 +59,16 @@ class Hiding:
                 if version.id in intended[file.path] and version.stat == file.stat
             ]
             if len(planned) == 1 and not planned[0].is_latest:
-                found.append((replace(file, version=planned[0].id), versions))
-        return self._judge(found)
+                settled.append((replace(file, version=planned[0].id), versions))
+        return self._judge(settled)
 
-    def put_back(self, files: Sequence[Planned], tried: Collection[str]) -> list[Row]:
+    def put_back(self, files: Sequence[Planned], interrupted: Collection[str]) -> list[Row]:
         return self._run.in_batches(files, self._show, MOST_KEYS)
 
-    def purge(self, files: Sequence[Planned], tried: Collection[str]) -> list[Row]:
-        return self._run.in_batches(files, partial(self._delete, tried=tried), MOST_KEYS)
+    def purge(self, files: Sequence[Planned], interrupted: Collection[str]) -> list[Row]:
+        return self._run.in_batches(
+            files, partial(self._delete, interrupted=interrupted), MOST_KEYS
+        )
 
     def _hide(self, files: Sequence[Planned]) -> list[Row]:
         if self._bucket.versioning() != "Enabled":
@@ -87,13 +89,13 @@ class Hiding:
         by_path = {row.path: row for row in rows}
         return [by_path[file.path] for file in files]
 
-    def _judge(self, found: Sequence[tuple[Planned, list[Version]]]) -> list[Row]:
+    def _judge(self, versions_by_file: Sequence[tuple[Planned, list[Version]]]) -> list[Row]:
         """Outcomes after markers were put. A file is hidden if only markers are newer than its
         planned version.
         """
         rows: list[Row] = []
         strays: list[Object] = []
-        for file, versions in found:
+        for file, versions in versions_by_file:
             newer = _newer_versions(file, versions)
             markers = [version.id for version in newer or () if version.stat is None]
             if newer is None:
@@ -143,7 +145,7 @@ class Hiding:
                 rows[file.path] = self._run.row(file, FileOutcome.RESTORED)
         return [rows[file.path] for file in files]
 
-    def _delete(self, files: Sequence[Planned], *, tried: Collection[str]) -> list[Row]:
+    def _delete(self, files: Sequence[Planned], *, interrupted: Collection[str]) -> list[Row]:
         """Deletes the hidden version first: without its marker it would be current again. Then the
         marker is deleted, if the key has no other version.
         """
@@ -159,8 +161,8 @@ class Hiding:
             if len(own_markers) + (hidden is not None) == len(versions):
                 markers[file.path] = own_markers
             if hidden is None:
-                gone = FileOutcome.PURGED if file.path in tried else FileOutcome.GONE
-                rows[file.path] = self._run.row(file, gone)
+                outcome = FileOutcome.PURGED if file.path in interrupted else FileOutcome.GONE
+                rows[file.path] = self._run.row(file, outcome)
             elif hidden.is_latest or not own_markers or hidden.stat != file.stat:
                 # Another marker means that another plan has hidden the file since.
                 why = "its delete marker was removed"
@@ -206,7 +208,7 @@ class Tagging:
         tagged = [file for file in files if results[file.path] is True]
         return [row for row in self._judge(tagged) if row.outcome == FileOutcome.QUARANTINED]
 
-    def put_back(self, files: Sequence[Planned], tried: Collection[str]) -> list[Row]:
+    def put_back(self, files: Sequence[Planned], interrupted: Collection[str]) -> list[Row]:
         def untagged(file: Planned) -> Row:
             try:
                 self._untag(file)
@@ -216,8 +218,10 @@ class Tagging:
 
         return self._run.in_batches(files, partial(self._rows, act=untagged), MOST_KEYS)
 
-    def purge(self, files: Sequence[Planned], tried: Collection[str]) -> list[Row]:
-        return self._run.in_batches(files, partial(self._delete, tried=tried), MOST_KEYS)
+    def purge(self, files: Sequence[Planned], interrupted: Collection[str]) -> list[Row]:
+        return self._run.in_batches(
+            files, partial(self._delete, interrupted=interrupted), MOST_KEYS
+        )
 
     def _tag_all(self, files: Sequence[Planned]) -> list[Row]:
         rows = {row.path: row for row in self._rows(files, act=self._tag) if row}
@@ -250,10 +254,10 @@ class Tagging:
             rows.append(row or self._run.row(file, FileOutcome.QUARANTINED))
         return rows
 
-    def _delete(self, files: Sequence[Planned], *, tried: Collection[str]) -> list[Row]:
+    def _delete(self, files: Sequence[Planned], *, interrupted: Collection[str]) -> list[Row]:
         rows: dict[str, Row] = {}
         for file, stat in self._stats(files):
-            if stat is None and file.path in tried:
+            if stat is None and file.path in interrupted:
                 rows[file.path] = self._run.row(file, FileOutcome.PURGED)
             elif row := self._spared(file, stat):
                 rows[file.path] = row
@@ -306,9 +310,9 @@ class Tagging:
         return self._bucket.side_by_side(list(by_path), lambda path: act(by_path[path]))
 
     def _rows(self, files: Sequence[Planned], *, act: Callable[[Planned], Row | None]) -> list[Any]:
-        done = self._side_by_side(files, act)
+        results = self._side_by_side(files, act)
         return [
-            self._run.failed(file, row) if isinstance(row := done[file.path], OSError) else row
+            self._run.failed(file, row) if isinstance(row := results[file.path], OSError) else row
             for file in files
         ]
 

@@ -2,9 +2,9 @@
 
 ``journal/<verb>/<chunk>.<token>.intent.jsonl`` is written before a chunk and names the files about
 to be touched. ``<chunk>.effect.jsonl`` is written afterwards and has the outcome of every file of
-the chunk. A chunk without effect was interrupted; its intents say where to look. The first line of a
-file has who and when; in an effect also the SHA-256 of the previous effect, so that a removed effect
-is noticed. The last line is a seal that only Weir can make.
+the chunk. A chunk without effect was interrupted; its intents say where to look. The first line of
+a file has who and when; in an effect also the SHA-256 of the previous effect, so that a removed
+effect is noticed. The last line is a seal that only Weir can make.
 """
 
 import hashlib

@@ -25,8 +25,8 @@ class CleanupPlanQuerySet(models.QuerySet["CleanupPlan"]):
         )
 
     def by_name(self, name: str) -> "CleanupPlan | None":
-        """The plan whose name begins with ``name``; None if that is shorter than 8 letters, or begins
-        the names of several plans or of none.
+        """The plan whose name begins with ``name``; None if that is shorter than 8 letters, or
+        begins the names of several plans or of none.
         """
         if len(name) < 8 or not all(letter in "0123456789abcdef" for letter in name):
             return None

@@ -33,8 +33,8 @@ class TreeFiles:
             return None
 
     def is_behind_link(self, base: str, path: str) -> bool:
-        """Whether the file, or a directory between ``base`` and it, is a link. Object stores have no
-        links, and links of HDFS are not in use.
+        """Whether the file, or a directory between ``base`` and it, is a link. Object stores have
+        no links, and links of HDFS are not in use.
         """
         if "://" in path:
             return False

@@ -43,8 +43,8 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """``roots`` may be cleaned, ``withheld`` may not; ``searched_roots`` are all roots that the audit
-    has read. ``audits`` found no referrer, the newest last: its listing began at ``as_of``.
+    """``roots`` may be cleaned, ``withheld`` may not; ``searched_roots`` are all roots that the
+    audit has read. ``audits`` found no referrer, the newest last: its listing began at ``as_of``.
     """
 
     verdict_files: Sequence[str]
@@ -164,12 +164,12 @@ def _without_doubles(
 
 
 def _count_withheld(
-    rows: pa.RecordBatch, double: pa.Array, taken: pa.Array, withheld: Counter[str]
+    rows: pa.RecordBatch, double: pa.Array, complete: pa.Array, withheld: Counter[str]
 ) -> pa.RecordBatch:
-    doubles = pc.sum(pc.and_(double, taken)).as_py() or 0
+    doubles = pc.sum(pc.and_(double, complete)).as_py() or 0
     if doubles:
         withheld["two_files_of_one_name"] += doubles
-    return rows.filter(pc.and_(taken, pc.invert(double)))
+    return rows.filter(pc.and_(complete, pc.invert(double)))
 
 
 @dataclass
@@ -194,10 +194,10 @@ class _Writer:
             rows = rows.slice(0, room)
         self._total += rows.num_rows
         while rows.num_rows:
-            taken = rows.slice(0, PART_ROWS - self._count)
-            rows = rows.slice(taken.num_rows)
-            self._rows.append(taken)
-            self._count += taken.num_rows
+            fitting = rows.slice(0, PART_ROWS - self._count)
+            rows = rows.slice(fitting.num_rows)
+            self._rows.append(fitting)
+            self._count += fitting.num_rows
             if self._count == PART_ROWS:
                 self.finish_part()
 

@@ -131,12 +131,12 @@ def quoted_statements(audit: StorageAudit) -> list[QuotedStatement]:
             "subject", flat=True
         )
     )
-    for ended in at_audit.filter(ended_at__gt=audit.created_at):
-        if ended.title in contradicted:
+    for statement in at_audit.filter(ended_at__gt=audit.created_at):
+        if statement.title in contradicted:
             continue
         raise PlanRefused(
-            f"The attestation of {ended.stated_name} for {ended.title} does not count any more, and "
-            f"the audit rests on it ({ended.ended_why}). Audit again."
+            f"The attestation of {statement.stated_name} for {statement.title} does not count any "
+            f"more, and the audit rests on it ({statement.ended_why}). Audit again."
         )
     return [
         QuotedStatement(row.place, row.stated_name, instant_text(row.stated_at), row.reason)
@@ -172,8 +172,8 @@ def sort_roots(
 def _reasons(
     figures: RootFigures | None, row: StorageRoot | None, withheld: str, *, doubt: bool
 ) -> list[str]:
-    """Sentences; empty if the root may be cleaned. ``doubt``: the audit has a doubt that reaches all
-    roots.
+    """Sentences; empty if the root may be cleaned. ``doubt``: the audit has a doubt that reaches
+    all roots.
     """
     if figures is None:
         return ["The audit says nothing of this root."]

@@ -1,5 +1,5 @@
-"""Checks the rows of an audit before they enter a plan. It repeats the audit's rules: this is cheap,
-and a wrong row would cost a job its state.
+"""Checks the rows of an audit before they enter a plan. It repeats the audit's rules: this is
+cheap, and a wrong row would cost a job its state.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,8 +16,8 @@ Test = Callable[[pa.RecordBatch], pa.Array]
 
 @dataclass(frozen=True)
 class ProofRequirements:
-    """``as_of`` is when the audit's listing began. ``roots``: URI of each root that may be cleaned →
-    where Weir reads it.
+    """``as_of`` is when the audit's listing began. ``roots``: URI of each root that may be cleaned
+    → where Weir reads it.
     """
 
     as_of: datetime

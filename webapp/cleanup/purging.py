@@ -20,8 +20,8 @@ MOST_NAMED = 3
 
 
 def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = None) -> None:
-    """Raises :class:`Halted` if a checkpoint now refers to a file under any name, or if a job may need
-    one without a reference; such files are not deleted.
+    """Raises :class:`Halted` if a checkpoint now refers to a file under any name, or if a job may
+    need one without a reference; such files are not deleted.
     """
     manifest, storage = run.reader.manifest, storage or Storage()
     refuse_unsafe(manifest.roots, manifest.searched_roots)
@@ -56,12 +56,13 @@ def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = No
         files = quarantined(run, applied, chunk)
         watch.look()
         _refuse_missed(files, referred, watch, storage)
-        tried = journal.intents(chunk.number)
+        interrupted = journal.intents(chunk.number)
         if files:
             journal.write_intent(
                 chunk.number, {file.path: file.version for file in files}, run.at()
             )
-        rows = each_way(run, files, lambda way, group: way.purge(group, tried))  # noqa: B023 - at once
+        # The lambda is called at once.
+        rows = each_way(run, files, lambda way, group: way.purge(group, interrupted))  # noqa: B023
         run.finish(journal, PURGE, chunk.number, rows)
     for folder in run.places.folders:
         run.files.remove_empty(folder)
@@ -80,8 +81,8 @@ def _refuse_needed(files: Sequence[Planned]) -> None:
 def _refuse_missed(
     files: Sequence[Planned], referred: References, watch: Watch, storage: Storage
 ) -> None:
-    """Raises :class:`Halted` if a reference leads to a quarantined file. A reference by another path
-    is harmless if another copy exists there.
+    """Raises :class:`Halted` if a reference leads to a quarantined file. A reference by another
+    path is harmless if another copy exists there.
     """
     hits: list[Reference] = []
     for file in files:

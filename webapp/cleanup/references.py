@@ -26,8 +26,8 @@ References = Mapping[str, Sequence[Reference]]
 def references_in(
     audit: FreshAudit, planned: PlannedPaths, waste_metadata: Collection[str] = ()
 ) -> References:
-    """References to files with the name of a planned file: from all checkpoints that this audit read
-    or earlier audits read last, except ``waste_metadata``.
+    """References to files with the name of a planned file: from all checkpoints that this audit
+    read or earlier audits read last, except ``waste_metadata``.
     """
     by_name: dict[str, dict[str, Reference]] = {}
     waste = pa.array(sorted(waste_metadata), pa.string())
@@ -78,7 +78,7 @@ def _is_same_file(place: str, other: str) -> bool:
     return False
 
 
-def missed(
+def missed_references(
     references: References, moved: Mapping[str, Collection[str]], storage: Storage
 ) -> list[Reference]:
     """References that do not resolve, or may not. ``moved``: name → places where files of this name

@@ -26,8 +26,8 @@ AT_ONCE = 16
 
 @dataclass
 class Run:
-    """One attempt at one plan. ``hold`` renews the lease; it raises if another process has taken over
-    the plan. ``progress`` receives the verb and counts by outcome after each chunk.
+    """One attempt at one plan. ``hold`` renews the lease; it raises if another process has taken
+    over the plan. ``progress`` receives the verb and counts by outcome after each chunk.
     """
 
     reader: PlanReader
@@ -63,16 +63,16 @@ class Run:
     def verify(self, journal: Journal) -> None:
         """Raises ``PlanDamaged`` if the journal was altered."""
         journal.verify()
-        written = journal.files_by_chunk()
-        for chunk in self.reader.chunks() if written else ():
-            names = written.pop(chunk.number, None)
+        files = journal.files_by_chunk()
+        for chunk in self.reader.chunks() if files else ():
+            names = files.pop(chunk.number, None)
             if names:
                 journal.refuse_foreign(
                     chunk.number,
                     names,
                     {file.path: (file.bytes, file.target) for file in self.planned(chunk)},
                 )
-        for number, names in written.items():
+        for number, names in files.items():
             journal.refuse_foreign(number, names, {})
 
     def check_lease(self) -> None:
@@ -125,12 +125,12 @@ class Run:
             self.pace.step(len(batch))
             self.check_lease()
             try:
-                done = act(batch)
+                batch_rows = act(batch)
             except (TreeError, OSError) as error:
-                done = [self.failed(file, error) for file in batch]
-            for row in done:
+                batch_rows = [self.failed(file, error) for file in batch]
+            for row in batch_rows:
                 self._failures = self._failures + 1 if row.outcome == FileOutcome.FAILED else 0
-            rows += done
+            rows += batch_rows
         return rows
 
     @cached_property

@@ -44,8 +44,8 @@ def quarantined(run: Run, applied: Journal, chunk: Chunk) -> list[Planned]:
 
 
 def _undo(run: Run, journal: Journal, chunk: Chunk, files: Sequence[Planned]) -> None:
-    tried = journal.intents(chunk.number)
+    interrupted = journal.intents(chunk.number)
     if files:
         journal.write_intent(chunk.number, {file.path: file.version for file in files}, run.at())
-    rows = each_way(run, list(reversed(files)), lambda way, group: way.put_back(group, tried))
+    rows = each_way(run, list(reversed(files)), lambda way, group: way.put_back(group, interrupted))
     run.finish(journal, UNDO, chunk.number, rows)

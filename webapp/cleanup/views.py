@@ -176,7 +176,7 @@ def _state(request: HttpRequest, shown_plan: CleanupPlan) -> dict[str, Any]:
         if (counts := shown_plan.counts(verb))
     ]
     applied = shown_plan.counts(APPLY)
-    over = shown_plan.state in (PlanState.QUARANTINED, PlanState.HALTED) and (
+    is_over = shown_plan.state in (PlanState.QUARANTINED, PlanState.HALTED) and (
         shown_plan.purge_at is None or shown_plan.purge_at <= now
     )
     return {
@@ -193,12 +193,12 @@ def _state(request: HttpRequest, shown_plan: CleanupPlan) -> dict[str, Any]:
             "files": applied.get(FileOutcome.QUARANTINED, 0),
             "bytes": applied.get(f"{FileOutcome.QUARANTINED}_bytes", 0),
         },
-        "orders": list(_orders(shown_plan, over=over, expired=expired)) if operates else [],
+        "orders": list(_orders(shown_plan, is_over=is_over, expired=expired)) if operates else [],
     }
 
 
 def _orders(
-    shown_plan: CleanupPlan, *, over: bool, expired: bool
+    shown_plan: CleanupPlan, *, is_over: bool, expired: bool
 ) -> Iterator[tuple[str, str, str, str, str]]:
     """Verb, tone, name, button text and explanation of each possible order."""
     state = shown_plan.state
@@ -221,7 +221,7 @@ def _orders(
             "applied again."
         )
         yield "undo", "", gettext("Undo"), gettext("Undo the plan"), means
-    if state == PlanState.QUARANTINED and over and shown_plan.trouble:
+    if state == PlanState.QUARANTINED and is_over and shown_plan.trouble:
         means = gettext(
             "After a fresh audit, what is in quarantine is deleted for good unless a checkpoint "
             "refers to any of it."
@@ -232,11 +232,16 @@ def _orders(
         yield "withdraw", "", gettext("Withdraw"), gettext("Withdraw the plan"), means
 
 
-def _outcomes(done: dict[str, Any]) -> list[tuple[Any, str, int, int]]:
+def _outcomes(counts: dict[str, Any]) -> list[tuple[Any, str, int, int]]:
     return [
-        (outcome_badge(outcome), SENTENCES[outcome], done[outcome], done.get(f"{outcome}_bytes", 0))
+        (
+            outcome_badge(outcome),
+            SENTENCES[outcome],
+            counts[outcome],
+            counts.get(f"{outcome}_bytes", 0),
+        )
         for outcome in FileOutcome
-        if done.get(outcome)
+        if counts.get(outcome)
     ]
 
 

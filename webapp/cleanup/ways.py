@@ -13,8 +13,8 @@ from webapp.cleanup.run import Run
 
 
 class Mechanism(Protocol):
-    """One way in which files wait. ``tried``: paths of an interrupted attempt; ``intended``: the same
-    with ids of versions.
+    """One way in which files wait. ``interrupted``: paths of an interrupted attempt; ``intended``:
+    the same with ids of versions.
     """
 
     def look(self, files: Sequence[Planned]) -> tuple[list[Planned], list[Row]]:
@@ -28,10 +28,10 @@ class Mechanism(Protocol):
     ) -> list[Row]:
         """Rows of the files that an interrupted attempt took."""
 
-    def put_back(self, files: Sequence[Planned], tried: Collection[str]) -> list[Row]:
+    def put_back(self, files: Sequence[Planned], interrupted: Collection[str]) -> list[Row]:
         """A row for each file."""
 
-    def purge(self, files: Sequence[Planned], tried: Collection[str]) -> list[Row]:
+    def purge(self, files: Sequence[Planned], interrupted: Collection[str]) -> list[Row]:
         """A row for each file."""
 
 
@@ -58,9 +58,9 @@ def _way(run: Run, file: Planned) -> Mechanism:
 
 
 def way_in_place(read_at: str, *, waste: bool, grace: timedelta) -> Way | None:
-    """How files can wait in place; ``None`` if they must be moved. Tags are not used for waste: they
-    leave a checkpoint readable, which still needs its files. Nor are they used if versioning was
-    suspended, because old versions would stay. Raises ``OSError`` if the store does not answer.
+    """How files can wait in place; ``None`` if they must be moved. Tags are not used for waste:
+    they leave a checkpoint readable, which still needs its files. Nor are they used if versioning
+    was suspended, because old versions would stay. Raises ``OSError`` if the store does not answer.
     """
     bucket = Bucket.of(read_at)
     if bucket is None:

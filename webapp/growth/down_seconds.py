@@ -17,8 +17,8 @@ Spans = dict[tuple[str, str], list[tuple[int, int]]]
 
 
 def down_seconds(since_min: int) -> Mapping[tuple[str, str], Mapping[int, int]]:
-    """(cluster, job id) → epoch minute from ``since_min`` on → seconds in which not all tasks ran, 1
-    to 60; other minutes are left out.
+    """(cluster, job id) → epoch minute from ``since_min`` on → seconds in which not all tasks ran,
+    1 to 60; other minutes are left out.
     """
     since = instant_of(since_min * _MINUTE_MS)
     spans: Spans = defaultdict(list)

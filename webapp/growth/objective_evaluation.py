@@ -377,15 +377,15 @@ def _checkpoints(
         .order_by()
         .values_list("cluster", "job_id", "end_time", "outcome")
     )
-    ended: dict[tuple[str, str], dict[int, list[int]]] = {}
+    counts: dict[tuple[str, str], dict[int, list[int]]] = {}
     for cluster, job_id, end_time, outcome in rows.iterator(5_000):
         number = int(end_time.timestamp() // 60) if end_time else 0
         if number >= since:
-            of_job = ended.setdefault((cluster, job_id), {})
+            of_job = counts.setdefault((cluster, job_id), {})
             of_job.setdefault(number, [number, 0, 0])[1 if outcome == "completed" else 2] += 1
     samples = {}
     for job in jobs:
-        minutes = ended.get((job.cluster, job.job_id), {})
+        minutes = counts.get((job.cluster, job.job_id), {})
         newest = minutes[max(minutes)] if minutes else None
         is_good = newest[2] == 0 if newest else None
         samples[key_of(job)] = Sample(since, list(minutes.values()), is_good)

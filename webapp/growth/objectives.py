@@ -51,15 +51,15 @@ class HourSums:
 
 
 def replaced(
-    series: Series, new: Iterable[Sequence[int]], since: int, kept: int
+    series: Series, new: Iterable[Sequence[int]], since: int, length: int
 ) -> list[list[int]]:
-    """The series with ``new`` in place of all rows from ``since`` on, cut to the last ``kept``
+    """The series with ``new`` in place of all rows from ``since`` on, cut to the last ``length``
     numbers.
     """
     rows = [list(row) for row in series[: bisect_left(series, since, key=_number)]]
     rows += sorted(list(row) for row in new)
     newest = rows[-1][0] if rows else 0
-    return rows[bisect_left(rows, newest - kept + 1, key=_number) :]
+    return rows[bisect_left(rows, newest - length + 1, key=_number) :]
 
 
 def full_hours(minutes: Series, minute: int) -> list[list[int]]:
@@ -119,8 +119,9 @@ LEAST_TARGET, MOST_TARGET = 0.5, 0.99999
 
 
 def set_objective(values: Mapping[str, str], by: str, now: datetime) -> Objective:
-    """Creates an objective, or replaces one of the same name and its counts. ``values``: name, kind,
-    target in percent, limit_s in seconds, and lines of matchers. Raises :class:`InputRefused`.
+    """Creates an objective, or replaces one of the same name and its counts. ``values``: name,
+    kind, target in percent, limit_s in seconds, and lines of matchers. Raises
+    :class:`InputRefused`.
     """
     name, kind = values.get("name", "").strip(), values.get("kind", "")
     errors: dict[str, str] = {}

@@ -131,9 +131,9 @@ def _tidy(record: RunRecord) -> None:
 
 def _new_commits() -> dict[str, int]:
     """Lake table → number of commits that are not loaded, if there are any."""
-    known = loader.loaded_commits()
+    loaded = loader.loaded_commits()
     newest = lake.commits()
-    rewound = [table for table, seq in newest.items() if seq < known.get(table, 0)]
+    rewound = [table for table, seq in newest.items() if seq < loaded.get(table, 0)]
     if rewound:
         raise LakeRewound(
             f"The lake at {settings.WEIR.lake_root} has fewer commits than were loaded "
@@ -141,9 +141,9 @@ def _new_commits() -> dict[str, int]:
             "on purpose, run manage.py run_pipeline --from-start."
         )
     return {
-        table: seq - known.get(table, 0)
+        table: seq - loaded.get(table, 0)
         for table, seq in newest.items()
-        if seq > known.get(table, 0)
+        if seq > loaded.get(table, 0)
     }
 
 

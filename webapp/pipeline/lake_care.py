@@ -1,5 +1,5 @@
-"""Daily maintenance of the lake: merges small files, removes replaced files after a day, and removes
-checkpoint facts that are older than their roll-ups are kept.
+"""Daily maintenance of the lake: merges small files, removes replaced files after a day, and
+removes checkpoint facts that are older than their roll-ups are kept.
 """
 
 from django.utils import timezone

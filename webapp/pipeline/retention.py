@@ -46,8 +46,8 @@ NAME = "retention"
 
 @dataclass(frozen=True)
 class Rule:
-    """Rows of one table that match ``only`` are deleted when the instant in ``column`` is older than
-    ``kept``. ``of_cluster``: the table has a column ``cluster``, and rows of recordings stay.
+    """Rows of one table that match ``only`` are deleted when the instant in ``column`` is older
+    than ``kept``. ``of_cluster``: the table has a column ``cluster``, and rows of recordings stay.
     """
 
     model: type[Model]

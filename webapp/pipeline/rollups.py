@@ -1,5 +1,5 @@
-"""Sums up checkpoints by hour and day: new facts in the lake, through Spark, into the database. Runs
-beside the cycle.
+"""Sums up checkpoints by hour and day: new facts in the lake, through Spark, into the database.
+Runs beside the cycle.
 """
 
 import logging

@@ -10,8 +10,8 @@ from webapp.replication.models import Replica
 
 @dataclass(frozen=True)
 class JobReplication:
-    """``lag_ms``: time from the trigger of the copied checkpoint to ``at``, which a job restored from
-    the copy would repeat. None without a complete copy or if the trigger is unknown.
+    """``lag_ms``: time from the trigger of the copied checkpoint to ``at``, which a job restored
+    from the copy would repeat. None without a complete copy or if the trigger is unknown.
     """
 
     replica: Replica

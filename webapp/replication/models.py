@@ -7,8 +7,8 @@ from webapp.storage.models import URI_LENGTH
 
 @scoped()
 class Replica(models.Model):
-    """The copy of one job's checkpoints. ``name`` is written into the copy. Fields after ``trouble``
-    describe the newest complete copy; they are empty before the first.
+    """The copy of one job's checkpoints. ``name`` is written into the copy. Fields after
+    ``trouble`` describe the newest complete copy; they are empty before the first.
     """
 
     name = models.CharField(max_length=64, unique=True)

@@ -27,10 +27,10 @@ LEAST_EVERY_S, MOST_EVERY_S = TICK_S, 7 * 86_400
 
 def source_of(job: JobCurrent) -> str:
     """The directory of the job's newest checkpoints, canonical. Raises :class:`InputRefused`."""
-    done = CheckpointFact.objects.filter(
+    facts = CheckpointFact.objects.filter(
         cluster=job.cluster, job_id=job.job_id, external_path__isnull=False, is_savepoint=False
     )
-    path = done.order_by("-trigger_time").values_list("external_path", flat=True).first()
+    path = facts.order_by("-trigger_time").values_list("external_path", flat=True).first()
     if not path:
         raise InputRefused(
             {
@@ -54,8 +54,8 @@ def register(
     every_s: int | None = None,
 ) -> Replica:
     """Register the copy of a job. A stopped copy is resumed, or replaced if the places differ.
-    ``every_s``: None keeps the current interval, at first ``DEFAULT_EVERY_S``. Rounds only read what
-    the requester's scope allows. Raises :class:`InputRefused`.
+    ``every_s``: None keeps the current interval, at first ``DEFAULT_EVERY_S``. Rounds only read
+    what the requester's scope allows. Raises :class:`InputRefused`.
     """
     if every_s is not None:
         _refuse_interval(every_s)
@@ -134,9 +134,9 @@ def _refuse_interval(every_s: int) -> None:
         )
 
 
-def _refuse_taken(place: Root, others: QuerySet[Replica]) -> None:
+def _refuse_taken(place: Root, copies: QuerySet[Replica]) -> None:
     with scopes.everything():
-        occupied = [*(root.place for root in StorageRoot.objects.all()), *places_of(others)]
+        occupied = [*(root.place for root in StorageRoot.objects.all()), *places_of(copies)]
     if any(overlapping(place, other, spellings()) for other in occupied):
         raise _place_taken()
 

@@ -11,7 +11,8 @@ from ingest.redaction.texts import redact
 from webapp.analyses.document import Column, Link
 
 NAME, SENTENCE, TRACE = 200, 400, 2_500
-"""The most letters of a name, a text in a sentence, and a stack trace; longer texts end with '…'."""
+"""The most letters of a name, a text in a sentence, and a stack trace; longer texts end with '…'.
+"""
 
 _DIRECTION_MARKS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that change the direction of the text after them."""

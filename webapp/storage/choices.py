@@ -22,8 +22,8 @@ class AuditState(models.TextChoices):
 
 
 class AuditPurpose(models.TextChoices):
-    """Who requested an audit: the schedule, a person at the command line, or a clean-up plan that is
-    checked again.
+    """Who requested an audit: the schedule, a person at the command line, or a clean-up plan that
+    is checked again.
     """
 
     SCHEDULED = "scheduled", _("scheduled")

@@ -21,6 +21,6 @@ def owner_of(directory: str) -> JobCurrent | None:
     owners = list(jobs.filter(cluster=cluster) if cluster else jobs[:2])
     if len(owners) != 1:
         return None
-    written = owner_directory((owners[0].last_completed_path or "").rstrip("/"))
-    is_unique_id = not written and not is_given(job_id)
-    return owners[0] if cluster or written == directory or is_unique_id else None
+    last_directory = owner_directory((owners[0].last_completed_path or "").rstrip("/"))
+    is_unique_id = not last_directory and not is_given(job_id)
+    return owners[0] if cluster or last_directory == directory or is_unique_id else None

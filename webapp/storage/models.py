@@ -400,8 +400,8 @@ class MissingFile(OfAudit):
 
 @scoped()
 class OperatorStateSize(OfAudit):
-    """Serving table ``storage_operator_state``: one operator in one checkpoint. Operators with little
-    operator state have no row.
+    """Serving table ``storage_operator_state``: one operator in one checkpoint. Operators with
+    little operator state have no row.
     """
 
     metadata_path = models.CharField(max_length=URI_LENGTH)

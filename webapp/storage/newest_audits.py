@@ -66,8 +66,8 @@ def latest_checkpoint(metadata_path: str) -> CheckpointStorage | None:
 
 
 def latest_audits() -> "QuerySet[Any]":
-    """``audit_id`` of the newest audit of each root, as a subquery. Includes roots that the user may
-    not see: there may be jobs in them that the user may see.
+    """``audit_id`` of the newest audit of each root, as a subquery. Includes roots that the user
+    may not see: there may be jobs in them that the user may see.
     """
     loaded = RootFigures._base_manager.filter(
         audit__state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW

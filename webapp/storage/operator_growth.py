@@ -42,12 +42,12 @@ def operator_trends(
     ids = [job_id, *_ancestors(job_id)]
     # If the cluster is unknown, only an id that Flink chose at random identifies the job.
     by_random_id = Q(cluster="", job_id__in=[id_ for id_ in ids if not is_given(id_)])
-    kept = OperatorStateSize.objects.filter(
+    sizes = OperatorStateSize.objects.filter(
         is_loaded, Q(cluster=cluster, job_id__in=ids) | by_random_id
     )
     # Audits have a row for each retained checkpoint, so one checkpoint occurs many times.
     rows = list(
-        kept.values(*_FIELDS)
+        sizes.values(*_FIELDS)
         .annotate(seen_at=Min("audit__as_of"))
         .order_by("-modified", "-checkpoint_id")[:MOST_ROWS]
     )
@@ -55,7 +55,7 @@ def operator_trends(
     if not rows_of_job:
         return ()
     newest = max(rows_of_job, key=_time_and_id)["metadata_path"]
-    states = dict(kept.filter(metadata_path=newest).values_list("operator_id", "states"))
+    states = dict(sizes.filter(metadata_path=newest).values_list("operator_id", "states"))
     rows_by_operator: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in sorted(rows, key=_time_and_id):
         rows_by_operator[row["operator_id"]].append(row)

@@ -36,9 +36,9 @@ BY_JOB = frozenset({"in_flight", "no_checkpoint_since"})
 
 @dataclass(frozen=True)
 class Unreferenced:
-    """Unreferenced files that are not yet proven to be orphans. ``provable_from``: when an audit can
-    prove the last of them, None if all wait for a checkpoint of their job. ``awaits_job``: some of
-    them wait for a checkpoint.
+    """Unreferenced files that are not yet proven to be orphans. ``provable_from``: when an audit
+    can prove the last of them, None if all wait for a checkpoint of their job. ``awaits_job``: some
+    of them wait for a checkpoint.
     """
 
     files: int
@@ -69,8 +69,8 @@ def unreferenced(audit: StorageAudit, rows: Iterable[VerdictFigures]) -> Unrefer
 
 @dataclass(frozen=True)
 class ProvableStep:
-    """``files`` and ``bytes`` that can be proven by ``at`` if nothing changes, earlier steps included;
-    ``at`` is None for files that wait for the next checkpoint of their job.
+    """``files`` and ``bytes`` that can be proven by ``at`` if nothing changes, earlier steps
+    included; ``at`` is None for files that wait for the next checkpoint of their job.
     """
 
     at: datetime | None

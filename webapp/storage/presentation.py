@@ -144,13 +144,13 @@ class Part:
 def parts(row: Any) -> tuple[Part, ...]:
     """The parts of a bar. ``row`` has the columns of all verdicts: a root, a job, or sums."""
     counts = [(name, _count(row, name, "files"), _count(row, name, "bytes")) for name in VERDICTS]
-    whole = sum(size for _name, _files, size in counts)
+    total = sum(size for _name, _files, size in counts)
     shown, left = [], 0.0
     for name, files, size in counts:
-        width = 100 * size / whole if whole else 0.0
+        width = 100 * size / total if total else 0.0
         shown.append(
             Part(
-                name, files, size, size / whole if whole else None, round(left, 3), round(width, 3)
+                name, files, size, size / total if total else None, round(left, 3), round(width, 3)
             )
         )
         left += width
@@ -228,17 +228,17 @@ def as_seen(row: AuditDoubt) -> AuditDoubt:
     """
     if scopes.current().is_everything:
         return row
-    seen = copy(row)
-    seen.places = [place for place in row.places if is_below(place, row.root)]
-    is_within = row.reach != ALL_ROOTS and len(seen.places) == len(row.places)
+    visible = copy(row)
+    visible.places = [place for place in row.places if is_below(place, row.root)]
+    is_within = row.reach != ALL_ROOTS and len(visible.places) == len(row.places)
     if not is_within or row.more_places:
-        seen.more_places = 0
+        visible.more_places = 0
         for name in ("blocked_files", "blocked_bytes"):
-            setattr(seen, name, None)
+            setattr(visible, name, None)
     if row.reason in _NAMES_OTHER_ROOTS:
-        seen.detail = None
-    seen.statements = []
-    return seen
+        visible.detail = None
+    visible.statements = []
+    return visible
 
 
 def doubt_shown(row: AuditDoubt) -> ShownDoubt:

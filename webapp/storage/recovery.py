@@ -15,8 +15,8 @@ _OF_JOB = {"cluster": OuterRef("cluster"), "job_id": OuterRef("job_id")}
 
 
 def recovery_points() -> list[dict[str, Any]]:
-    """Fields of ``RecoveryPoint``, with ``cluster`` and ``job_id``; at most one point for a job. Jobs
-    that ended are left out.
+    """Fields of ``RecoveryPoint``, with ``cluster`` and ``job_id``; at most one point for a job.
+    Jobs that ended are left out.
     """
     later = JobStorage.objects.filter(
         audit=OuterRef("audit"), newest_checkpoint_id__gt=OuterRef("checkpoint_id"), **_OF_JOB

@@ -41,9 +41,9 @@ def save(row: StorageRoot, clusters: Iterable[Cluster]) -> StorageRoot:
             "does not know which job wrote it."
         ) % {"above": above}
         raise ValidationError({"uri": why})
-    others = StorageRoot.objects.exclude(pk=row.pk).values_list("uri", flat=True)
+    other_uris = StorageRoot.objects.exclude(pk=row.pk).values_list("uri", flat=True)
     try:
-        for other in others:
+        for other in other_uris:
             if other != row.uri:
                 refuse_overlap([row.uri, other])
     except Refused as error:

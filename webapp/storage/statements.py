@@ -73,8 +73,8 @@ def take_back(statement: StorageStatement, name: str) -> None:
 
 
 def rows_of_request(audit: StorageAudit) -> list[dict[str, Any]]:
-    """Valid statements made before the audit began, as ``spark_jobs.audit_request.Statement``. First
-    ends statements on dead jobs that were seen alive since.
+    """Valid statements made before the audit began, as ``spark_jobs.audit_request.Statement``.
+    First ends statements on dead jobs that were seen alive since.
     """
     for statement in _seen_alive_since(StorageStatement.objects.valid().filter(kind=DEAD_JOB)):
         _end(statement, message("Its job was seen alive since."))

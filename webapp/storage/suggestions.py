@@ -168,8 +168,8 @@ def _configurations() -> Iterator[tuple[str, Mapping[str, str]]]:
 
 def _last_paths() -> Iterator[tuple[str, str | None]]:
     """The last checkpoint of each known job, even a long ended one: it may refer to any root."""
-    written = JobCurrent.objects.exclude(last_completed_path=None).exclude(last_completed_path="")
-    yield from written.values_list("cluster", "last_completed_path").iterator(5_000)
+    jobs = JobCurrent.objects.exclude(last_completed_path=None).exclude(last_completed_path="")
+    yield from jobs.values_list("cluster", "last_completed_path").iterator(5_000)
 
 
 def _checkpoint_places(most: int) -> Iterator[Place]:

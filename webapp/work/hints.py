@@ -1,5 +1,5 @@
-"""Hints to a worker that work is due. Rows of ``DueWork`` decide: a lost hint only delays work until
-the next tick.
+"""Hints to a worker that work is due. Rows of ``DueWork`` decide: a lost hint only delays work
+until the next tick.
 """
 
 import logging

@@ -76,8 +76,8 @@ class WriteGuard(Protocol):
 
 @dataclass(frozen=True)
 class Lease:
-    """A claim of the row ``key``. ``fence`` is the number of the claim: the lease is valid while the
-    row has the same number. ``rows``: all rows of due work.
+    """A claim of the row ``key``. ``fence`` is the number of the claim: the lease is valid while
+    the row has the same number. ``rows``: all rows of due work.
     """
 
     key: str
@@ -110,12 +110,12 @@ class Lease:
         A lost lease shows at the next guarded write. If the database is away, renewing is tried
         again soon.
         """
-        done = threading.Event()
+        stop = threading.Event()
 
         def keep() -> None:
             pause_s = third_s = self.length.total_seconds() / 3
             try:
-                while not done.wait(pause_s):
+                while not stop.wait(pause_s):
                     try:
                         self.renew()
                         pause_s = third_s
@@ -133,7 +133,7 @@ class Lease:
         try:
             yield
         finally:
-            done.set()
+            stop.set()
             keeper.join()
 
     def complete(self, now: datetime, *, next_attempt_at: datetime | None = None) -> bool:

@@ -19,16 +19,16 @@ CLOCK_SLACK = timedelta(minutes=5)
 class DueWorkQuerySet(models.QuerySet["DueWork"]):
     def ensure(self, intervals_s: Mapping[str, int], now: datetime) -> None:
         """Create missing rows and apply changed intervals; existing due times stay."""
-        known = dict(self.filter(key__in=intervals_s).values_list("key", "interval_s"))
+        stored = dict(self.filter(key__in=intervals_s).values_list("key", "interval_s"))
         missing = [
             self.model(key=key, interval_s=s, next_attempt_at=now)
             for key, s in intervals_s.items()
-            if key not in known
+            if key not in stored
         ]
         if missing:
             self.bulk_create(missing, ignore_conflicts=True)
         for key, interval_s in intervals_s.items():
-            if known.get(key, interval_s) != interval_s:
+            if stored.get(key, interval_s) != interval_s:
                 self.filter(key=key).update(interval_s=interval_s)
 
     def make_due(self, key: str, interval_s: int, at: datetime) -> None:

@@ -29,8 +29,8 @@ class Performed:
 
 def perform(key: str, *, even_if_not_due: bool = False, echo: Echo | None = None) -> Performed:
     """Errors are recorded in the run and in the row, which is due again after a delay, and raised."""
-    began = timezone.now()
-    lease = DueWork.objects.claim(key, began, even_if_not_due=even_if_not_due)
+    started_at = timezone.now()
+    lease = DueWork.objects.claim(key, started_at, even_if_not_due=even_if_not_due)
     if lease is None:
         return Performed(Performed.HELD)
     try:
@@ -45,7 +45,9 @@ def perform(key: str, *, even_if_not_due: bool = False, echo: Echo | None = None
     now = timezone.now()
     lease.complete(
         now,
-        next_attempt_at=work.next_at(FinishedAttempt(lease, began, now, is_idle=record is None)),
+        next_attempt_at=work.next_at(
+            FinishedAttempt(lease, started_at, now, is_idle=record is None)
+        ),
     )
     return Performed(Performed.DONE, record) if record else Performed(Performed.IDLE)
 

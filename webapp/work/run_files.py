@@ -15,7 +15,7 @@ ROWS_PER_BATCH = 2_000
 
 
 def read_manifest(
-    path: str, attempt: str | None = None, known: Mapping[str, ServingTable] = SERVING_TABLES
+    path: str, attempt: str | None = None, tables: Mapping[str, ServingTable] = SERVING_TABLES
 ) -> Manifest:
     """The manifest at ``path``; raises :class:`BadManifest` if it is torn, invalid or of another
     attempt.
@@ -25,7 +25,7 @@ def read_manifest(
         raise BadManifest(
             f"The manifest at {path} belongs to attempt {manifest.attempt}, not {attempt}."
         )
-    unknown = (manifest.tables.keys() | manifest.retracted.keys()) - known.keys()
+    unknown = (manifest.tables.keys() | manifest.retracted.keys()) - tables.keys()
     if unknown:
         raise BadManifest(
             f"The manifest at {path} names serving tables this version does not know: "
@@ -40,12 +40,12 @@ def read_manifest(
 
 
 def batches(
-    manifest: Manifest, table: str, known: Mapping[str, ServingTable] = SERVING_TABLES
+    manifest: Manifest, table: str, tables: Mapping[str, ServingTable] = SERVING_TABLES
 ) -> Iterator[list[dict[str, Any]]]:
     """Rows of one serving table, at most ``ROWS_PER_BATCH`` at once; raises :class:`BadManifest` if
     files and manifest differ.
     """
-    for batch in rows_of(manifest, table, known[table].column_names, ROWS_PER_BATCH):
+    for batch in rows_of(manifest, table, tables[table].column_names, ROWS_PER_BATCH):
         yield _plain(manifest, table, batch)
 
 

@@ -62,8 +62,8 @@ def run(arguments: Sequence[str], record: RunRecord, name: str) -> None:
 
 
 def run_on_lake(job: str, run_dir: str, record: RunRecord, **options: object) -> str:
-    """Run ``cycle`` or ``rollups`` with further ``options``; returns the path of its manifest. Raises
-    :class:`SparkFailed`.
+    """Run ``cycle`` or ``rollups`` with further ``options``; returns the path of its manifest.
+    Raises :class:`SparkFailed`.
     """
     options |= {
         "lake": settings.WEIR.lake_root,

@@ -20,8 +20,8 @@ def clean_text(text: str | None) -> str | None:
 
 
 def bounded(text: str | None, longest: int | None, unique: bool) -> str | None:
-    """At most ``longest`` characters of the text (None: no limit). If ``unique``, for keys, a hash of
-    the whole text replaces its end.
+    """At most ``longest`` characters of the text (None: no limit). If ``unique``, for keys, a hash
+    of the whole text replaces its end.
     """
     text = clean_text(text)
     if text is None or longest is None or len(text) <= longest:

@@ -41,8 +41,8 @@ class Listed:
 
 @dataclass(frozen=True)
 class History:
-    """``seen``: the file in the newest audit that listed it; ``gone``: the next audit, which did not
-    list it. ``audits_read``: number of audits that were read.
+    """``seen``: the file in the newest audit that listed it; ``gone``: the next audit, which did
+    not list it. ``audits_read``: number of audits that were read.
     """
 
     seen: Listed | None
@@ -105,12 +105,12 @@ def referrers(audit: StorageAudit, path: str) -> list[str]:
 
 
 def _covering(path: str) -> Iterator[StorageAudit]:
-    kept = (
+    audits = (
         StorageAudit.objects.loaded()
         .filter(files_kept=True)
         .order_by("-as_of", "-id")[:MOST_AUDITS]
     )
-    return (audit for audit in kept if any(is_below(path, root) for root in audit.roots))
+    return (audit for audit in audits if any(is_below(path, root) for root in audit.roots))
 
 
 def _rows(

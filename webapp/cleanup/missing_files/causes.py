@@ -50,8 +50,8 @@ class Removals:
     idle_went: bool
     """Each job with gone files lost all its files, and was idle for longer than all other jobs."""
     least_age: timedelta | None
-    """A rule that deleted the newest gone file and kept the oldest remaining file deletes files that
-    are older than at least this …
+    """A rule that deleted the newest gone file and kept the oldest remaining file deletes files
+    that are older than at least this …
     """
     most_age: timedelta | None
     """… and at most this."""
@@ -164,32 +164,32 @@ def _causes(facts: Circumstances) -> Iterator[Cause]:
         yield Cause(FLINK_RUNNING, POSSIBLE, because)
 
 
-def _removed(seen: Removals) -> Iterator[Cause]:
+def _removed(removals: Removals) -> Iterator[Cause]:
     went = gettext("%(gone)s of %(files)s files of ended jobs went between the two audits") % {
-        "gone": count_text(seen.gone),
-        "files": count_text(seen.files),
+        "gone": count_text(removals.gone),
+        "files": count_text(removals.files),
     }
-    if seen.idle_went and seen.lost_jobs >= LEAST_GONE and seen.gone < seen.files:
+    if removals.idle_went and removals.lost_jobs >= LEAST_GONE and removals.gone < removals.files:
         because = gettext("%(went)s: whole directories, those that were idle longest.")
         yield Cause(AGE_RULE, LIKELY, because % {"went": went})
-    elif seen.gone and not seen.out_of_order:
-        shows_order = LEAST_GONE <= seen.gone < seen.files
-        if shows_order and not (seen.own_went and seen.lost_jobs == 1):
+    elif removals.gone and not removals.out_of_order:
+        shows_order = LEAST_GONE <= removals.gone < removals.files
+        if shows_order and not (removals.own_went and removals.lost_jobs == 1):
             because = gettext(
                 "%(went)s: exactly the oldest. A rule “older than N” fits with N from %(least)s to "
                 "%(most)s."
-            ) % {"went": went, "least": _days(seen.least_age), "most": _days(seen.most_age)}
+            ) % {"went": went, "least": _days(removals.least_age), "most": _days(removals.most_age)}
             yield Cause(AGE_RULE, LIKELY, because)
         else:
             because = gettext("%(went)s, which shows no order by age.") % {"went": went}
             yield Cause(AGE_RULE, POSSIBLE, because)
-    if seen.own_went:
+    if removals.own_went:
         because = gettext("All %(own_files)s files of that directory went together.")
-        alone = seen.lost_jobs == 1 and seen.jobs > 1
+        alone = removals.lost_jobs == 1 and removals.jobs > 1
         yield Cause(
             DIRECTORY,
             LIKELY if alone else POSSIBLE,
-            because % {"own_files": count_text(seen.own_files)},
+            because % {"own_files": count_text(removals.own_files)},
         )
 
 

@@ -58,10 +58,11 @@ class Referrer:
 
 @dataclass(frozen=True)
 class Triage:
-    """``present``: None if it is unknown. ``owner_id``: the job id in the path; ``owner`` is None if
-    no cluster reported that job. ``referrers``: from the newest audit that could know them, which
-    began at ``referrers_as_of``. ``gone_by``: the first audit that did not list the file any more.
-    ``audits``: number of audits that were read. ``unknown``: sentences on what could not be found.
+    """``present``: None if it is unknown. ``owner_id``: the job id in the path; ``owner`` is None
+    if no cluster reported that job. ``referrers``: from the newest audit that could know them,
+    which began at ``referrers_as_of``. ``gone_by``: the first audit that did not list the file any
+    more. ``audits``: number of audits that were read. ``unknown``: sentences on what could not be
+    found.
     """
 
     path: str
@@ -114,9 +115,9 @@ class Triage:
         return Badge(sentence, "?", "unknown")
 
 
-def triage(written: str) -> Triage:
-    """``written`` is a path or an exception that names one. Raises :class:`ingest.uris.BadUri`."""
-    file = named_file(written)
+def triage(text: str) -> Triage:
+    """``text`` is a path or an exception that names one. Raises :class:`ingest.uris.BadUri`."""
+    file = named_file(text)
     unknown = (
         []
         if file.root
@@ -283,11 +284,11 @@ def _compare_audits(
     job_ids = {file.job_id, *newest_first[:MOST_COMPARED]}
     try:
         before = audited_files.files_of_jobs(first, job_ids)
-        left = {row["path"] for row in audited_files.files_of_jobs(second, job_ids)}
+        remaining = {row["path"] for row in audited_files.files_of_jobs(second, job_ids)}
     except TooMany:
         unknown.append(gettext("Ended jobs have more files than are compared here."))
         return None
     except (OSError, BadManifest):
         unknown.append(gettext("The lists of files before and after could not be compared."))
         return None
-    return Removals.between(before, left, file.job_id, first.as_of, second.as_of)
+    return Removals.between(before, remaining, file.job_id, first.as_of, second.as_of)

@@ -30,9 +30,9 @@ class NamedFile:
     root: StorageRoot | None
 
 
-def named_file(written: str) -> NamedFile:
+def named_file(entered: str) -> NamedFile:
     """Raises :class:`BadUri` if the text contains no path of a file."""
-    text = written.strip()
+    text = entered.strip()
     path_in_text = missing_file(text) or text
     roots = list(StorageRoot.objects.all())
     path = canonical(path_in_text, spellings())

@@ -30,10 +30,10 @@ _MS = timedelta(milliseconds=1)
 class Checkpoints:
     """Settled checkpoints of the range.
 
-    ``gap``: the longest time without a new recovery point; None if there was none, or it is unknown.
-    ``gap_is_first``: the gap is from the job's start to its first checkpoint. ``wasted_bytes``:
-    known uploads of failed checkpoints. ``by_hours``: single checkpoints are no longer stored, so
-    counts are of whole hours and include savepoints.
+    ``gap``: the longest time without a new recovery point; None if there was none, or it is
+    unknown. ``gap_is_first``: the gap is from the job's start to its first checkpoint.
+    ``wasted_bytes``: known uploads of failed checkpoints. ``by_hours``: single checkpoints are no
+    longer stored, so counts are of whole hours and include savepoints.
     """
 
     by_outcome: Mapping[str, int] = field(default_factory=dict)

@@ -29,8 +29,8 @@ HEARD_WITHIN = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class RequestedRoot:
-    """``withheld`` says why the attestation does not count this time; empty if it counts or if there
-    is none. ``unreachable``: clusters that may write there and whose jobs cannot be seen now;
+    """``withheld`` says why the attestation does not count this time; empty if it counts or if
+    there is none. ``unreachable``: clusters that may write there and whose jobs cannot be seen now;
     ``unreachable_elsewhere``: other clusters whose new jobs would not be seen. ``outside``: where
     live clusters write, outside all roots.
     """
@@ -138,8 +138,8 @@ def _idle_clusters() -> "QuerySet[Cluster, str]":
     """Clusters that start no jobs: their source no longer lists them, or the operator suspended
     them. A broken cluster is not idle: it tries to start.
     """
-    left = Q(left_at__isnull=False, found_by__in=SourceReading.objects.values("name"))
-    idle = Cluster.objects.filter(left | Q(operator_state=OperatorState.SUSPENDED))
+    is_unlisted = Q(left_at__isnull=False, found_by__in=SourceReading.objects.values("name"))
+    idle = Cluster.objects.filter(is_unlisted | Q(operator_state=OperatorState.SUSPENDED))
     return idle.values_list("name", flat=True)
 
 

@@ -44,11 +44,11 @@ def forget_old(lease: Lease) -> int:
         .order_by("-as_of", "-id")
         .values_list("audit_id", flat=True)[: settings.WEIR.storage_keep_audits]
     )
-    done = StorageAudit.objects.filter(
+    finished = StorageAudit.objects.filter(
         files_kept=True, state__in=(AuditState.LOADED, AuditState.FAILED)
     )
     removed = 0
-    for audit in done.exclude(audit_id__in=[*newest, *_newest_of_roots(), *_not_carried()]):
+    for audit in finished.exclude(audit_id__in=[*newest, *_newest_of_roots(), *_not_carried()]):
         with lease.writing():
             StorageAudit.objects.filter(pk=audit.pk).update(files_kept=False)
         remove_files(audit.run_dir)

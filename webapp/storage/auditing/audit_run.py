@@ -1,6 +1,6 @@
 """Runs one audit: lists roots, writes the request, runs the Spark job and loads its result.
 
-1. Earlier audits whose process was killed are loaded if the job had finished, else marked as failed.
+1. Earlier audits of killed processes are loaded if the job had finished, else marked as failed.
 2. Every root is listed. References are read afterwards, so that no listed file is newer than what
    refers to it.
 3. The Spark job joins listing, references and the jobs that the database knows. Without its

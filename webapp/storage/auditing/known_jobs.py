@@ -45,7 +45,7 @@ def write(target: str, at: datetime, left_out: Q = NO_JOBS, *, as_recorded: bool
     their number. Jobs of removed clusters count as not seen. Jobs of recordings have their recorded
     state if ``as_recorded``, else they count as live.
     """
-    seen = set(Cluster.objects.values_list("name", flat=True)) - set(
+    seen_clusters = set(Cluster.objects.values_list("name", flat=True)) - set(
         Cluster.objects.unseen(at).values_list("name", flat=True)
     )
     recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING)
@@ -64,7 +64,7 @@ def write(target: str, at: datetime, left_out: Q = NO_JOBS, *, as_recorded: bool
                     "reads_restored": reads_restored(
                         job["checkpoint_config"], job["flink_version"]
                     ),
-                    "seen": job["cluster"] in seen,
+                    "seen": job["cluster"] in seen_clusters,
                     "recorded": job["cluster"] in recorded,
                     "keeps_last": keeps_last(job["state"], job["checkpoint_config"]),
                 }
@@ -93,11 +93,11 @@ def is_restore_unread(job: Mapping[str, Any]) -> bool:
     counts read before the last start belong to the earlier run. Without checkpointing, all counts
     are 0.
     """
-    began, counts = job["start_time"], job["flink_counts"]
-    if job["restored_at"] is not None and not (began and job["restored_at"] < began):
+    started_at, counts = job["start_time"], job["flink_counts"]
+    if job["restored_at"] is not None and not (started_at and job["restored_at"] < started_at):
         return False
     read_at = from_json(counts.get("at")) if counts else None
-    if counts is None or (began and read_at and read_at < began):
+    if counts is None or (started_at and read_at and read_at < started_at):
         return True
     return bool(counts.get("restored"))
 

@@ -77,11 +77,11 @@ def root(request: HttpRequest) -> HttpResponse:
         "query_uri": urlencode({"uri": uri}),
     }
     if figures is not None:
-        known = is_known(figures, now)
+        is_current = is_known(figures, now)
         context |= {
-            "known": known,
+            "known": is_current,
             "late": is_late(figures, now),
-            **_audit_context(request, figures, registered, known),
+            **_audit_context(request, figures, registered, is_current),
         }
     return render(request, "storage/root.html", context)
 
@@ -97,7 +97,7 @@ def _running(uri: str) -> Any:
 
 
 def _audit_context(
-    request: HttpRequest, figures: RootFigures, registered: StorageRoot | None, known: bool
+    request: HttpRequest, figures: RootFigures, registered: StorageRoot | None, is_current: bool
 ) -> dict[str, Any]:
     audit = figures.audit
     verdicts = list(
@@ -124,7 +124,7 @@ def _audit_context(
         (KeysetColumn("superseded"), KeysetColumn("id")),
         request.GET.get("missing", ""),
     )
-    stated = (
+    valid_statements = (
         statements.of_root(figures.root, STATEMENTS_SHOWN + 1)
         if scopes.current().is_everything
         else []
@@ -151,13 +151,13 @@ def _audit_context(
         "sort": sort,
         "sorts": SORT_TITLES,
         "checkpoints": checkpoint_page,
-        "checkpoint_rows": [_checkpoint(row, known) for row in checkpoint_page.rows],
+        "checkpoint_rows": [_checkpoint(row, is_current) for row in checkpoint_page.rows],
         "missing": missing_page,
         "links": links,
         "findings": _findings(figures.root),
         "doubts": [doubt_shown(row) for row in doubts[:DOUBTS_SHOWN]],
-        "statements": stated[:STATEMENTS_SHOWN],
-        "more_statements": len(stated) > STATEMENTS_SHOWN,
+        "statements": valid_statements[:STATEMENTS_SHOWN],
+        "more_statements": len(valid_statements) > STATEMENTS_SHOWN,
         "more_doubts": len(doubts) > DOUBTS_SHOWN,
     }
 
@@ -172,12 +172,15 @@ def _findings(uri: str) -> list[Any]:
     ]
 
 
-def _checkpoint(row: CheckpointStorage, known: bool) -> dict[str, Any]:
+def _checkpoint(row: CheckpointStorage, is_current: bool) -> dict[str, Any]:
     answers = {
         "self_contained": answer(row.self_contained, PLAIN_NO),
         "resolvable": answer(row.resolvable, NO),
     }
-    return {"row": row, **{name: as_far_as_known(badge, known) for name, badge in answers.items()}}
+    return {
+        "row": row,
+        **{name: as_far_as_known(badge, is_current) for name, badge in answers.items()},
+    }
 
 
 def _page(rows: "QuerySet[Any]", keys: tuple[KeysetColumn, ...], cursor: str) -> Page[Any]:

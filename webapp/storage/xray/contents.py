@@ -34,8 +34,8 @@ class ListedState:
     other states of the same subtasks; ``files`` is the number of distinct files of these handles:
     other handles are inside the ``_metadata``. ``parallelism`` is that of its operator.
 
-    ``restore_bytes`` is an upper bound of what all subtasks together read at a restore: each subtask
-    reads all handles of a UNION state, and one handle of a BROADCAST state.
+    ``restore_bytes`` is an upper bound of what all subtasks together read at a restore: each
+    subtask reads all handles of a UNION state, and one handle of a BROADCAST state.
     """
 
     operator_id: str
@@ -51,8 +51,8 @@ class ListedState:
 
 @dataclass(frozen=True)
 class Xray:
-    """One checkpoint or savepoint. ``foreign_*`` count files outside the directory of its job (for a
-    savepoint: outside its own directory).
+    """One checkpoint or savepoint. ``foreign_*`` count files outside the directory of its job (for
+    a savepoint: outside its own directory).
 
     ``absolute`` counts paths that do not move with the checkpoint. ``files`` counts distinct paths;
     ``file_bytes`` counts each file once, and only the segments that are referred to. Lists are cut;

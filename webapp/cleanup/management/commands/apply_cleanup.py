@@ -163,7 +163,7 @@ class Command(PreparedCommand):
             )
 
     def _report(self, plan: CleanupPlan, verb: str) -> None:
-        done: Counter[str] = Counter(
+        counts: Counter[str] = Counter(
             {name: count for name, count in plan.counts(verb).items() if isinstance(count, int)}
         )
         if self.quiet:
@@ -172,17 +172,17 @@ class Command(PreparedCommand):
                     {
                         "plan": plan.name,
                         "state": plan.state,
-                        verb: done,
+                        verb: counts,
                         "trouble": plan.trouble or None,
                     }
                 )
             )
             return
         for outcome in FileOutcome:
-            if done[outcome]:
-                size = bytes_text(done[f"{outcome}_bytes"])
+            if counts[outcome]:
+                size = bytes_text(counts[f"{outcome}_bytes"])
                 self.stdout.write(
-                    f"  {count_text(done[outcome])} files, {size}. {SENTENCES[outcome]}"
+                    f"  {count_text(counts[outcome])} files, {size}. {SENTENCES[outcome]}"
                 )
         self.stdout.write(f"Plan {plan.short_name}: {plan.get_state_display()}.")
         if plan.state == PlanState.QUARANTINED and plan.purge_at:

@@ -43,8 +43,8 @@ class Command(PreparedCommand):
             if not options["subject"] and not options["job"]:
                 raise CommandError("Name a URI, or a --cluster and --job.", returncode=REFUSED)
             stated = Stated(options["kind"], options["subject"], options["cluster"], options["job"])
-            made = state(stated, options["reason"], command_line_name())
-            self._print(made)
+            statement = state(stated, options["reason"], command_line_name())
+            self._print(statement)
         else:
             for row in StorageStatement.objects.valid():
                 self._print(row)
