@@ -1,8 +1,7 @@
 """Files of a plan that stay in their bucket, so that no byte is copied. Delete markers hide them if
 the bucket keeps versions; else they are tagged.
 
-The order of versions in a listing is not used: their times are in seconds. The store says which
-version is current, and times show which versions are newer than a check.
+Listings date versions to the second, so their order is not used.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence

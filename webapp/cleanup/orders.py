@@ -24,7 +24,7 @@ REACHED = {
 }
 """Order → states after it was carried out."""
 RETRY_S = 600
-"""Time between two attempts at a plan; a clean-up is never urgent."""
+"""Time between two attempts at a plan."""
 
 
 def key_of(plan: CleanupPlan) -> str:

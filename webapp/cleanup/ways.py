@@ -60,7 +60,7 @@ def _way(run: Run, file: Planned) -> Mechanism:
 def way_in_place(read_at: str, *, waste: bool, grace: timedelta) -> Way | None:
     """How files can wait in place; ``None`` if they must be moved. Tags are not used for waste:
     they leave a checkpoint readable, which still needs its files. Nor are they used if versioning
-    was suspended, because old versions would stay. Raises ``OSError`` if the store does not answer.
+    was suspended, because old versions would stay.
     """
     bucket = Bucket.of(read_at)
     if bucket is None:

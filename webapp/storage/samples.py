@@ -105,8 +105,7 @@ def job_samples(
     audit: StorageAudit, roots: Iterable[RootFigures], least_small_files: float
 ) -> Iterator[StorageJobSample]:
     """Samples of jobs with at least ``least_small_files`` or ``FEW_FILES`` small files, merged
-    files, references to other jobs, or snapshots with missing files. With short intervals between
-    checkpoints, even few files cause many calls.
+    files, references to other jobs, or snapshots with missing files.
     """
     notable = (
         Q(small_files__gte=min(least_small_files, FEW_FILES))

@@ -1,7 +1,7 @@
 """Reads the files that are not live from an audit's Parquet, sorted by root and path.
 
 A page reads row groups, starting where the last page ended, until it is full or has read
-``MOST_SCANNED`` rows. Memory does not grow with the number of files.
+``MOST_SCANNED`` rows.
 """
 
 import logging

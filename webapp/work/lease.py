@@ -107,8 +107,7 @@ class Lease:
     def kept_alive(self) -> Iterator[None]:
         """Renew from a thread while the body waits for something long.
 
-        A lost lease shows at the next guarded write. If the database is away, renewing is tried
-        again soon.
+        A lost lease shows at the next guarded write.
         """
         stop = threading.Event()
 

@@ -93,7 +93,7 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
 
 
 class DueWork(models.Model):
-    """One kind of repeated work. The row decides; tasks in the queue are only hints. A holder must
+    """One kind of repeated work.  A holder must
     finish or renew by ``lease_until``; ``fence`` grows with every claim, so that writes of a former
     holder are refused.
     """

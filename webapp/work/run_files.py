@@ -62,7 +62,7 @@ def state_uris(manifest: Manifest, name: str) -> list[str]:
 def parquet_batches(
     files: Iterable[str], rows: int, columns: Sequence[str] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of all files, one after the other. Those of ``columns`` that a file lacks are left
+    """Those of ``columns`` that a file lacks are left
     out.
     """
     for file in files:

@@ -61,8 +61,7 @@ class Triage:
     """``present``: None if it is unknown. ``owner_id``: the job id in the path; ``owner`` is None
     if no cluster reported that job. ``referrers``: from the newest audit that could know them,
     which began at ``referrers_as_of``. ``gone_by``: the first audit that did not list the file any
-    more. ``audits``: number of audits that were read. ``unknown``: sentences on what could not be
-    found.
+    more. ``unknown``: sentences on what could not be found.
     """
 
     path: str

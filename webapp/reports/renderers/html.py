@@ -26,8 +26,7 @@ from webapp.lib.badges import UNKNOWN, Badge
 from webapp.lib.messages.rendering import localised
 from webapp.reports.document import Report
 
-_MARGIN = 0.02
-"""Empty space at both ends of the time axis, as a share of the range."""
+_MARGIN_SHARE = 0.02
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ def _checkpoints(report: Report, chart: Chart) -> DrawnChart | None:
     if not bars:
         return None
     start, end = bars[0].trigger_time, max(bar.end_time or bar.trigger_time for bar in bars)
-    margin = max((end - start) * _MARGIN, timedelta(seconds=2))
+    margin = max((end - start) * _MARGIN_SHARE, timedelta(seconds=2))
     facts = [block for block in job.document.blocks if isinstance(block, Facts)]
     values = {fact.key: fact.value for block in facts for fact in block.facts}
     timeout_ms = cast("float | None", values.get("timeout_ms"))

@@ -1,5 +1,3 @@
-"""The due work of storage audits: its keys, and when all roots are audited."""
-
 from datetime import datetime
 
 from django.conf import settings

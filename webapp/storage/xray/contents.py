@@ -32,7 +32,7 @@ class DirectoryContents:
 class ListedState:
     """One named operator state. ``handle_bytes`` is the size of its handles, which also contain the
     other states of the same subtasks; ``files`` is the number of distinct files of these handles:
-    other handles are inside the ``_metadata``. ``parallelism`` is that of its operator.
+    other handles are inside the ``_metadata``.
 
     ``restore_bytes`` is an upper bound of what all subtasks together read at a restore: each
     subtask reads all handles of a UNION state, and one handle of a BROADCAST state.
