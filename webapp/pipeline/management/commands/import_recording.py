@@ -39,11 +39,10 @@ class Command(PreparedCommand):
             raise CommandError(f"There is no folder {directory}.", returncode=REFUSED)
         try:
             cluster = recording_cluster(options["cluster"])
-        except (AlreadyRegistered, ValidationError) as error:
-            is_sentence = isinstance(error, AlreadyRegistered)
-            raise CommandError(
-                str(error) if is_sentence else " ".join(error.messages), returncode=REFUSED
-            ) from error
+        except AlreadyRegistered as error:
+            raise CommandError(str(error), returncode=REFUSED) from error
+        except ValidationError as error:
+            raise CommandError(" ".join(error.messages), returncode=REFUSED) from error
         if why := disk_budget.why_stopped():
             raise CommandError(why, returncode=REFUSED)
         content = fingerprint(directory)
