@@ -1,7 +1,3 @@
-"""Clean-up plans over the API: read them, their files and their journal; with the right scope,
-approve and order.
-"""
-
 from typing import Any
 
 from django.http import Http404
@@ -121,7 +117,7 @@ class JournalAnswer(_Page):
 
 
 class MayApprove(BasePermission):
-    """A person who may, signed in; or such a person's token, made with the scope to approve."""
+    """A signed-in person who may approve, or that person's token with the scope to approve."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
         may_by_token = (
@@ -149,9 +145,9 @@ class CleanupPlanViews(ListView):
         responses={202: CleanupPlanSerializer, **ERRORS, **CONFLICT},
     )
     def create(self, request: Request) -> Response:
-        wanted = PlanRequestSerializer(data=request.data)
-        wanted.is_valid(raise_exception=True)
-        data, now = wanted.validated_data, timezone.now()
+        serializer = PlanRequestSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        data, now = serializer.validated_data, timezone.now()
         plan = planning.request_plan(
             data.get("roots", []),
             waste=data["waste"],
@@ -175,7 +171,7 @@ class CleanupPlanViews(ListView):
             if isinstance(request.auth, ApiToken)
             else "API"
         )
-        return _ordered(
+        return _order_and_answer(
             plan, lambda: orders.approve(plan, request.user, timezone.now(), through=through)
         )
 
@@ -186,12 +182,12 @@ class CleanupPlanViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def order(self, request: Request, pk: str) -> Response:
-        wanted = OrderSerializer(data=request.data)
-        wanted.is_valid(raise_exception=True)
+        serializer = OrderSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         if not may_operate(request.user):
             raise exceptions.PermissionDenied
-        plan, verb, name = _plan(pk), wanted.validated_data["verb"], request.user.get_username()
-        return _ordered(
+        plan, verb, name = _plan(pk), serializer.validated_data["verb"], request.user.get_username()
+        return _order_and_answer(
             plan,
             lambda: orders.order(plan, verb, name, timezone.now()),
             status.HTTP_202_ACCEPTED,
@@ -228,9 +224,9 @@ class CleanupPlanViews(ListView):
         verb = request.query_params.get("verb", VERBS[0])
         if verb not in VERBS:
             raise exceptions.ValidationError({"verb": [f"Give one of {', '.join(VERBS)}."]})
-        entered = Journal(PlanFolder(plan.folder), plan.name or "", verb)
+        journal = Journal(PlanFolder(plan.folder), plan.name or "", verb)
         return _answer(
-            JournalAnswer, lambda: journal_page(entered, request.query_params.get("at", ""))
+            JournalAnswer, lambda: journal_page(journal, request.query_params.get("at", ""))
         )
 
 
@@ -238,7 +234,7 @@ def _plan(pk: str) -> CleanupPlan:
     return get_object_or_404(CleanupPlan, pk=int(pk))
 
 
-def _ordered(plan: CleanupPlan, act: Any, code: int = status.HTTP_200_OK) -> Response:
+def _order_and_answer(plan: CleanupPlan, act: Any, code: int = status.HTTP_200_OK) -> Response:
     act()
     return Response(CleanupPlanSerializer(plan).data, status=code)
 

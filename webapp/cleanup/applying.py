@@ -1,14 +1,13 @@
-"""Carry out an approved plan: each file is checked again, named in the journal, moved to
-quarantine, and accounted for.
+"""Applies an approved plan: each file is checked again, written to the journal, and moved.
 
-1. Note every ``_metadata`` there is; audit everything afresh. Any doubt ends it before a file is
-   touched.
+1. List all ``_metadata``, then audit everything afresh. A doubt stops the plan before a file is
+   moved.
 2. Chunk by chunk: read checkpoints that appeared since; compare verdict, size, time; write the
    intent; move; write the effect.
-3. Where a retained checkpoint of any root then misses a file of the plan, everything is put back,
-   and that is the plan's end.
-4. After a crash the next run does 1 again, settles the chunk that was open by looking where its
-   files are, and goes on.
+3. If a retained checkpoint of any root then misses a file of the plan, everything is put back, and
+   the plan ends.
+4. After a crash, the next run repeats step 1, finds the files of the interrupted chunk, and
+   continues.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence, Set
@@ -28,21 +27,18 @@ from webapp.cleanup.places import Planned
 from webapp.cleanup.plan_reader import Chunk
 from webapp.cleanup.quarantine import refuse_unsafe
 from webapp.cleanup.recheck import FreshAudit, FreshVerdicts, Recheck, refuse_doubt
-from webapp.cleanup.references import References, Storage, missed, references_in
+from webapp.cleanup.references import References, Storage, missed_references, references_in
 from webapp.cleanup.run import Run
 from webapp.cleanup.undoing import undo
 from webapp.cleanup.watching import Reference, Watch
 from webapp.cleanup.ways import by_way
 
 RestoredFrom = Callable[[Set[str]], Set[Hashable]]
-"""Restores, as far as they are known now, from checkpoints of these ``_metadata``."""
+"""``_metadata`` paths → known restores from these checkpoints (:mod:`webapp.cleanup.restores`)."""
 FRESH_FOR = timedelta(hours=6)
-"""A plan that takes longer is audited again in between."""
 
 
 class Applying:
-    """One run of one approved plan, from where the journal ends."""
-
     def __init__(
         self,
         run: Run,
@@ -51,13 +47,8 @@ class Applying:
         storage: Storage | None = None,
         restored_from: RestoredFrom = lambda _: set(),
     ) -> None:
-        self._run, self._recheck, self._watch, self._storage = (
-            run,
-            recheck,
-            watch,
-            storage or Storage(),
-        )
-        self._restored_from = restored_from
+        self._run, self._recheck, self._watch = run, recheck, watch
+        self._storage, self._restored_from = storage or Storage(), restored_from
         self._restored: Set[Hashable] = frozenset()
         self._journal = run.journal(APPLY)
         self._quarantined: set[str] = set()
@@ -68,73 +59,77 @@ class Applying:
         self._names_checked: set[str] = set()
 
     def __call__(self) -> None:
-        """Raises :class:`Halted` in doubt. What was done until then is in the journal, or was put
-        back.
-        """
+        """Raises :class:`Halted` in doubt."""
         manifest = self._run.reader.manifest
         refuse_unsafe(manifest.roots, manifest.searched_roots)
         self._refuse_future()
         self._run.reader.verify()
         self._run.verify(self._journal)
         undone = self._run.journal(UNDO)
-        if undone.done() or undone.begun():
+        if undone.finished_chunks() or undone.open_chunks():
             self._put_back("Putting back was interrupted")
-        done = set(self._journal.done())
+        finished = set(self._journal.finished_chunks())
         for chunk in self._run.reader.chunks():
-            if chunk.number in done:
+            if chunk.number in finished:
                 if chunk.is_metadata:
                     self._remember(chunk, self._journal.read(chunk.number).rows)
                 continue
             self._refuse_expired()
-            self._look_afresh()
+            self._audit_again()
             self._do(chunk)
-        self._look_afresh()
+        self._audit_again()
         self._watch.look(at_once=True)
-        self._refuse_missed(self._journal.done())
+        self._refuse_missed(self._journal.finished_chunks())
 
     def _do(self, chunk: Chunk) -> None:
         run = self._run
         files = run.planned(chunk)
         settled = {row.path: row for row in settle(run, self._journal, chunk.number, files)}
         self._watch.look()
-        left = [file for file in files if file.path not in settled]
+        unsettled = [file for file in files if file.path not in settled]
+        objections = self._objections(chunk, unsettled)
+        accepted = []
+        for file in unsettled:
+            refusal = self._refusal(file, objections)
+            if refusal:
+                settled[file.path] = refusal
+            else:
+                accepted.append(file)
+        ways = [(way, *way.look(of_root)) for way, of_root in by_way(run, accepted)]
+        settled.update({row.path: row for _, _, rows in ways for row in rows})
+        versions = {file.path: file.version for _, movable, _ in ways for file in movable}
+        if versions:
+            self._journal.write_intent(chunk.number, versions, run.at())
+        settled.update({row.path: row for way, movable, _ in ways for row in way.take(movable)})
+        rows = [settled[file.path] for file in files]
+        run.finish(self._journal, APPLY, chunk.number, rows)
+        if chunk.is_metadata:
+            self._remember(chunk, rows)
+        # A new reference may lead to a file of any earlier chunk.
+        self._refuse_missed(
+            [chunk.number]
+            if self._watched() <= self._names_checked
+            else self._journal.finished_chunks()
+        )
+
+    def _objections(self, chunk: Chunk, files: Sequence[Planned]) -> dict[str, str]:
+        """Path → why the file may no longer be removed."""
         objections = (
             self._fresh_verdicts.objections(
-                left, metadata=chunk.is_metadata, quarantined=self._quarantined
+                files, metadata=chunk.is_metadata, quarantined=self._quarantined
             )
-            if left
+            if files
             else {}
         )
-        # What only a checkpoint referred to that the plan has taken would go on its word of then.
         objections |= dict.fromkeys(self._needs.among(chunk), "it may be needed by now")
         stranger = next(
             (path for path in sorted(self._watch.appeared) if not self._needs.knows(path)), None
         )
         if stranger is not None:
-            # Its needs beyond what it names are unchecked.
+            # The audit did not search for files that this job needs without naming them.
             why = f"{stranger} appeared in between, and may need it"
             objections |= dict.fromkeys(self._needs.among(chunk, of_any=True), why)
-        going = []
-        for file in left:
-            refused = self._refusal(file, objections)
-            if refused:
-                settled[file.path] = refused
-            else:
-                going.append(file)
-        ways = [(way, *way.look(own)) for way, own in by_way(run, going)]
-        settled.update({row.path: row for _, _, rows in ways for row in rows})
-        meant = {file.path: file.version for _, own, _ in ways for file in own}
-        if meant:
-            self._journal.intend(chunk.number, meant, run.at())
-        settled.update({row.path: row for way, own, _ in ways for row in way.take(own)})
-        rows = [settled[file.path] for file in files]
-        run.finish(self._journal, APPLY, chunk.number, rows)
-        if chunk.is_metadata:
-            self._remember(chunk, rows)
-        # A newer reference may lead to files moved long ago.
-        self._refuse_missed(
-            [chunk.number] if self._watched() <= self._names_checked else self._journal.done()
-        )
+        return objections
 
     def _refusal(self, file: Planned, objections: dict[str, str]) -> Row | None:
         referrer = self._watch.referrer_of(file.path)
@@ -148,7 +143,7 @@ class Applying:
         return None
 
     def _remember(self, chunk: Chunk, rows: Sequence[Row]) -> None:
-        """A checkpoint that stays, although planned, needs its files: they leave the plan."""
+        """If a planned checkpoint stays, protect the files that it refers to."""
         planned = {file.path: file for file in self._run.planned(chunk)}
         for row in rows:
             if row.outcome == FileOutcome.QUARANTINED:
@@ -168,32 +163,30 @@ class Applying:
         if self._run.at() >= instant_of(self._run.reader.manifest.expires_at):
             raise Halted("The plan expired before it was done; what is left is for a new plan.")
 
-    def _look_afresh(self) -> None:
-        """Before each chunk: repeats the search for references when it is too old. Refuses if a job
-        was restored from planned files since.
+    def _audit_again(self) -> None:
+        """Audit everything if the last audit is too old, or if a job was restored from a planned
+        checkpoint since. Raises :class:`Halted` in doubt.
         """
         manifest = self._run.reader.manifest
         while self._fresh is None or self._is_outdated(self._fresh):
             self._watch.begin()
-            self._restored = self._restored_from(self._leaving)
+            self._restored = self._restored_from(self._waste_metadata)
             self._fresh = self._recheck.fresh()
             refuse_doubt(self._fresh, [root.uri for root in manifest.roots if root.files])
             attested = [statement.subject for statement in manifest.statements]
-            self._fresh_verdicts, self._needs = (
-                FreshVerdicts(self._fresh),
-                HiddenNeeds(self._fresh, attested),
-            )
+            self._fresh_verdicts = FreshVerdicts(self._fresh)
+            self._needs = HiddenNeeds(self._fresh, attested)
             self._needs.refuse_inherited(sorted(self._quarantined))
-            self._references = references_in(self._fresh, self._watch.planned, self._leaving)
+            self._references = references_in(self._fresh, self._watch.planned, self._waste_metadata)
 
     def _is_outdated(self, audit: FreshAudit) -> bool:
         return self._run.at() - audit.as_of > FRESH_FOR or bool(
-            self._restored_from(self._leaving) - self._restored
+            self._restored_from(self._waste_metadata) - self._restored
         )
 
     @cached_property
-    def _leaving(self) -> set[str]:
-        """Waste checkpoints in the plan: their references protect no file."""
+    def _waste_metadata(self) -> set[str]:
+        """The references of waste checkpoints in the plan protect no file."""
         parts = self._run.reader.manifest.metadata_parts
         return {
             path
@@ -202,6 +195,7 @@ class Applying:
         }
 
     def _watched(self) -> set[str]:
+        """Names of planned files that a checkpoint refers to."""
         return set(self._references) | set(self._watch.referred)
 
     def _refuse_missed(self, chunks: Iterable[int]) -> None:
@@ -210,33 +204,34 @@ class Applying:
         """
         names = self._watched()
         if names:
-            missing_references = {
+            references = {
                 name: [*self._references.get(name, ()), *self._watch.references(name)]
                 for name in names
             }
             rows = (row for chunk in chunks for row in self._journal.read(chunk).rows)
-            taken: dict[str, set[str]] = {}
+            moved: dict[str, set[str]] = {}
             for row in rows:
                 if row.outcome == FileOutcome.QUARANTINED and (name := name_of(row.path)) in names:
                     place = row.quarantine or self._run.places.read_at(row.path)
-                    taken.setdefault(name, set()).add(place)
-            lost = missed(missing_references, taken, self._storage)
-            if lost:
-                self._put_back(_words(lost))
+                    moved.setdefault(name, set()).add(place)
+            if missed := missed_references(references, moved, self._storage):
+                self._put_back(_words(missed))
         self._names_checked = names
 
     def _put_back(self, why: str) -> None:
         undo(self._run)
         journal = self._run.journal(UNDO)
-        left = sum(
+        remaining = sum(
             row.outcome not in (FileOutcome.RESTORED, FileOutcome.GONE)
-            for chunk in journal.done()
+            for chunk in journal.finished_chunks()
             for row in journal.read(chunk).rows
         )
-        kept = f", but for {left:,} that stay in quarantine; the journal says why" if left else ""
+        exception = ""
+        if remaining:
+            exception = f", but for {remaining:,} that stay in quarantine; the journal says why"
         raise PutBack(
-            f"{why}. Everything that the plan had moved was put back{kept}. Look for a directory "
-            "that has two names."
+            f"{why}. Everything that the plan had moved was put back{exception}. Look for a "
+            "directory that has two names."
         )
 
 
@@ -244,8 +239,8 @@ def _metadata_of(file: Planned) -> MetadataFile:
     return MetadataFile(file.path, read_at=file.source, within=file.base)
 
 
-def _words(lost: Sequence[Reference]) -> str:
+def _words(missed: Sequence[Reference]) -> str:
     return (
-        f"Retained checkpoints newly miss {len(lost):,} files that the plan had moved, such as "
-        f"{lost[0]}"
+        f"Retained checkpoints newly miss {len(missed):,} files that the plan had moved, such as "
+        f"{missed[0]}"
     )

@@ -38,7 +38,6 @@ OUTCOMES: dict[str, Badge] = {
 
 
 def plan_badge(plan: CleanupPlan, *, expired: bool) -> Badge:
-    """``expired`` counts only while it could still be applied."""
     if expired and plan.state in (PlanState.PLANNED, PlanState.APPROVED):
         return EXPIRED
     if plan.state == PlanState.PLANNED and not plan.files:

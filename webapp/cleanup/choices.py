@@ -24,9 +24,8 @@ class PlanState(models.TextChoices):
 
 
 class Way(StrEnum):
-    """How files of a root wait before they are purged; stored in manifests and journals.
-
-    The first two move them to the quarantine. The others leave them where they are, in a bucket.
+    """How files of a root wait before they are purged; stored in manifests and journals. ``RENAME``
+    and ``COPY`` move files to the quarantine; the others leave them in their bucket.
     """
 
     RENAME = "rename"

@@ -1,7 +1,4 @@
-"""A dry run: what the files of a plan look like now.
-
-Only a fresh audit can say which of them would go.
-"""
+"""Counts how many files of a plan are unchanged. Only a fresh audit can say which would be moved."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,20 +12,17 @@ from webapp.cleanup.plan_reader import PlanReader
 
 
 def dry_run(reader: PlanReader) -> dict[str, int]:
-    """Number of files by expected outcome, and the bytes of those that are as planned.
-
-    Raises ``PlanDamaged``.
-    """
+    """Number of files by state, and the bytes of unchanged files. Raises ``PlanDamaged``."""
     files = TreeFiles.of(reader.manifest)
     places = Places(reader.manifest, reader.name)
     counts: Counter[str] = Counter()
     for chunk in reader.chunks():
         planned = map(places.of, chunk.rows.to_pylist())
-        for _, of_root in groupby(planned, key=lambda file: file.root):
-            own = list(of_root)
-            for file, looks in zip(own, _looks(files, own), strict=True):
-                counts[looks] += 1
-                if looks == "unchanged":
+        for _, group in groupby(planned, key=lambda file: file.root):
+            of_root = list(group)
+            for file, state in zip(of_root, _states(files, of_root), strict=True):
+                counts[state] += 1
+                if state == "unchanged":
                     counts["unchanged_bytes"] += file.bytes
     words = (
         "unchanged",
@@ -41,28 +35,28 @@ def dry_run(reader: PlanReader) -> dict[str, int]:
     return {str(word): counts[word] for word in words}
 
 
-def _looks(files: TreeFiles, of_root: Sequence[Planned]) -> list[str]:
+def _states(files: TreeFiles, of_root: Sequence[Planned]) -> list[str]:
     bucket = Bucket.of(of_root[0].source)
     if bucket is None:
-        return [_looks_alone(files, file) for file in of_root]
+        return [_state_in_tree(files, file) for file in of_root]
     keys = [bucket.key(file.source) for file in of_root]
     try:
         found: Mapping[str, Stat] = bucket.stats(keys)
     except OSError:
         return [FileOutcome.FAILED] * len(keys)
-    return [_word(file, found.get(key)) for file, key in zip(of_root, keys, strict=True)]
+    return [_state(file, found.get(key)) for file, key in zip(of_root, keys, strict=True)]
 
 
-def _looks_alone(files: TreeFiles, file: Planned) -> str:
+def _state_in_tree(files: TreeFiles, file: Planned) -> str:
     try:
         if files.is_behind_link(file.base, file.source):
             return FileOutcome.LINKED
-        return _word(file, files.stat(file.source))
+        return _state(file, files.stat(file.source))
     except TreeError:
         return FileOutcome.FAILED
 
 
-def _word(file: Planned, now: Stat | None) -> str:
+def _state(file: Planned, now: Stat | None) -> str:
     if now is None:
         return FileOutcome.GONE
     return "unchanged" if now == file.stat else FileOutcome.CHANGED

@@ -1,4 +1,4 @@
-"""One row of a plan: a file that may be removed, with its proof. Rows are sorted by root and path."""
+"""The rows of a plan: files that may be removed, with their proof, sorted by root and path."""
 
 import pyarrow as pa
 
@@ -6,9 +6,7 @@ METADATA_NAME = "_metadata"
 CHUNK_ROWS = 1_000
 """Files that are checked again, intended, moved and journalled together."""
 PART_ROWS = 50_000
-"""Files of one Parquet part, which is read as a whole so that what was hashed is what is used:
-about 15 MB.
-"""
+"""Files of one Parquet part, about 15 MB, which is read and hashed as a whole."""
 
 ORPHAN, WASTE = "orphan", "retained_waste"
 
@@ -21,10 +19,7 @@ ORPHAN_PLACES = (
     "changelog",
     "database",
 )
-"""Of Flink's own layout.
-
-An unreferenced ``_metadata`` would be its own referrer, so only waste holds any.
-"""
+"""Places in Flink's layout. An orphan is never a ``_metadata``, which is its own referrer."""
 WASTE_PLACES = (*ORPHAN_PLACES, "metadata")
 
 _INSTANT = pa.timestamp("ms", tz="UTC")
@@ -49,9 +44,9 @@ SCHEMA = pa.schema(
         ("age_ms", pa.int64()),
     ]
 )
-"""``path`` is canonical; ``listed_path`` is how the file system spells it. ``age_ms`` is from the
-later of ``modified`` and ``first_seen_at`` to the audit's listing, ``unreferenced_since`` the first
-audit that found no referrer.
+"""``path`` is canonical; ``listed_path`` is the spelling of the file system. ``age_ms``: from the
+later of ``modified`` and ``first_seen_at`` to the audit's listing. ``unreferenced_since``: time of
+the first audit that found no referrer.
 """
 
 VERDICT_COLUMNS = [name for name in SCHEMA.names if name != "age_ms"]

@@ -1,6 +1,4 @@
-"""Carries out the order for a plan under the lease of its due work: make, apply, undo, purge. A
-killed run is repeated.
-"""
+"""Makes, applies, undoes or purges a plan as it was ordered. A killed run is repeated."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -40,7 +38,7 @@ Step = Callable[[CleanupPlan, Lease, RunRecord, MakeRecheck], None]
 
 
 class Stopped(Exception):
-    """Another order came; the next run carries it out."""
+    """Another order was given meanwhile; the next run carries it out."""
 
 
 def has_work(pk: int) -> bool:
@@ -48,7 +46,7 @@ def has_work(pk: int) -> bool:
 
 
 def carry_out(pk: int, lease: Lease, record: RunRecord, recheck: MakeRecheck | None = None) -> None:
-    """Do what the plan's state asks for. Doubt stops the plan, which then says why; the error is
+    """Do what the plan's state requires. An error stops the plan, is recorded in its row, and is
     raised.
     """
     for _ in PlanState:
@@ -66,30 +64,20 @@ def carry_out(pk: int, lease: Lease, record: RunRecord, recheck: MakeRecheck | N
 
 
 def _step(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRecheck) -> None:
-    was = plan.state
+    ordered = plan.state
     try:
-        _STEPS[was](plan, lease, record, recheck)
+        _STEPS[ordered](plan, lease, record, recheck)
     except PlanRefused as error:
-        _end(
-            plan,
-            was,
-            PlanState.REFUSED if was == PlanState.BUILDING else PlanState.HALTED,
-            lease,
-            trouble=str(error),
-        )
+        state = PlanState.REFUSED if ordered == PlanState.BUILDING else PlanState.HALTED
+        _end(plan, ordered, state, lease, trouble=str(error))
         raise
     except PutBack as error:
-        _end(plan, was, PlanState.UNDONE, lease, trouble=str(error), purge_at=None)
+        _end(plan, ordered, PlanState.UNDONE, lease, trouble=str(error), purge_at=None)
         raise
     except CleanupError as error:
         # Files that could not be purged stay in quarantine until an operator checks.
-        _end(
-            plan,
-            was,
-            PlanState.QUARANTINED if was == PlanState.PURGING else PlanState.HALTED,
-            lease,
-            trouble=str(error),
-        )
+        state = PlanState.QUARANTINED if ordered == PlanState.PURGING else PlanState.HALTED
+        _end(plan, ordered, state, lease, trouble=str(error))
         raise
 
 
@@ -112,18 +100,12 @@ def _apply(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRech
     Applying(
         run, recheck(plan, run.reader, lease, record), _watch(run.reader), _storage(), restored_from
     )()
-    if not plan.done(APPLY).get(FileOutcome.QUARANTINED):
+    if not plan.counts(APPLY).get(FileOutcome.QUARANTINED):
         # Every file was skipped: there is nothing to put back and nothing to purge.
         _end(plan, PlanState.APPLYING, PlanState.UNMOVED, lease, purge_at=None)
         return
-    now = timezone.now()
-    _end(
-        plan,
-        PlanState.APPLYING,
-        PlanState.QUARANTINED,
-        lease,
-        purge_at=now + timedelta(seconds=plan.grace_s),
-    )
+    purge_at = timezone.now() + timedelta(seconds=plan.grace_s)
+    _end(plan, PlanState.APPLYING, PlanState.QUARANTINED, lease, purge_at=purge_at)
 
 
 def _undo(plan: CleanupPlan, lease: Lease, record: RunRecord, recheck: MakeRecheck) -> None:
@@ -152,8 +134,8 @@ def _run(plan: CleanupPlan, lease: Lease, record: RunRecord, verb: str) -> Run:
     if not plan.name:
         raise PlanDamaged("The plan has no name: it was never made.")
     reader = reader_of(plan)
-    done = _Progress(plan, lease, record, verb, reader)
-    by, ordered_by = record.row.attempt, f"{plan.ordered_name}, approved by {plan.approved_name}"
+    progress = _Progress(plan, lease, record, verb, reader)
+    ordered_by = f"{plan.ordered_name}, approved by {plan.approved_name}"
     state = STATE_OF[verb]
 
     def hold() -> None:
@@ -167,8 +149,8 @@ def _run(plan: CleanupPlan, lease: Lease, record: RunRecord, verb: str) -> Run:
         RateLimit(settings.WEIR.cleanup_files_per_s),
         timezone.now,
         hold,
-        done,
-        by,
+        progress,
+        record.row.attempt,
         ordered_by,
     )
 
@@ -182,19 +164,19 @@ class _Progress:
         self._plan, self._lease, self._record, self._reader = plan, lease, record, reader
         self._counts: dict[str, Counter[str]] = {}
         self._chunks: Counter[str] = Counter()
-        for known in {APPLY, verb}:
-            self._take_up(known)
+        for counted in {APPLY, verb}:
+            self._read(counted)
+        # At once: a killed process may have journalled more than it saved.
         self._save(verb)
 
-    def _take_up(self, verb: str) -> None:
+    def _read(self, verb: str) -> None:
         journal = Journal(self._reader.folder, self._reader.name, verb)
-        self._counts[verb], self._chunks[verb] = journal.counts(), len(journal.done())
+        self._counts[verb], self._chunks[verb] = journal.counts(), len(journal.finished_chunks())
 
     def __call__(self, verb: str, counts: Counter[str]) -> None:
-        if (
-            verb not in self._counts
-        ):  # what is applied may have to be put back; the journal has these counts already
-            self._take_up(verb)
+        if verb not in self._counts:
+            # While a plan is applied, it may be put back. The journal has this chunk already.
+            self._read(verb)
             counts, self._chunks[verb] = Counter(), self._chunks[verb] - 1
         self._counts[verb].update(counts)
         self._chunks[verb] += 1
@@ -210,26 +192,22 @@ class _Progress:
         )
 
     def _save(self, verb: str) -> int:
-        """Returns of how many chunks there are.
-
-        Before the first as well: a killed process may not have come to it.
-        """
-        of = dict.fromkeys(self._counts, self._chunks[APPLY]) | {
-            APPLY: self._reader.manifest.chunks
-        }
-        for known, counts in self._counts.items():
-            self._plan.progress[known] = {
+        """Returns the number of chunks that ``verb`` has to treat."""
+        totals = dict.fromkeys(self._counts, self._chunks[APPLY])
+        totals[APPLY] = self._reader.manifest.chunks
+        for counted, counts in self._counts.items():
+            self._plan.progress[counted] = {
                 **counts,
-                "chunks": of[known],
-                "chunks_done": self._chunks[known],
+                "chunks": totals[counted],
+                "chunks_done": self._chunks[counted],
             }
         with self._lease.writing():
             CleanupPlan.objects.filter(pk=self._plan.pk).update(progress=self._plan.progress)
-        return of[verb]
+        return totals[verb]
 
 
 def _watch(reader: PlanReader) -> Watch:
-    """Watches every registered root: a checkpoint in any may refer to any file."""
+    """Watches all registered roots: a checkpoint in one may refer to files in another."""
     roots, planned = _storage().roots, PlannedPaths(part["path"] for part in reader.parts())
     return Watch(lambda: metadata_below(roots), planned, audit_request.spellings())
 
@@ -262,15 +240,15 @@ def _begin_purge(plan: CleanupPlan, lease: Lease) -> CleanupPlan:
 
 def _end(
     plan: CleanupPlan,
-    was: str,
+    ordered: str,
     state: PlanState,
     lease: Lease,
     *,
     trouble: str = "",
     **fields: object,
 ) -> None:
-    """Only from the state it was in: a newer order is kept."""
+    """Set the state, unless it is no longer ``ordered``: a newer order is kept."""
     with lease.writing():
-        CleanupPlan.objects.filter(pk=plan.pk, state=was).update(
+        CleanupPlan.objects.filter(pk=plan.pk, state=ordered).update(
             state=state, trouble=trouble, finished_at=timezone.now(), **fields
         )

@@ -1,6 +1,6 @@
 """Identifies files by name alone: Flink's names are UUIDs, each used once. So a reference is found
-even under another name of its directory (another mount, authority, or case). A ``_metadata``, whose
-name says nothing, is identified by the directories of its checkpoint and job as well.
+even under another name of its directory (another mount, authority, or case). A ``_metadata`` is
+identified by its name with the directories of its checkpoint and job.
 """
 
 import re
@@ -31,57 +31,53 @@ def name_of(path: str) -> str:
 
 
 def below_job(folder: str) -> str:
-    """A folder from the directory of its job on, the last of that form; the whole of it where it
-    has none.
+    """The part of a folder's path that begins at the directory of its job; without one, the whole
+    path. Lower case.
     """
     match = _OF_JOB.search(folder.lower())
     return match[1] if match else folder.lower()
 
 
-class Places:
-    """Matches files by directory, or by job id in any directory."""
+class PlaceMatcher:
+    """Matches files by ``places``: directories, or job ids in any directory."""
 
     def __init__(self, places: Iterable[str]) -> None:
         places = set(places)
         self._jobs = {place for place in places if "/" not in place}
         self._directories = places - self._jobs
-        self._around = {above for place in self._directories for above in _above(place)}
+        self._parents = {parent for place in self._directories for parent in _parents(place)}
 
     def among(self, paths: pa.Array | pa.ChunkedArray) -> set[str]:
-        """Files below a directory, or in the directory of the job that it lies in."""
-        return {path for path in paths.to_pylist() if self._holds(path)}
+        """Files below a directory, or below the job's directory that contains it."""
+        return {path for path in paths.to_pylist() if self._matches(path)}
 
-    def _holds(self, path: str) -> bool:
+    def _matches(self, path: str) -> bool:
         if not self._directories and not self._jobs:
             return False
-        above = _above(path)
-        job_directories = [
-            directory for directory in above if _JOB.fullmatch(directory.rpartition("/")[2])
-        ]
+        parents = _parents(path)
+        jobs = {parent: parent.rpartition("/")[2] for parent in parents}
+        jobs = {parent: name for parent, name in jobs.items() if _JOB.fullmatch(name)}
         return bool(
-            self._directories.intersection(above)
-            or self._around.intersection(job_directories)
-            or self._jobs.intersection(
-                directory.rpartition("/")[2] for directory in job_directories
-            )
+            self._directories.intersection(parents)
+            or self._parents.intersection(jobs)
+            or self._jobs.intersection(jobs.values())
         )
 
 
-def met_places(paths: pa.Array | pa.ChunkedArray, places: Iterable[str]) -> set[str]:
-    """Directories below which any of the files lies, and ids of jobs in whose directory."""
-    wanted = set(places)
-    above = {directory for path in paths.to_pylist() for directory in _above(path)}
-    return wanted & {
-        name for directory in above for name in (directory, directory.rpartition("/")[2])
+def places_of(paths: pa.Array | pa.ChunkedArray, places: Iterable[str]) -> set[str]:
+    """Those of ``places``, directories or job ids, that contain one of the files."""
+    parents = {parent for path in paths.to_pylist() for parent in _parents(path)}
+    return set(places) & {
+        name for parent in parents for name in (parent, parent.rpartition("/")[2])
     }
 
 
 def below(paths: pa.Array | pa.ChunkedArray, directories: Set[str]) -> set[str]:
     if not directories:
         return set()
-    return {path for path in paths.to_pylist() if not directories.isdisjoint(_above(path))}
+    return {path for path in paths.to_pylist() if not directories.isdisjoint(_parents(path))}
 
 
-def _above(path: str) -> list[str]:
+def _parents(path: str) -> list[str]:
     parts = path.split("/")
     return ["/".join(parts[:count]) for count in range(1, len(parts))]

@@ -1,5 +1,3 @@
-"""The audit just before a clean-up, in the worker that carries out the plan."""
-
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -20,8 +18,8 @@ from webapp.work.runs import RunRecord
 
 @dataclass(frozen=True)
 class FreshAudits:
-    """Audits all registered roots: a checkpoint in any may refer to files of any. ``roots`` are the
-    plan's. ``age_guard_h`` too; the current setting counts if it is longer.
+    """Audits all registered roots: a checkpoint in one may refer to files in another. ``roots`` are
+    those of the plan.
     """
 
     roots: list[str]
@@ -37,8 +35,8 @@ class FreshAudits:
                 "its roots again, or undo the plan."
             )
         guard_h = max(self.age_guard_h, settings.WEIR.storage_age_guard_h)
-        asked = audit_request.request_for(rows, guard_h, AuditPurpose.PLAN, fresh=True)
-        return fresh_of(audit(asked, self.lease, self.record), self.roots)
+        request = audit_request.request_for(rows, guard_h, AuditPurpose.PLAN, fresh=True)
+        return fresh_of(audit(request, self.lease, self.record), self.roots)
 
 
 def fresh_of(row: StorageAudit, roots: list[str]) -> FreshAudit:
@@ -55,22 +53,22 @@ def fresh_of(row: StorageAudit, roots: list[str]) -> FreshAudit:
         needed_files=state_uris(manifest, NEEDED),
         restores_files=state_uris(manifest, RESTORES),
         not_cleanable={root.uri: root.reasons for root in withheld},
-        doubted=_doubted(row, roots),
-        dead=_stated(DEAD_JOB),
-        excluded=_stated(EXCLUDED),
+        doubted=_doubted_places(row, roots),
+        dead=_stated_places(DEAD_JOB),
+        excluded=_stated_places(EXCLUDED),
     )
 
 
-def _stated(kind: str) -> set[str]:
-    return {row.place for row in StorageStatement.objects.counting().filter(kind=kind)}
+def _stated_places(kind: str) -> set[str]:
+    return {row.place for row in StorageStatement.objects.valid().filter(kind=kind)}
 
 
-def _doubted(audit: StorageAudit, roots: list[str]) -> list[str]:
-    """A doubt with more places than its row holds reaches all roots."""
-    places: set[str] = set()
-    for reached, more in AuditDoubt.objects.filter(audit=audit).values_list(
+def _doubted_places(audit: StorageAudit, roots: list[str]) -> list[str]:
+    """A doubt with more places counts for all roots."""
+    doubted: set[str] = set()
+    for places, more_places in AuditDoubt.objects.filter(audit=audit).values_list(
         "places", "more_places"
     ):
-        places.update(reached)
-        places.update(roots if more else ())
-    return sorted(places)
+        doubted.update(places)
+        doubted.update(roots if more_places else ())
+    return sorted(doubted)

@@ -1,7 +1,10 @@
-"""What of a plan may be needed by now though no ``_metadata`` refers to it: task-owned files, of which
-only the audit knows of which jobs a snapshot is retained, or somebody stems from; what a doubt of
-the audit reaches; what rests on an attestation that does not count any more; what an operator
-excluded; and checkpoints whose heirs have no whole one of their own any more.
+"""Finds planned files that may be needed by now although no ``_metadata`` refers to them:
+
+* task-owned files of jobs that the audit names, because a snapshot of the job is retained or
+  another job was restored from one;
+* files that a doubt of the audit reaches, that an operator excluded, or whose job is no longer
+  stated to be dead;
+* checkpoints of a job from which another job was restored that has no complete checkpoint now.
 """
 
 import re
@@ -13,7 +16,7 @@ import pyarrow.compute as pc
 
 from ingest.storage.layout import METADATA_NAME, TASK_OWNED
 from webapp.cleanup.errors import Halted
-from webapp.cleanup.file_names import Places, below
+from webapp.cleanup.file_names import PlaceMatcher, below
 from webapp.cleanup.plan_reader import Chunk
 from webapp.cleanup.recheck import FreshAudit
 from webapp.work.run_files import parquet_batches
@@ -23,15 +26,15 @@ _JOB = re.compile(r"/([0-9a-f]{32})/chk-\d+/_metadata\Z")
 
 
 class HiddenNeeds:
-    """By one audit. ``attested``: directories and ids of dead jobs on whose word files of the plan
-    may go.
+    """Needs according to one audit. ``attested``: directories and ids of jobs that are dead
+    according to statements that the plan rests on.
     """
 
     def __init__(self, audit: FreshAudit, attested: Iterable[str] = ()) -> None:
-        self._reached = Places([*audit.doubted, *(set(attested) - audit.dead)])
+        self._doubted = PlaceMatcher([*audit.doubted, *(set(attested) - audit.dead)])
         self._excluded = audit.excluded
         ids = [row["job_id"] for row in _rows(audit.needed_files)]
-        self._of_all = None in ids
+        self._are_all_needed = None in ids
         self._jobs = {job_id for job_id in ids if job_id is not None}
         self._heirs = {
             origin[1]: str(row["job_id"])
@@ -40,15 +43,15 @@ class HiddenNeeds:
         }
 
     def knows(self, metadata_path: str) -> bool:
-        """Whether the audit searched the needs of the job that writes checkpoints there."""
+        """Whether the audit knows that the job of this checkpoint needs task-owned files."""
         job = _JOB.search(metadata_path)
-        return self._of_all or (job is not None and job[1] in self._jobs)
+        return self._are_all_needed or (job is not None and job[1] in self._jobs)
 
-    def refuse_inherited(self, taken: Iterable[str]) -> None:
-        """Raises :class:`Halted` where a job was restored from a checkpoint of the job whose
-        ``_metadata`` was taken, and would have to be again.
+    def refuse_inherited(self, moved: Iterable[str]) -> None:
+        """Raises :class:`Halted` if a job would have to be restored again from a checkpoint of a
+        job whose ``_metadata`` was moved.
         """
-        for path in taken:
+        for path in moved:
             job = _JOB.search(path)
             if job and (heir := self._heirs.get(job[1])):
                 raise Halted(
@@ -58,16 +61,16 @@ class HiddenNeeds:
                 )
 
     def among(self, chunk: Chunk, *, of_any: bool = False) -> set[str]:
-        """Paths; ``of_any``: of whatever job."""
+        """Paths of files that may be needed; ``of_any``: task-owned files of any job."""
         rows = chunk.rows.filter(
             pc.is_in(chunk.rows.column("place"), pa.array(TASK_OWNED, pa.string()))
         )
-        if not (of_any or self._of_all):
+        if not (of_any or self._are_all_needed):
             jobs = pa.array(sorted(self._jobs), pa.string())
             rows = rows.filter(pc.is_in(rows.column("job_id"), jobs))
         return {
             *rows.column("path").to_pylist(),
-            *self._reached.among(chunk.rows.column("path")),
+            *self._doubted.among(chunk.rows.column("path")),
             *below(chunk.rows.column("path"), self._excluded),
         }
 

@@ -1,8 +1,7 @@
-"""Files of a plan that stay where they are in their bucket, so that no byte is copied: hidden by
-delete markers where it keeps versions, else tagged.
+"""Files of a plan that stay in their bucket, so that no byte is copied. Delete markers hide them if
+the bucket keeps versions; else they are tagged.
 
-The order of versions decides nothing, as listings date them to the second: the store says which is
-current, and the time says what is newer than a check.
+Listings date versions to the second, so their order is not used.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -20,13 +19,13 @@ from webapp.cleanup.run import Run
 
 TAG = "weir-quarantine"
 MOST_TAGS = 10
-"""Of one object, as S3 has it."""
+"""S3's limit for one object."""
 _WRITTEN_SINCE = "it was written or deleted since"
 
 
 class Hiding:
-    """Hides by delete markers. A marker is put only if the planned version is current; a newer
-    version that it hides is shown again at once.
+    """Hides files by delete markers, if the planned version is current. If a marker hides a newer
+    version, it is removed at once.
     """
 
     def __init__(self, run: Run, bucket: Bucket) -> None:
@@ -34,7 +33,7 @@ class Hiding:
 
     def look(self, files: Sequence[Planned]) -> tuple[list[Planned], list[Row]]:
         """Files whose planned version is current, with its id; rows for the others."""
-        going, rows = [], []
+        hideable, rows = [], []
         for file, versions in self._versions(files):
             current = next((version for version in versions if version.is_latest), None)
             if current is None or current.stat is None:
@@ -42,28 +41,33 @@ class Hiding:
             elif current.stat != file.stat:
                 rows.append(self._run.row(file, FileOutcome.CHANGED, _words(current.stat)))
             else:
-                going.append(replace(file, version=current.id))
-        return going, rows
+                hideable.append(replace(file, version=current.id))
+        return hideable, rows
 
     def take(self, files: Sequence[Planned]) -> list[Row]:
-        return self._run.together(files, self._hide, MOST_KEYS)
+        return self._run.in_batches(files, self._hide, MOST_KEYS)
 
     def settle(
         self, files: Sequence[Planned], intended: Mapping[str, Collection[str]]
     ) -> list[Row]:
-        found = []
+        settled = []
         for file, versions in self._versions(files):
-            meant = [version for version in versions if version.id in intended[file.path]]
-            planned = [version for version in meant if version.stat == file.stat]
+            planned = [
+                version
+                for version in versions
+                if version.id in intended[file.path] and version.stat == file.stat
+            ]
             if len(planned) == 1 and not planned[0].is_latest:
-                found.append((replace(file, version=planned[0].id), versions))
-        return self._judge(found)
+                settled.append((replace(file, version=planned[0].id), versions))
+        return self._judge(settled)
 
-    def put_back(self, files: Sequence[Planned], tried: Collection[str]) -> list[Row]:
-        return self._run.together(files, self._show, MOST_KEYS)
+    def put_back(self, files: Sequence[Planned], interrupted: Collection[str]) -> list[Row]:
+        return self._run.in_batches(files, self._show, MOST_KEYS)
 
-    def purge(self, files: Sequence[Planned], tried: Collection[str]) -> list[Row]:
-        return self._run.together(files, partial(self._delete, tried=tried), MOST_KEYS)
+    def purge(self, files: Sequence[Planned], interrupted: Collection[str]) -> list[Row]:
+        return self._run.in_batches(
+            files, partial(self._delete, interrupted=interrupted), MOST_KEYS
+        )
 
     def _hide(self, files: Sequence[Planned]) -> list[Row]:
         if self._bucket.versioning() != "Enabled":
@@ -84,25 +88,25 @@ class Hiding:
         by_path = {row.path: row for row in rows}
         return [by_path[file.path] for file in files]
 
-    def _judge(self, found: Sequence[tuple[Planned, list[Version]]]) -> list[Row]:
-        """Outcomes after markers were put. Versions not older than the planned one are newer than
-        the check.
+    def _judge(self, versions_by_file: Sequence[tuple[Planned, list[Version]]]) -> list[Row]:
+        """Outcomes after markers were put. A file is hidden if only markers are newer than its
+        planned version.
         """
         rows: list[Row] = []
         strays: list[Object] = []
-        for file, versions in found:
-            above = _above(file, versions)
-            markers = [version.id for version in above or () if version.stat is None]
-            if above is None:
+        for file, versions in versions_by_file:
+            newer = _newer_versions(file, versions)
+            markers = [version.id for version in newer or () if version.stat is None]
+            if newer is None:
                 rows.append(self._run.row(file, FileOutcome.GONE))
-            elif not above:
+            elif not newer:
                 error = OSError("the store put no delete marker on it")
                 rows.append(self._run.failed(file, error))
-            elif markers and len(markers) == len(above):
+            elif len(markers) == len(newer):
                 hidden = replace(file, markers=markers)
                 rows.append(self._run.row(hidden, FileOutcome.QUARANTINED))
             else:
-                if any(version.is_latest and version.stat is None for version in above):
+                if any(version.is_latest and version.stat is None for version in newer):
                     strays += [(self._bucket.key(file.source), marker) for marker in markers]
                 rows.append(self._run.row(file, FileOutcome.CHANGED, _WRITTEN_SINCE))
         errors = self._bucket.delete(strays)
@@ -116,7 +120,7 @@ class Hiding:
 
     def _show(self, files: Sequence[Planned]) -> list[Row]:
         rows: dict[str, Row] = {}
-        going: dict[str, list[Object]] = {}
+        removals: dict[str, list[Object]] = {}
         for file, versions in self._versions(files):
             current = next((version for version in versions if version.is_latest), None)
             if not any(version.id == file.version for version in versions):
@@ -127,50 +131,54 @@ class Hiding:
                 rows[file.path] = self._run.row(file, FileOutcome.OCCUPIED, _WRITTEN_SINCE)
             else:
                 key = self._bucket.key(file.source)
-                there = {version.id for version in versions}
-                going[file.path] = [(key, marker) for marker in file.markers if marker in there]
-        errors = self._bucket.delete([version for objects in going.values() for version in objects])
+                ids = {version.id for version in versions}
+                removals[file.path] = [(key, marker) for marker in file.markers if marker in ids]
+        errors = self._bucket.delete(
+            [marker for markers in removals.values() for marker in markers]
+        )
         for file in files:
-            failed = [errors[version] for version in going.get(file.path, ()) if version in errors]
+            failed = [errors[marker] for marker in removals.get(file.path, ()) if marker in errors]
             if failed:
                 rows[file.path] = self._run.failed(file, failed[0])
-            elif file.path in going:
+            elif file.path in removals:
                 rows[file.path] = self._run.row(file, FileOutcome.RESTORED)
         return [rows[file.path] for file in files]
 
-    def _delete(self, files: Sequence[Planned], *, tried: Collection[str]) -> list[Row]:
-        """The version first: without its marker it would be current again. The marker goes if
-        nothing else of the key is left that it hides.
+    def _delete(self, files: Sequence[Planned], *, interrupted: Collection[str]) -> list[Row]:
+        """Deletes the hidden version first: without its marker it would be current again. Then the
+        marker is deleted, if the key has no other version.
         """
         rows: dict[str, Row] = {}
-        going: dict[str, Object] = {}
+        deletions: dict[str, Object] = {}
         markers: dict[str, list[Object]] = {}
         for file, versions in self._versions(files):
             key = self._bucket.key(file.source)
-            kept = next((one for one in versions if one.id == file.version), None)
-            ours: list[Object] = [(key, one.id) for one in versions if one.id in file.markers]
-            if len(ours) + (kept is not None) == len(versions):
-                markers[file.path] = ours
-            if kept is None:
-                gone = FileOutcome.PURGED if file.path in tried else FileOutcome.GONE
-                rows[file.path] = self._run.row(file, gone)
-            elif kept.is_latest or not ours or kept.stat != file.stat:
-                # Another marker means that another plan took it since.
+            hidden = next((version for version in versions if version.id == file.version), None)
+            own_markers: list[Object] = [
+                (key, version.id) for version in versions if version.id in file.markers
+            ]
+            if len(own_markers) + (hidden is not None) == len(versions):
+                markers[file.path] = own_markers
+            if hidden is None:
+                outcome = FileOutcome.PURGED if file.path in interrupted else FileOutcome.GONE
+                rows[file.path] = self._run.row(file, outcome)
+            elif hidden.is_latest or not own_markers or hidden.stat != file.stat:
+                # Another marker means that another plan has hidden the file since.
                 why = "its delete marker was removed"
                 rows[file.path] = self._run.row(file, FileOutcome.CHANGED, why)
                 markers.pop(file.path, None)
             else:
-                going[file.path] = (key, kept.id)
-        errors = self._bucket.delete(list(going.values()))
+                deletions[file.path] = (key, hidden.id)
+        errors = self._bucket.delete(list(deletions.values()))
         for file in files:
-            version = going.get(file.path)
+            version = deletions.get(file.path)
             if version in errors:
                 rows[file.path] = self._run.failed(file, errors[version])
                 markers.pop(file.path, None)
             elif version is not None:
                 rows[file.path] = self._run.row(file, FileOutcome.PURGED)
-        # A marker that stays hides nothing.
-        self._bucket.delete([one for objects in markers.values() for one in objects])
+        # If this fails, the marker stays and hides nothing.
+        self._bucket.delete([marker for own_markers in markers.values() for marker in own_markers])
         return [rows[file.path] for file in files]
 
     def _versions(self, files: Sequence[Planned]) -> list[tuple[Planned, list[Version]]]:
@@ -179,7 +187,7 @@ class Hiding:
 
 
 class Tagging:
-    """Marks by a tag with the plan's name. Files stay readable until purged."""
+    """Marks files by a tag with the plan's name. They stay readable."""
 
     def __init__(self, run: Run, bucket: Bucket) -> None:
         self._run, self._bucket, self._plan = run, bucket, run.reader.name
@@ -190,16 +198,16 @@ class Tagging:
         return [file for file in files if file.path not in spared], rows
 
     def take(self, files: Sequence[Planned]) -> list[Row]:
-        return self._run.together(files, self._tag_all, MOST_KEYS)
+        return self._run.in_batches(files, self._tag_all, MOST_KEYS)
 
     def settle(
         self, files: Sequence[Planned], intended: Mapping[str, Collection[str]]
     ) -> list[Row]:
-        done = self._side_by_side(files, lambda file: self._tags(file).get(TAG) == self._plan)
-        tagged = [file for file in files if done[file.path] is True]
+        results = self._side_by_side(files, lambda file: self._tags(file).get(TAG) == self._plan)
+        tagged = [file for file in files if results[file.path] is True]
         return [row for row in self._judge(tagged) if row.outcome == FileOutcome.QUARANTINED]
 
-    def put_back(self, files: Sequence[Planned], tried: Collection[str]) -> list[Row]:
+    def put_back(self, files: Sequence[Planned], interrupted: Collection[str]) -> list[Row]:
         def untagged(file: Planned) -> Row:
             try:
                 self._untag(file)
@@ -207,19 +215,21 @@ class Tagging:
                 return self._run.row(file, FileOutcome.GONE)
             return self._run.row(file, FileOutcome.RESTORED)
 
-        return self._run.together(files, partial(self._rows, act=untagged), MOST_KEYS)
+        return self._run.in_batches(files, partial(self._rows, act=untagged), MOST_KEYS)
 
-    def purge(self, files: Sequence[Planned], tried: Collection[str]) -> list[Row]:
-        return self._run.together(files, partial(self._delete, tried=tried), MOST_KEYS)
+    def purge(self, files: Sequence[Planned], interrupted: Collection[str]) -> list[Row]:
+        return self._run.in_batches(
+            files, partial(self._delete, interrupted=interrupted), MOST_KEYS
+        )
 
     def _tag_all(self, files: Sequence[Planned]) -> list[Row]:
-        refused = {row.path: row for row in self._rows(files, act=self._tag) if row}
-        tagged = [file for file in files if file.path not in refused]
-        refused |= {row.path: row for row in self._judge(tagged)}
-        return [refused[file.path] for file in files]
+        rows = {row.path: row for row in self._rows(files, act=self._tag) if row}
+        tagged = [file for file in files if file.path not in rows]
+        rows |= {row.path: row for row in self._judge(tagged)}
+        return [rows[file.path] for file in files]
 
     def _tag(self, file: Planned) -> Row | None:
-        """``None`` if it is done."""
+        """``None`` if the tag was set."""
         try:
             tags = self._tags(file)
             owner = tags.get(TAG, self._plan)
@@ -234,7 +244,7 @@ class Tagging:
         return None
 
     def _judge(self, files: Sequence[Planned]) -> list[Row]:
-        """Outcomes of tagged files; newer files in their place lose the tag."""
+        """Outcomes of tagged files. If a newer file has taken the place, it loses the tag."""
         rows = []
         for file, stat in self._stats(files):
             row = self._spared(file, stat)
@@ -243,28 +253,28 @@ class Tagging:
             rows.append(row or self._run.row(file, FileOutcome.QUARANTINED))
         return rows
 
-    def _delete(self, files: Sequence[Planned], *, tried: Collection[str]) -> list[Row]:
+    def _delete(self, files: Sequence[Planned], *, interrupted: Collection[str]) -> list[Row]:
         rows: dict[str, Row] = {}
         for file, stat in self._stats(files):
-            if stat is None and file.path in tried:
+            if stat is None and file.path in interrupted:
                 rows[file.path] = self._run.row(file, FileOutcome.PURGED)
             elif row := self._spared(file, stat):
                 rows[file.path] = row
-        left = [file for file in files if file.path not in rows]
-        tags = self._side_by_side(left, self._tags)
-        going: dict[str, Object] = {}
-        for file in left:
-            known = tags[file.path]
-            if isinstance(known, OSError):
-                rows[file.path] = self._run.failed(file, known)
-            elif known.get(TAG) != self._plan:
+        unchanged = [file for file in files if file.path not in rows]
+        tags_or_errors = self._side_by_side(unchanged, self._tags)
+        deletions: dict[str, Object] = {}
+        for file in unchanged:
+            tags = tags_or_errors[file.path]
+            if isinstance(tags, OSError):
+                rows[file.path] = self._run.failed(file, tags)
+            elif tags.get(TAG) != self._plan:
                 why = "its tag was removed"
                 rows[file.path] = self._run.row(file, FileOutcome.CHANGED, why)
             else:
-                going[file.path] = (self._bucket.key(file.source), None)
-        errors = self._bucket.delete(list(going.values()))
-        for file in left:
-            version = going.get(file.path)
+                deletions[file.path] = (self._bucket.key(file.source), None)
+        errors = self._bucket.delete(list(deletions.values()))
+        for file in unchanged:
+            version = deletions.get(file.path)
             if version in errors:
                 rows[file.path] = self._run.failed(file, errors[version])
             elif version is not None:
@@ -285,6 +295,7 @@ class Tagging:
         return [(file, stats.get(self._bucket.key(file.source))) for file in files]
 
     def _spared(self, file: Planned, stat: Stat | None) -> Row | None:
+        """The row of a file that is gone or changed; None if it is as planned."""
         if stat is None:
             return self._run.row(file, FileOutcome.GONE)
         if stat != file.stat:
@@ -298,22 +309,23 @@ class Tagging:
         return self._bucket.side_by_side(list(by_path), lambda path: act(by_path[path]))
 
     def _rows(self, files: Sequence[Planned], *, act: Callable[[Planned], Row | None]) -> list[Any]:
-        done = self._side_by_side(files, act)
+        results = self._side_by_side(files, act)
         return [
-            self._run.failed(file, row) if isinstance(row := done[file.path], OSError) else row
+            self._run.failed(file, row) if isinstance(row := results[file.path], OSError) else row
             for file in files
         ]
 
 
-def _above(file: Planned, versions: Sequence[Version]) -> list[Version] | None:
-    """Versions not older than the one to be hidden; ``None`` if that is gone."""
-    kept = next((version for version in versions if version.id == file.version), None)
-    if kept is None:
+def _newer_versions(file: Planned, versions: Sequence[Version]) -> list[Version] | None:
+    """Versions that may be newer than the planned one; ``None`` if that is gone."""
+    planned = next((version for version in versions if version.id == file.version), None)
+    if planned is None:
         return None
     return [
         version
         for version in versions
-        if version is not kept and (version.at is None or kept.at is None or version.at >= kept.at)
+        if version is not planned
+        and (version.at is None or planned.at is None or version.at >= planned.at)
     ]
 
 

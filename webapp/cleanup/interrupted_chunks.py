@@ -8,16 +8,16 @@ from webapp.cleanup.ways import each_way
 
 
 def settle(run: Run, journal: Journal, chunk: int, files: Sequence[Planned]) -> list[Row]:
-    """Rows of files that an interrupted try already treated; the others are decided again."""
-    intended = journal.intents(chunk)
-    meant = [file for file in files if file.path in intended]
-    return each_way(run, meant, lambda way, own: way.settle(own, intended))
+    """Rows of files that an interrupted attempt already treated. All others are decided again."""
+    intents = journal.intents(chunk)
+    intended = [file for file in files if file.path in intents]
+    return each_way(run, intended, lambda way, of_root: way.settle(of_root, intents))
 
 
 def close_open_chunks(run: Run) -> None:
-    """Account for the files of an interrupted chunk without going on: before an undo or a purge."""
+    """Journal the files of interrupted chunks without moving more, before an undo or a purge."""
     journal = run.journal(APPLY)
-    begun = set(journal.begun())
+    begun = set(journal.open_chunks())
     for chunk in run.reader.chunks():
         if chunk.number in begun:
             files = run.planned(chunk)

@@ -1,11 +1,10 @@
-"""What was done to each file, written as it happens and never changed: an intent before a chunk,
-its effect after it.
+"""Records what was done to each file. Journal files are never changed.
 
-``journal/<verb>/<chunk>.<token>.intent.jsonl`` names the files about to be touched,
-``<chunk>.effect.jsonl`` says what became of every file of the chunk. A chunk without effect was
-interrupted; its intents say where to look. The first line of each file holds who, when, and the
-SHA-256 of the effect before it, so that a line taken out later is missed; the last line is a seal
-that only Weir can make.
+``journal/<verb>/<chunk>.<token>.intent.jsonl`` is written before a chunk and names the files about
+to be touched. ``<chunk>.effect.jsonl`` is written afterwards and has the outcome of every file of
+the chunk. A chunk without effect was interrupted; its intents say where to look. The first line of
+a file has who and when; in an effect also the SHA-256 of the previous effect, so that a removed
+effect is noticed. The last line is a seal that only Weir can make.
 """
 
 import hashlib
@@ -31,11 +30,10 @@ _NAME = re.compile(r"(\d{8,})\.(?:effect|[0-9a-f]{12}\.intent)\.jsonl")
 
 @dataclass(frozen=True)
 class Row:
-    """Outcome of one file. ``bytes`` as planned; ``detail`` says what was found where it was not
-    done.
+    """Outcome of one file. ``bytes`` as planned; ``detail`` says why something was not done.
 
-    Of a file that waits where it is: ``way`` (``choices.Way``), ``version`` (id of the one that is
-    hidden), ``markers`` (ids of the delete markers that hide it).
+    For a file that waits in place: ``way`` (``choices.Way``), ``version`` (id of the hidden
+    version), ``markers`` (ids of the delete markers that hide it).
     """
 
     path: str
@@ -69,9 +67,7 @@ def tally(rows: Sequence[Row]) -> Counter[str]:
 
 
 class Journal:
-    """Journal of one plan and verb. ``by`` is the writing attempt, ``ordered_by`` the person who
-    ordered it.
-    """
+    """``by`` is the writing attempt, ``ordered_by`` the person who ordered it."""
 
     def __init__(
         self, folder: PlanFolder, plan: str, verb: str, by: str = "", ordered_by: str = ""
@@ -82,31 +78,30 @@ class Journal:
 
     @cached_property
     def _interrupted(self) -> set[int]:
-        """Chunks begun before this journal was opened. Listing it for each chunk would cost more
-        than the files.
-        """
-        return set(self.begun())
+        """Chunks begun before this journal was opened; listing is expensive."""
+        return set(self.open_chunks())
 
     @cached_property
-    def _follows(self) -> str | None:
-        done = self.done()
-        return self._digest(min(done) if self._verb == UNDO else max(done)) if done else None
+    def _previous(self) -> str | None:
+        """SHA-256 of the last effect before this journal was opened."""
+        finished = self.finished_chunks()
+        if not finished:
+            return None
+        return self._digest(min(finished) if self._verb == UNDO else max(finished))
 
-    def done(self) -> list[int]:
+    def finished_chunks(self) -> list[int]:
         """Chunks with an effect, ascending."""
-        return sorted(
-            chunk for chunk, names in self.written().items() if any(map(_is_effect, names))
-        )
+        files = self.files_by_chunk()
+        return sorted(chunk for chunk, names in files.items() if any(map(_is_effect, names)))
 
-    def begun(self) -> list[int]:
+    def open_chunks(self) -> list[int]:
         """Chunks with an intent and no effect."""
-        return sorted(
-            chunk for chunk, names in self.written().items() if not any(map(_is_effect, names))
-        )
+        files = self.files_by_chunk()
+        return sorted(chunk for chunk, names in files.items() if not any(map(_is_effect, names)))
 
-    def written(self) -> dict[int, list[str]]:
+    def files_by_chunk(self) -> dict[int, list[str]]:
         """Chunk → names of its journal files. Raises :class:`PlanDamaged` for unknown names."""
-        paths_by_number: dict[int, list[str]] = {}
+        names_by_chunk: dict[int, list[str]] = {}
         for name in self._names():
             match = _NAME.fullmatch(name)
             if match is None:
@@ -114,17 +109,17 @@ class Journal:
                     f"{self._folder.uri}/{self._path(name)} is no file of a journal; remove it, "
                     "then continue."
                 )
-            paths_by_number.setdefault(int(match[1]), []).append(name)
-        return paths_by_number
+            names_by_chunk.setdefault(int(match[1]), []).append(name)
+        return names_by_chunk
 
     def intents(self, chunk: int) -> dict[str, set[str]]:
-        """Paths that an interrupted try intended to touch, with their versions."""
+        """Paths that an interrupted attempt intended to touch → ids of their versions."""
         if chunk not in self._interrupted:
             return {}
-        return self._intended(chunk, self._names())
+        return self._read_intents(chunk, self._names())
 
-    def intend(self, chunk: int, files: Mapping[str, str | None], at: datetime) -> None:
-        """``files``: path → version, ``None`` if the store has none."""
+    def write_intent(self, chunk: int, files: Mapping[str, str | None], at: datetime) -> None:
+        """``files``: path → id of its version, ``None`` if the store has none."""
         head = self._head(chunk, "intent", at)
         name = f"{chunk:08}.{secrets.token_hex(6)}.intent.jsonl"
         lines = [
@@ -133,10 +128,10 @@ class Journal:
         ]
         self._folder.write(self._path(name), _bytes([head, *lines]))
 
-    def effect(self, chunk: int, rows: Sequence[Row], at: datetime) -> None:
+    def write_effect(self, chunk: int, rows: Sequence[Row], at: datetime) -> None:
         """Raises ``AlreadyWritten`` if another process has done the chunk."""
         head = self._head(chunk, "effect", at) | {
-            "previous": self._last or self._follows,
+            "previous": self._last or self._previous,
             "counts": tally(rows),
         }
         content = _bytes(
@@ -171,9 +166,9 @@ class Journal:
         return Effect(head, parsed)
 
     def verify(self) -> None:
-        """Raises :class:`PlanDamaged` if anything was changed, added or taken out by another hand."""
+        """Raises :class:`PlanDamaged` if an effect was changed, added or removed by somebody else."""
         previous = None
-        for chunk in sorted(self.done(), reverse=self._verb == UNDO):
+        for chunk in sorted(self.finished_chunks(), reverse=self._verb == UNDO):
             content = self._folder.read(self._path(f"{chunk:08}.effect.jsonl"))
             if not is_genuine(content):
                 raise self._damaged(chunk, "was changed after it was written")
@@ -186,12 +181,10 @@ class Journal:
     def refuse_foreign(
         self, chunk: int, names: Sequence[str], planned: Mapping[str, tuple[int, str]]
     ) -> None:
-        """Raises :class:`PlanDamaged` if what is written of a chunk names other files than its own,
-        or other places for them.
-
-        ``names`` as ``written`` has them; ``planned``: path → bytes and place in quarantine.
+        """Raises :class:`PlanDamaged` if the journal files ``names`` of a chunk contain other files
+        than the plan, or other places for them. ``planned``: path → bytes and place in quarantine.
         """
-        foreign = [path for path in self._intended(chunk, names) if path not in planned]
+        foreign = [path for path in self._read_intents(chunk, names) if path not in planned]
         if any(map(_is_effect, names)):
             rows = self.read(chunk).rows
             foreign += [row.path for row in rows if not _is_of(row, planned)]
@@ -203,7 +196,7 @@ class Journal:
                 f"names {foreign[0] if foreign else 'files'}, which the plan does not list so",
             )
 
-    def _intended(self, chunk: int, names: Sequence[str]) -> dict[str, set[str]]:
+    def _read_intents(self, chunk: int, names: Sequence[str]) -> dict[str, set[str]]:
         versions_by_path: dict[str, set[str]] = {}
         for name in names:
             if name.startswith(f"{chunk:08}.") and not _is_effect(name):
@@ -225,7 +218,7 @@ class Journal:
 
     def counts(self) -> Counter[str]:
         total: Counter[str] = Counter()
-        for chunk in self.done():
+        for chunk in self.finished_chunks():
             total.update(self.read(chunk).counts)
         return total
 

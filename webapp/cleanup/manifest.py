@@ -31,8 +31,8 @@ class PartEntry:
 
 @dataclass(frozen=True)
 class PlannedRoot:
-    """``moves`` is how its files wait (:class:`webapp.cleanup.choices.Way`); ``quarantine`` is
-    empty if they stay where they are.
+    """``moves``: how its files wait (:class:`webapp.cleanup.choices.Way`); ``quarantine`` is empty
+    if they stay in place.
     """
 
     uri: str
@@ -61,7 +61,7 @@ class QuotedStatement:
 
 @dataclass(frozen=True)
 class SearchedAudit:
-    """An audit that found no referrer, and what it read. Instants are ISO 8601 in UTC."""
+    """An audit that found no referrer. ``as_of`` is ISO 8601 in UTC."""
 
     audit_id: str
     as_of: str
@@ -108,12 +108,12 @@ class PlanManifest:
 
 
 def name_of(content: bytes) -> str:
-    """64 hexadecimal digits."""
+    """The name of a plan with this manifest: 64 hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
 def read(content: bytes, name: str) -> PlanManifest:
-    """Raises :class:`PlanDamaged` unless these are the very bytes that ``name`` was made from."""
+    """Raises :class:`PlanDamaged` if ``name`` is not the hash of ``content``."""
     if name_of(content) != name:
         raise PlanDamaged(
             f"The manifest is not that of plan {name[:12]}: it was changed after the plan was "

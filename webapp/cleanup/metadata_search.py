@@ -1,4 +1,6 @@
-"""Finds every ``_metadata`` below a root without listing data files, with one call a checkpoint."""
+"""Finds every ``_metadata`` below a root with one call for each checkpoint, without listing data
+files.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,12 +18,12 @@ _DATA_OF_A_JOB = frozenset({"shared", "taskowned", "dstl"})
 
 
 def metadata_below(roots: Sequence[Root]) -> Iterator[MetadataFile]:
-    """Canonical path → where to read it; empty for a missing root. Raises ``OSError`` for what
-    cannot be listed.
+    """All ``_metadata`` below the roots, of which some may be missing. Raises ``OSError`` if a
+    directory cannot be listed.
 
-    Links to directories are not followed; audits report them, as doubts. A ``_metadata`` that is a
-    link is read if it leads to a file below its root, else reading it fails: it may refer to
-    anything. A directory named like a checkpoint but outside a job is not taken for one.
+    Links to directories are not followed; audits have doubts about them. A ``_metadata`` that is a
+    link is read if it leads to a file below its root; else reading it fails. A directory named like
+    a checkpoint counts as one only in the directory of a job.
     """
     for root in roots:
         listable = directories(root.reading)
@@ -43,7 +45,6 @@ def metadata_below(roots: Sequence[Root]) -> Iterator[MetadataFile]:
 
 
 def _snapshot_metadata(root: Root, folder: str) -> Iterator[MetadataFile]:
-    """One call, however many files are beside it."""
     place = f"{folder}/{METADATA_NAME}"
     try:
         status = tree.stat(f"{root.reading.rstrip('/')}{place}", root.reading)

@@ -1,4 +1,4 @@
-"""Clean-up plans: requester, approver, state. Contents and journal are in the plan's folder."""
+"""Contents and journal of a clean-up plan are in its folder."""
 
 from datetime import datetime
 from typing import Any, ClassVar, Self
@@ -11,7 +11,7 @@ from webapp.lib.messages.fields import MessageField, MessagesField
 from webapp.lib.scoped_rows import fleet_wide
 
 AT_WORK = (PlanState.BUILDING, PlanState.APPLYING, PlanState.UNDOING, PlanState.PURGING)
-"""States in which something is to be done until another one is reached."""
+"""States in which a worker has to continue."""
 
 
 class CleanupPlanQuerySet(models.QuerySet["CleanupPlan"]):
@@ -24,8 +24,10 @@ class CleanupPlanQuerySet(models.QuerySet["CleanupPlan"]):
             | models.Q(state=PlanState.QUARANTINED, purge_at__lte=now, trouble="")
         )
 
-    def named(self, name: str) -> "CleanupPlan | None":
-        """By name or the beginning of one (8 letters at least); ``None`` if that is not one plan."""
+    def by_name(self, name: str) -> "CleanupPlan | None":
+        """The plan whose name begins with ``name``; None if that is shorter than 8 letters, or
+        begins the names of several plans or of none.
+        """
         if len(name) < 8 or not all(letter in "0123456789abcdef" for letter in name):
             return None
         plans = list(self.filter(name__startswith=name)[:2])
@@ -34,10 +36,9 @@ class CleanupPlanQuerySet(models.QuerySet["CleanupPlan"]):
 
 @fleet_wide()
 class CleanupPlan(models.Model):
-    """``name`` is the SHA-256 of its manifest, empty until it is made; ``folder`` holds manifest,
-    parts and journal.
-
-    ``progress`` and ``summary`` copy journal and manifest for lists; those two decide.
+    """``name`` is the SHA-256 of the manifest, empty until the plan is made; ``folder`` contains
+    manifest, parts and journal. ``progress`` and ``summary`` are copies of journal and manifest for
+    lists.
     """
 
     name = models.CharField(max_length=64, unique=True, null=True, default=None)
@@ -101,7 +102,7 @@ class CleanupPlan(models.Model):
     def is_expired(self, at: datetime) -> bool:
         return at >= self.expires_at
 
-    def done(self, verb: str) -> dict[str, Any]:
-        """Files and bytes by outcome; ``chunks`` and ``chunks_done`` say how far it is."""
+    def counts(self, verb: str) -> dict[str, Any]:
+        """Files and bytes by outcome, with ``chunks`` and ``chunks_done``."""
         progress: dict[str, Any] = self.progress.get(verb, {})
         return progress

@@ -1,4 +1,4 @@
-"""Files of a plan that wait in a quarantine: moves them there and back, and deletes them there."""
+"""Moves files of a plan to a quarantine and back, and deletes them there."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
@@ -16,7 +16,7 @@ class Moving:
         self._run, self._bucket = run, Bucket.of(quarantine)
 
     def look(self, files: Sequence[Planned]) -> tuple[list[Planned], list[Row]]:
-        """All files: a move checks each by itself."""
+        """All files: a move checks each file itself."""
         return list(files), []
 
     def take(self, files: Sequence[Planned]) -> list[Row]:
@@ -25,9 +25,9 @@ class Moving:
     def settle(
         self, files: Sequence[Planned], intended: Mapping[str, Collection[str]]
     ) -> list[Row]:
-        """A file is moved where it is in quarantine and no longer at its source. Where the same
-        file is at both, the move had not ended: the one in quarantine is taken away, and the file
-        at its source is decided again.
+        """A file was moved if it is in quarantine and not at its source. If the same file is at
+        both places, the move had not ended: the copy in quarantine is deleted, and the file is
+        decided again.
         """
         run, rows = self._run, []
         for file in files:
@@ -35,21 +35,21 @@ class Moving:
             if copied is None:
                 continue
             if source is not None and source in (file.stat, copied):
-                run.still_mine()
+                run.check_lease()
                 run.files.delete(file.target, copied)
             else:
                 detail = None if source is None else "another file has since taken its place"
                 rows.append(run.row(file, FileOutcome.QUARANTINED, detail))
         return rows
 
-    def put_back(self, files: Sequence[Planned], tried: Collection[str]) -> list[Row]:
-        return self._run.each(files, partial(self._put_back, tried=tried))
+    def put_back(self, files: Sequence[Planned], interrupted: Collection[str]) -> list[Row]:
+        return self._run.each(files, partial(self._put_back, interrupted=interrupted))
 
-    def purge(self, files: Sequence[Planned], tried: Collection[str]) -> list[Row]:
+    def purge(self, files: Sequence[Planned], interrupted: Collection[str]) -> list[Row]:
         if self._bucket is None:
-            return self._run.each(files, partial(self._delete, tried=tried))
-        act = partial(self._delete_together, self._bucket, tried=tried)
-        return self._run.together(files, act, MOST_KEYS)
+            return self._run.each(files, partial(self._delete, interrupted=interrupted))
+        act = partial(self._delete_together, self._bucket, interrupted=interrupted)
+        return self._run.in_batches(files, act, MOST_KEYS)
 
     def _move(self, file: Planned) -> Row:
         run = self._run
@@ -64,45 +64,45 @@ class Moving:
             return run.row(file, FileOutcome.CHANGED, str(error))
         return run.row(file, FileOutcome.QUARANTINED)
 
-    def _put_back(self, file: Planned, *, tried: Collection[str]) -> Row:
-        run, was_tried = self._run, file.path in tried
+    def _put_back(self, file: Planned, *, interrupted: Collection[str]) -> Row:
+        run, was_tried = self._run, file.path in interrupted
         run.refuse_linked(file)
-        kept, source = run.files.stat(file.target), run.files.stat(file.source)
-        if kept is None:
+        moved, source = run.files.stat(file.target), run.files.stat(file.source)
+        if moved is None:
             restored = was_tried and source is not None and source.bytes == file.bytes
             return run.row(file, FileOutcome.RESTORED if restored else FileOutcome.GONE)
-        if source is not None and not (
-            was_tried and source == kept
-        ):  # else an interrupted move: repeating it ends it
+        # If the same file is at both places, repeating the move completes it.
+        was_interrupted = was_tried and source == moved
+        if source is not None and not was_interrupted:
             return run.row(
                 file, FileOutcome.OCCUPIED, f"{source.bytes} bytes, modified {source.modified}"
             )
         if run.files.is_behind_link(file.base, file.source):
             return run.row(file, FileOutcome.OCCUPIED, "its directory is a link by now")
         try:
-            run.files.move(file.target, file.source, kept)
+            run.files.move(file.target, file.source, moved)
         except Occupied as error:
             return run.row(file, FileOutcome.OCCUPIED, str(error))
         return run.row(file, FileOutcome.RESTORED)
 
-    def _delete(self, file: Planned, *, tried: Collection[str]) -> Row:
+    def _delete(self, file: Planned, *, interrupted: Collection[str]) -> Row:
         run = self._run
         run.refuse_linked(file)
         status = run.files.stat(file.target)
         if status is None or not file.is_kept_as(status):
-            return self._spared(file, status, tried)
+            return self._spared(file, status, interrupted)
         run.files.delete(file.target, status)
         return run.row(file, FileOutcome.PURGED)
 
     def _delete_together(
-        self, bucket: Bucket, files: Sequence[Planned], *, tried: Collection[str]
+        self, bucket: Bucket, files: Sequence[Planned], *, interrupted: Collection[str]
     ) -> list[Row]:
         run, keys = self._run, {file.path: bucket.key(file.target) for file in files}
-        found, rows = bucket.stats(list(keys.values())), []
+        stats, rows = bucket.stats(list(keys.values())), []
         spared = {
-            file.path: self._spared(file, status, tried)
+            file.path: self._spared(file, status, interrupted)
             for file in files
-            if (status := found.get(keys[file.path])) is None or not file.is_kept_as(status)
+            if (status := stats.get(keys[file.path])) is None or not file.is_kept_as(status)
         }
         errors = bucket.delete([(keys[path], None) for path in keys if path not in spared])
         for file in files:
@@ -115,9 +115,9 @@ class Moving:
                 rows.append(run.row(file, FileOutcome.PURGED))
         return rows
 
-    def _spared(self, file: Planned, status: Stat | None, tried: Collection[str]) -> Row:
+    def _spared(self, file: Planned, status: Stat | None, interrupted: Collection[str]) -> Row:
         if status is None:
-            outcome = FileOutcome.PURGED if file.path in tried else FileOutcome.GONE
+            outcome = FileOutcome.PURGED if file.path in interrupted else FileOutcome.GONE
             return self._run.row(file, outcome)
         return self._run.row(
             file,

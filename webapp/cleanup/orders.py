@@ -1,6 +1,4 @@
-"""What people may ask of a plan, and when: each order is one conditional update, so that two of
-them cannot both succeed.
-"""
+"""Orders of people for a plan. Each is one conditional update, so two orders cannot both succeed."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -17,16 +15,16 @@ from webapp.cleanup.models import CleanupPlan
 from webapp.work.models import DueWork
 
 PREFIX = "storage/plan-"
-"""With a plan's number."""
+"""The prefix before a plan's number."""
 STATE_OF = {APPLY: PlanState.APPLYING, UNDO: PlanState.UNDOING, PURGE: PlanState.PURGING}
 REACHED = {
     APPLY: (PlanState.QUARANTINED, PlanState.UNMOVED),
     UNDO: (PlanState.UNDONE,),
     PURGE: (PlanState.PURGED,),
 }
-"""Where an order has led once it is carried out."""
+"""Order → states after it was carried out."""
 RETRY_S = 600
-"""Between two tries of a plan; a clean-up is never urgent."""
+"""Time between two attempts at a plan."""
 
 
 def key_of(plan: CleanupPlan) -> str:
@@ -42,7 +40,7 @@ def may_approve(user: Any) -> bool:
 
 
 def approve(plan: CleanupPlan, user: Any, at: datetime, *, through: str = "page") -> None:
-    """By a signed-in person. Raises :class:`PlanActionRefused`."""
+    """``user`` is signed in. Raises :class:`PlanActionRefused`."""
     if not may_approve(user):
         raise PlanActionRefused(
             gettext(
@@ -59,14 +57,13 @@ def approve(plan: CleanupPlan, user: Any, at: datetime, *, through: str = "page"
         "approved_name": user.get_username()[:200],
         "approved_through": through[:200],
     }
-    _move(plan, (PlanState.PLANNED,), PlanState.APPROVED, gettext("approved"), **decision)
+    _set_state(plan, (PlanState.PLANNED,), PlanState.APPROVED, gettext("approved"), **decision)
 
 
 def withdraw(plan: CleanupPlan, name: str, at: datetime) -> None:
-    open_ = (PlanState.PLANNED, PlanState.APPROVED)
-    _move(
+    _set_state(
         plan,
-        open_,
+        (PlanState.PLANNED, PlanState.APPROVED),
         PlanState.WITHDRAWN,
         gettext("withdrawn"),
         ordered_name=name[:200],
@@ -75,15 +72,11 @@ def withdraw(plan: CleanupPlan, name: str, at: datetime) -> None:
 
 
 def order(plan: CleanupPlan, verb: str, name: str, at: datetime) -> None:
-    """``apply``, ``undo``, ``purge`` or ``withdraw``. Raises :class:`PlanActionRefused`."""
+    """One of ``ORDERS``. Raises :class:`PlanActionRefused`."""
     _ORDERS[verb](plan, name, at)
 
 
 def start_apply(plan: CleanupPlan, name: str, at: datetime) -> None:
-    """For an approved plan, or one that stopped in doubt.
-
-    Raises :class:`PlanActionRefused`.
-    """
     if plan.approved_at is None:
         raise PlanActionRefused(
             gettext(
@@ -104,9 +97,8 @@ def start_apply(plan: CleanupPlan, name: str, at: datetime) -> None:
 
 
 def start_undo(plan: CleanupPlan, name: str, at: datetime) -> None:
-    """Possible until the purge begins; an apply in progress stops.
-
-    Raises :class:`PlanActionRefused`.
+    """Possible until the purge begins; stops an apply in progress. Raises
+    :class:`PlanActionRefused`.
     """
     _start(
         plan,
@@ -119,7 +111,7 @@ def start_undo(plan: CleanupPlan, name: str, at: datetime) -> None:
 
 
 def start_purge(plan: CleanupPlan, name: str, at: datetime) -> None:
-    """After the grace period. Raises :class:`PlanActionRefused`."""
+    """Possible after the grace period. Raises :class:`PlanActionRefused`."""
     over_at = plan.purge_at or (plan.finished_at or at) + timedelta(seconds=plan.grace_s)
     if plan.state in (PlanState.QUARANTINED, PlanState.HALTED) and at < over_at:
         raise PlanActionRefused(
@@ -151,7 +143,7 @@ def _start(
     plan: CleanupPlan, allowed: Collection[str], state: str, word: str, name: str, at: datetime
 ) -> None:
     with transaction.atomic():
-        _move(
+        _set_state(
             plan,
             allowed,
             state,
@@ -164,7 +156,7 @@ def _start(
         wake(plan, at)
 
 
-def _move(
+def _set_state(
     plan: CleanupPlan, allowed: Collection[str], state: str, word: str, **fields: Any
 ) -> None:
     if not CleanupPlan.objects.filter(pk=plan.pk, state__in=allowed).update(state=state, **fields):

@@ -42,4 +42,3 @@ WITHHELD: dict[str, str] = {
     "two_files_of_one_name": _("two files have the same canonical name"),
     "more_than_a_plan_holds": _("they are more than one plan holds; the next plan has them"),
 }
-"""Why files that the audit would let go are not in a plan."""

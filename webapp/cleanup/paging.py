@@ -1,5 +1,3 @@
-"""Pages of a plan's files and of its journal for the API: a chunk each."""
-
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -17,21 +15,21 @@ class Slice:
     previous: str = ""
 
 
-def files_page(reader: PlanReader, asked: str) -> Slice:
-    """Rows of the plan, unverified."""
-    return _page(range(reader.manifest.chunks), asked, reader.page)
+def files_page(reader: PlanReader, number: str) -> Slice:
+    return _page(range(reader.manifest.chunks), number, reader.page)
 
 
-def journal_page(journal: Journal, asked: str) -> Slice:
-    """What became of the files, in the order of the plan."""
-    return _page(journal.done(), asked, lambda chunk: list(map(asdict, journal.read(chunk).rows)))
+def journal_page(journal: Journal, number: str) -> Slice:
+    return _page(
+        journal.finished_chunks(), number, lambda chunk: list(map(asdict, journal.read(chunk).rows))
+    )
 
 
-def _page(chunks: Sequence[int], asked: str, read: Callable[[int], list[dict[str, Any]]]) -> Slice:
-    """The chunk that was asked for, or the first one if there is none of that number."""
+def _page(chunks: Sequence[int], number: str, read: Callable[[int], list[dict[str, Any]]]) -> Slice:
+    """The chunk with this number, or the first chunk if there is none."""
     if not chunks:
         return Slice([])
-    is_number = asked.isascii() and asked.isdigit() and len(asked) < 12
-    place = chunks.index(int(asked)) if is_number and int(asked) in chunks else 0
-    following = str(chunks[place + 1]) if place + 1 < len(chunks) else ""
-    return Slice(read(chunks[place]), following, str(chunks[place - 1]) if place else "")
+    is_number = number.isascii() and number.isdigit() and len(number) < 12
+    index = chunks.index(int(number)) if is_number and int(number) in chunks else 0
+    following = str(chunks[index + 1]) if index + 1 < len(chunks) else ""
+    return Slice(read(chunks[index]), following, str(chunks[index - 1]) if index else "")

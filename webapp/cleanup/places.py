@@ -1,7 +1,3 @@
-"""Source and quarantine place of each planned file. Both follow from the plan alone, not from the
-journal.
-"""
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +13,8 @@ from webapp.cleanup.quarantine import folder_of
 
 
 class TreeFiles:
-    """File access of a clean-up: :mod:`ingest.storage.tree` plus links and empty folders.
-
-    ``roots``: where planned files are read, and their quarantines; links below these are not
-    followed.
+    """File access of a clean-up. ``roots``: where planned files are read, and their quarantines;
+    links below these are not followed.
     """
 
     def __init__(self, roots: Iterable[str] = ()) -> None:
@@ -32,9 +26,7 @@ class TreeFiles:
         return cls(place for place in places if place)
 
     def stat(self, path: str) -> Stat | None:
-        """``None`` if nothing is there. Raises ``TreeError`` for what is no file, or cannot be
-        known.
-        """
+        """``None`` if nothing is there. Raises ``TreeError`` if it is no file, or cannot be read."""
         try:
             return tree.stat(path, self._root_of(path))
         except tree.Gone:
@@ -42,7 +34,7 @@ class TreeFiles:
 
     def is_behind_link(self, base: str, path: str) -> bool:
         """Whether the file, or a directory between ``base`` and it, is a link. Object stores have
-        none, and those of HDFS are not in use.
+        no links, and links of HDFS are not in use.
         """
         if "://" in path:
             return False
@@ -72,10 +64,9 @@ class TreeFiles:
 
 @dataclass(frozen=True)
 class Planned:
-    """One planned file with source and quarantine, which are equal if it stays in place;
-    ``quarantine`` is the folder above all plans, or the root.
-
-    ``version`` and ``markers`` are the journal's (:class:`webapp.cleanup.journal.Row`).
+    """One planned file with its place before (``source``) and in quarantine (``target``), which are
+    equal if it stays in place. ``base``: where its root is read; ``quarantine``: the folder above
+    all plans, or ``base``. ``version`` and ``markers``: see :class:`webapp.cleanup.journal.Row`.
     """
 
     path: str

@@ -1,8 +1,7 @@
-"""Builds a plan from an audit's verdicts, streamed into sorted Parquet parts with at most one in
-memory.
+"""Builds a plan from an audit's verdicts as sorted Parquet parts, of which one is in memory.
 
-1. The ``_metadata`` of waste checkpoints come first: without it, nothing refers to their files.
-2. Everything else follows in the order of roots and paths.
+1. The ``_metadata`` of waste checkpoints come first, so that nothing refers to their files then.
+2. All other files follow in the order of roots and paths.
 3. The manifest, with the SHA-256 of each part, is written last; without it there is no plan.
 """
 
@@ -20,7 +19,7 @@ import pyarrow.parquet as pq
 from ingest.storage.plan_folder import PlanFolder
 from webapp.cleanup import manifest as manifests
 from webapp.cleanup.entries import CHUNK_ROWS, ORPHAN, PART_ROWS, SCHEMA, WASTE
-from webapp.cleanup.file_names import met_places
+from webapp.cleanup.file_names import places_of
 from webapp.cleanup.manifest import (
     PartEntry,
     PlanManifest,
@@ -35,9 +34,8 @@ from webapp.cleanup.quarantine import refuse_unsafe
 from webapp.cleanup.verdicts import batches
 
 MOST_FILES = 5_000_000
-"""Of one plan: what is checked against each new checkpoint is held in memory, 8 bytes a file.
-
-More goes into the next plan.
+"""The most files of one plan; the next plan has the rest. Hashes of all names are held in memory, 8
+bytes each, to check each new checkpoint.
 """
 
 Say = Callable[[str], None]
@@ -45,11 +43,8 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """``roots`` may be cleaned, ``withheld`` may not and says why; ``searched_roots`` are all that
-    the audit has read.
-
-    ``audits`` are the ones that found no referrer, the last one last: its listing began at
-    ``as_of``.
+    """``roots`` may be cleaned, ``withheld`` may not; ``searched_roots`` are all roots that the
+    audit has read. ``audits`` found no referrer, the newest last: its listing began at ``as_of``.
     """
 
     verdict_files: Sequence[str]
@@ -67,7 +62,7 @@ class PlanRequest:
     waste: bool = False
     also_scanned: Sequence[str] = ()
     statements: Sequence[QuotedStatement] = ()
-    """Of dead jobs; those on which no file of the plan rests are left out of it."""
+    """Statements on dead jobs; the plan quotes those that its files rest on."""
     most_files: int = MOST_FILES
 
     @property
@@ -78,9 +73,9 @@ class PlanRequest:
 def build(
     request: PlanRequest, folder: PlanFolder, say: Say = lambda line: None
 ) -> tuple[str, PlanManifest]:
-    """Name and manifest of the plan. An empty plan says why. Raises :class:`PlanRefused`."""
+    """Name and manifest of the plan, which may have no files. Raises :class:`PlanRefused`."""
     refuse_unsafe(request.roots, request.searched_roots, request.also_scanned)
-    guard = ProofRequirements(
+    requirements = ProofRequirements(
         request.as_of,
         request.age_guard,
         request.verdicts,
@@ -90,11 +85,11 @@ def build(
         folder, request.most_files, say, [statement.subject for statement in request.statements]
     )
     if request.waste:
-        for rows in _plan(request, guard, writer, metadata=True):
+        for rows in _planned_rows(request, requirements, writer, metadata=True):
             writer.add(rows)
     writer.finish_part()
     metadata_parts = len(writer.parts)
-    for rows in _plan(request, guard, writer, metadata=False):
+    for rows in _planned_rows(request, requirements, writer, metadata=False):
         writer.add(rows)
     writer.finish_part()
     manifest = PlanManifest(
@@ -123,17 +118,15 @@ def build(
     return manifests.name_of(content), manifest
 
 
-def _plan(
-    request: PlanRequest, guard: ProofRequirements, writer: "_Writer", *, metadata: bool
+def _planned_rows(
+    request: PlanRequest, requirements: ProofRequirements, writer: "_Writer", *, metadata: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Planned rows of one of the two passes. Two files with one canonical path are both left out,
-    being ambiguous.
-    """
+    """Rows of one of the two passes. Files with the same canonical path are left out."""
     for batch in _without_doubles(
         batches(request.verdict_files, request.audit_id),
         writer.withheld if not metadata else Counter(),
     ):
-        rows, withheld = guard.sift(batch)
+        rows, withheld = requirements.sift(batch)
         if not metadata:
             writer.withheld.update(withheld)
         yield rows.filter(is_metadata(rows) if metadata else pc.invert(is_metadata(rows)))
@@ -142,21 +135,19 @@ def _plan(
 def _without_doubles(
     source: Iterator[pa.RecordBatch], withheld: Counter[str]
 ) -> Iterator[pa.RecordBatch]:
-    """A batch is delayed until the start of the next one is known."""
+    """The last path of a batch is delayed until the start of the next batch is known."""
     before: pa.RecordBatch | None = None
     for batch in source:
-        joined = (
-            batch
-            if before is None
-            else pa.Table.from_batches([before, batch]).combine_chunks().to_batches()[0]
-        )
+        joined = batch
+        if before is not None:
+            joined = pa.Table.from_batches([before, batch]).combine_chunks().to_batches()[0]
         same = pc.and_(
             pc.equal(joined["path"][:-1], joined["path"][1:]),
             pc.equal(joined["root"][:-1], joined["root"][1:]),
         )
         none = pa.array([False])
         double = pc.or_(pa.concat_arrays([same, none]), pa.concat_arrays([none, same]))
-        # The last path waits, with its doubles: the next batch may begin with it.
+
         last = pc.and_(
             pc.equal(joined["path"], joined["path"][-1]),
             pc.equal(joined["root"], joined["root"][-1]),
@@ -173,12 +164,12 @@ def _without_doubles(
 
 
 def _count_withheld(
-    rows: pa.RecordBatch, double: pa.Array, taken: pa.Array, withheld: Counter[str]
+    rows: pa.RecordBatch, double: pa.Array, complete: pa.Array, withheld: Counter[str]
 ) -> pa.RecordBatch:
-    doubles = pc.sum(pc.and_(double, taken)).as_py() or 0
+    doubles = pc.sum(pc.and_(double, complete)).as_py() or 0
     if doubles:
         withheld["two_files_of_one_name"] += doubles
-    return rows.filter(pc.and_(taken, pc.invert(double)))
+    return rows.filter(pc.and_(complete, pc.invert(double)))
 
 
 @dataclass
@@ -203,10 +194,10 @@ class _Writer:
             rows = rows.slice(0, room)
         self._total += rows.num_rows
         while rows.num_rows:
-            taken = rows.slice(0, PART_ROWS - self._count)
-            rows = rows.slice(taken.num_rows)
-            self._rows.append(taken)
-            self._count += taken.num_rows
+            fitting = rows.slice(0, PART_ROWS - self._count)
+            rows = rows.slice(fitting.num_rows)
+            self._rows.append(fitting)
+            self._count += fitting.num_rows
             if self._count == PART_ROWS:
                 self.finish_part()
 
@@ -215,17 +206,17 @@ class _Writer:
             return
         table = pa.Table.from_batches(self._rows, SCHEMA)
         if self.attested:
-            self.rests_on.update(met_places(table["path"], self.attested))
+            self.rests_on.update(places_of(table["path"], self.attested))
         self._rows, self._count = [], 0
         out = io.BytesIO()
         pq.write_table(table, out, row_group_size=CHUNK_ROWS, compression="zstd")
         content = out.getvalue()
         name = f"part-{len(self.parts):05}.parquet"
         self.folder.write(name, content)
-        weight = pc.sum(table["bytes"]).as_py()
+        size = pc.sum(table["bytes"]).as_py()
         ends = (table["path"][0].as_py(), table["path"][-1].as_py())
         self.parts.append(
-            PartEntry(name, table.num_rows, weight, hashlib.sha256(content).hexdigest(), *ends)
+            PartEntry(name, table.num_rows, size, hashlib.sha256(content).hexdigest(), *ends)
         )
         for group in (
             table.group_by("root").aggregate([("bytes", "sum"), ("bytes", "count")]).to_pylist()

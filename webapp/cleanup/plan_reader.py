@@ -1,4 +1,4 @@
-"""Reads the files of an approved plan; every byte is verified by hash before use."""
+"""Reads the files of a plan; every byte is verified by hash before it is used."""
 
 import hashlib
 from collections.abc import Iterator
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Up to 1,000 files of one part; ``number`` counts through the whole plan.
-
-    ``is_metadata``: of checkpoints that are waste.
+    """Up to 1,000 files of one part; ``number`` counts through the whole plan. ``is_metadata``: the
+    files are ``_metadata`` of waste checkpoints.
     """
 
     number: int
@@ -34,8 +33,6 @@ class Chunk:
 
 
 class PlanReader:
-    """Holds one part at most."""
-
     def __init__(self, folder: PlanFolder, name: str) -> None:
         self.folder, self.name = folder, name
 
@@ -89,7 +86,7 @@ class PlanReader:
             pass
 
     def chunks(self, *, backwards: bool = False) -> Iterator[Chunk]:
-        """All chunks in order; backwards, so that referring files come back last."""
+        """All chunks in order; ``backwards`` for an undo, so that ``_metadata`` come back last."""
         numbered = list(enumerate(self._first_chunks()))
         for part, first in reversed(numbered) if backwards else numbered:
             rows = self.part(part)
@@ -102,10 +99,7 @@ class PlanReader:
                 )
 
     def page(self, chunk: int) -> list[dict[str, Any]]:
-        """Files of one chunk for display, unverified, without reading the whole part.
-
-        Raises ``IndexError``.
-        """
+        """Files of one chunk for display, unverified. Raises ``IndexError``."""
         for part, first in enumerate(self._first_chunks()):
             if first <= chunk < first + self.manifest.parts[part].chunks:
                 with self.folder.open(self.manifest.parts[part].name) as stream:
@@ -116,10 +110,7 @@ class PlanReader:
         raise IndexError(chunk)
 
     def chunk_of(self, path: str) -> int | None:
-        """The chunk that lists a file; None if the plan does not.
-
-        Raises :class:`PlanDamaged`.
-        """
+        """The chunk that lists the file; None if there is none. Raises :class:`PlanDamaged`."""
         for part, first in enumerate(self._first_chunks()):
             if self.manifest.parts[part].first_path <= path <= self.manifest.parts[part].last_path:
                 place = pc.index(self.part(part)["path"], path).as_py()

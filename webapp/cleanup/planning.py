@@ -1,6 +1,4 @@
-"""Makes plans from audits: which roots may be cleaned, why others may not, and where files would
-wait.
-"""
+"""Makes plans from audits: decides which roots may be cleaned, and where their files would wait."""
 
 import secrets
 from collections.abc import Sequence
@@ -10,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.db.models import Sum
 from django.utils import timezone
 
 from ingest.storage.instants import CLOCK_SKEW
@@ -39,7 +38,7 @@ from webapp.storage.models import (
     StorageRoot,
     StorageStatement,
 )
-from webapp.storage.presentation import text_of
+from webapp.storage.presentation import second_names
 from webapp.work.lease import Lease
 from webapp.work.run_files import file_uris
 
@@ -49,10 +48,8 @@ _ONE_STEP_MOVES = ("hdfs://", "viewfs://", "webhdfs://")
 def request_plan(
     roots: Sequence[str], *, waste: bool, user: Any, name: str, at: datetime
 ) -> CleanupPlan:
-    """A plan to be made of the newest audit that looked at these roots (canonical; none named: all
-    of the newest audit).
-
-    Raises :class:`PlanRefused`.
+    """``roots``: canonical URIs, or empty for all roots of the newest audit. Raises
+    :class:`PlanRefused`.
     """
     audit = newest_audit(roots)
     folder = f"{settings.WEIR.plans_root.rstrip('/')}/{at:%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
@@ -82,10 +79,7 @@ def newest_audit(roots: Sequence[str]) -> StorageAudit:
 
 
 def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
-    """Writes the plan's files and notes their totals in its row.
-
-    Raises :class:`PlanRefused`.
-    """
+    """Raises :class:`PlanRefused`."""
     audit = plan.audit
     if audit is None or not audit.files_kept or audit.as_of is None:
         raise PlanRefused(
@@ -99,16 +93,14 @@ def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
     folder = PlanFolder(plan.folder)
     folder.remove()  # left by a killed process
     planned, withheld = sort_roots(audit, plan.roots)
-    planned = [_in_its_way(root, plan) for root in planned]
+    planned = [_with_way(root, plan) for root in planned]
     audit_manifest = loading.read_manifest(audit)
     say(f"planning from audit {audit.audit_id}, which began at {audit.as_of:%Y-%m-%d %H:%M:%S} UTC")
     name, manifest = build(
         PlanRequest(
             verdict_files=file_uris(audit_manifest, STORAGE_FILE.name),
             audit_id=audit.audit_id,
-            audits=[
-                searched(audited) for audited in (audit.previous, audit) if audited is not None
-            ],
+            audits=[_searched(row) for row in (audit.previous, audit) if row is not None],
             as_of=audit.as_of,
             age_guard=timedelta(hours=audit.age_guard_h),
             searched_roots=list(audit.roots),
@@ -125,73 +117,70 @@ def make(plan: CleanupPlan, lease: Lease, say: Say) -> PlanManifest:
         folder,
         say,
     )
-    _note(plan, name, manifest, lease)
+    _save_summary(plan, name, manifest, lease)
     return manifest
 
 
 def quoted_statements(audit: StorageAudit) -> list[QuotedStatement]:
-    """Attestations that count now and counted when the audit was made.
-
-    Raises :class:`PlanRefused` if one was taken back since: what the audit says of its job rests on
-    it.
+    """Statements on dead jobs that count now and counted when the audit was made. Raises
+    :class:`PlanRefused` if one that the audit rests on ended afterwards.
     """
     at_audit = StorageStatement.objects.filter(kind=DEAD_JOB, stated_at__lte=audit.created_at)
-    void = set(
+    contradicted = set(
         AuditDoubt.objects.filter(audit=audit, reason=VOID_ATTESTATION).values_list(
             "subject", flat=True
         )
     )
-    for ended in at_audit.filter(ended_at__gt=audit.created_at):
-        if ended.named in void:
+    for statement in at_audit.filter(ended_at__gt=audit.created_at):
+        if statement.title in contradicted:
             continue
         raise PlanRefused(
-            f"The attestation of {ended.stated_name} for {ended.named} does not count any more, and "
-            f"the audit rests on it ({ended.ended_why}). Audit again."
+            f"The attestation of {statement.stated_name} for {statement.title} does not count any "
+            f"more, and the audit rests on it ({statement.ended_why}). Audit again."
         )
     return [
         QuotedStatement(row.place, row.stated_name, instant_text(row.stated_at), row.reason)
-        for row in at_audit.counting()
+        for row in at_audit.valid()
     ]
 
 
 def scanned_places() -> list[str]:
-    """All registered roots: canonical URIs and the URIs at which they are read."""
     rows = StorageRoot.objects.all()
     return [place for row in rows for place in (row.uri, row.place.reading)]
 
 
 def sort_roots(
-    audit: StorageAudit, asked: Sequence[str]
+    audit: StorageAudit, uris: Sequence[str]
 ) -> tuple[list[PlannedRoot], list[WithheldRoot]]:
     """Roots that may be cleaned, and the others with reasons."""
-    figures = {row.root: row for row in RootFigures.objects.filter(audit=audit)}
-    rows = {row.uri: row for row in StorageRoot.objects.filter(uri__in=asked)}
-    everywhere = AuditDoubt.objects.filter(audit=audit, reach=ALL_ROOTS).exists()
+    figures_by_root = {row.root: row for row in RootFigures.objects.filter(audit=audit)}
+    rows = {row.uri: row for row in StorageRoot.objects.filter(uri__in=uris)}
+    doubt = AuditDoubt.objects.filter(audit=audit, reach=ALL_ROOTS).exists()
     planned, withheld = [], []
-    for uri in asked:
-        of_root = figures.get(uri)
-        reasons = _reasons(of_root, rows.get(uri), audit.withheld.get(uri, ""), doubt=everywhere)
-        if of_root is not None and TWO_NAMES in of_root.not_cleanable:
-            reasons += text_of(audit, uri)
+    for uri in uris:
+        figures = figures_by_root.get(uri)
+        reasons = _reasons(figures, rows.get(uri), audit.withheld.get(uri, ""), doubt=doubt)
+        if figures is not None and TWO_NAMES in figures.not_cleanable:
+            reasons += second_names(audit, uri)
         if reasons:
             withheld.append(WithheldRoot(uri, tuple(reasons)))
         else:
-            planned.append(_plan(rows[uri]))
+            planned.append(_planned_root(rows[uri]))
     return planned, withheld
 
 
 def _reasons(
     figures: RootFigures | None, row: StorageRoot | None, withheld: str, *, doubt: bool
 ) -> list[str]:
-    """Sentences; empty if the root may be cleaned."""
+    """Sentences; empty if the root may be cleaned. ``doubt``: the audit has a doubt that reaches
+    all roots.
+    """
     if figures is None:
         return ["The audit says nothing of this root."]
     if row is None:
         return [
-            (
-                "This root is not registered, so nobody can have attested that all its readers are "
-                "known."
-            )
+            "This root is not registered, so nobody can have attested that all its readers are "
+            "known."
         ]
     codes = list(figures.not_cleanable)
     if doubt and not {"in_doubt", TWO_NAMES}.intersection(codes):
@@ -201,30 +190,30 @@ def _reasons(
     sentences = [NOT_CLEANABLE.get(code, code) for code in codes]
     if not figures.cleanable and not sentences:
         sentences.append("The audit says that it may not be cleaned.")
-    return [*sentences, *([withheld] if withheld else [])]
+    if withheld:
+        sentences.append(withheld)
+    return sentences
 
 
-def _plan(row: StorageRoot) -> PlannedRoot:
+def _planned_root(row: StorageRoot) -> PlannedRoot:
     read_at = row.place.reading
-    waits_at = local_path(row.quarantine_uri) if row.quarantine_uri else quarantine.beside(read_at)
+    target = local_path(row.quarantine_uri) if row.quarantine_uri else quarantine.beside(read_at)
     return PlannedRoot(
         uri=row.uri,
         read_at=read_at,
-        quarantine=waits_at,
-        moves=moves_by(read_at, waits_at),
+        quarantine=target,
+        moves=moves_by(read_at, target),
         attested_by=row.attested_name,
         attested_at=instant_text(row.attested_at) if row.attested_at else None,
     )
 
 
-def _in_its_way(root: PlannedRoot, plan: CleanupPlan) -> PlannedRoot:
-    """Files that can wait in place are not copied. If only a tag would mark them, a quarantine that
-    an operator named is used instead.
-    """
+def _with_way(root: PlannedRoot, plan: CleanupPlan) -> PlannedRoot:
+    """A quarantine that an operator chose is preferred to a tag."""
     grace = timedelta(seconds=plan.grace_s)
     way = way_in_place(root.read_at, waste=plan.waste, grace=grace)
-    is_named = root.quarantine != quarantine.beside(root.read_at)
-    if way is None or (way == Way.TAG and is_named):
+    is_default = root.quarantine == quarantine.beside(root.read_at)
+    if way is None or (way == Way.TAG and not is_default):
         return root
     return replace(root, moves=way.value, quarantine="")
 
@@ -232,37 +221,32 @@ def _in_its_way(root: PlannedRoot, plan: CleanupPlan) -> PlannedRoot:
 def moves_by(source: str, target: str) -> str:
     """``rename`` if the storage can, else ``copy``, which reads and writes every byte."""
     if "://" in source or "://" in target:
-        same = (
-            source.partition("://")[2].partition("/")[0]
-            == target.partition("://")[2].partition("/")[0]
+        can_rename = (
+            source.startswith(_ONE_STEP_MOVES)
+            and target.startswith(_ONE_STEP_MOVES)
+            and _authority(source) == _authority(target)
         )
-        return (
-            "rename"
-            if same and source.startswith(_ONE_STEP_MOVES) and target.startswith(_ONE_STEP_MOVES)
-            else "copy"
-        )
-    devices = [_nearest(path).stat().st_dev for path in (Path(source), Path(target))]
-    return "rename" if devices[0] == devices[1] else "copy"
+    else:
+        can_rename = _device(Path(source)) == _device(Path(target))
+    return "rename" if can_rename else "copy"
 
 
-def _nearest(path: Path) -> Path:
-    return next(place for place in (path, *path.parents) if place.exists())
+def _authority(uri: str) -> str:
+    return uri.partition("://")[2].partition("/")[0]
 
 
-def searched(audit: StorageAudit) -> SearchedAudit:
-    figures = list(
-        RootFigures.objects.filter(audit=audit).values_list(
-            "metadata_files", "checkpoints", "files"
-        )
-    )
-    metadata, checkpoints, files = (
-        (sum(column) for column in zip(*figures, strict=True)) if figures else (None, None, None)
-    )
+def _device(path: Path) -> int:
+    return next(place for place in (path, *path.parents) if place.exists()).stat().st_dev
+
+
+def _searched(audit: StorageAudit) -> SearchedAudit:
+    names = ("metadata_files", "checkpoints", "files")
+    sums = RootFigures.objects.filter(audit=audit).aggregate(**{name: Sum(name) for name in names})
     as_of = instant_text(audit.as_of) if audit.as_of else ""
-    return SearchedAudit(audit.audit_id, as_of, metadata, checkpoints, files)
+    return SearchedAudit(audit.audit_id, as_of, **sums)
 
 
-def _note(plan: CleanupPlan, name: str, manifest: PlanManifest, lease: Lease) -> None:
+def _save_summary(plan: CleanupPlan, name: str, manifest: PlanManifest, lease: Lease) -> None:
     summary = {
         "roots": [
             {"uri": root.uri, "files": root.files, "bytes": root.bytes, "moves": root.moves}

@@ -1,5 +1,5 @@
-"""What a row of an audit must prove before it may enter a plan. It checks the audit's rules again:
-that is cheap, and a wrong row would cost a job its state.
+"""Checks the rows of an audit before they enter a plan. It repeats the audit's rules: this is
+cheap, and a wrong row would cost a job its state.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,8 +16,8 @@ Test = Callable[[pa.RecordBatch], pa.Array]
 
 @dataclass(frozen=True)
 class ProofRequirements:
-    """``as_of`` is when the audit's listing began, ``roots`` those that may be cleaned, with where
-    Weir reads each.
+    """``as_of`` is when the audit's listing began. ``roots``: URI of each root that may be cleaned
+    → where Weir reads it.
     """
 
     as_of: datetime
@@ -30,16 +30,12 @@ class ProofRequirements:
         return int(self.as_of.timestamp() * 1000)
 
     def sift(self, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, dict[str, int]]:
-        """Rows that may be planned, and how many of the asked-for verdicts were withheld by each
-        reason.
-
-        Rows of other verdicts and roots count in neither.
-        """
-        asked = pc.and_(
+        """Rows that may be planned, and how many were withheld for each reason."""
+        is_candidate = pc.and_(
             pc.is_in(rows["verdict"], pa.array(list(self.verdicts), pa.string())),
             pc.is_in(rows["root"], pa.array(list(self.roots), pa.string())),
         )
-        rows = self._with_age(rows.filter(asked))
+        rows = self._with_age(rows.filter(is_candidate))
         withheld: dict[str, int] = {}
         for reason, test in self._tests.items():
             passed = pc.fill_null(test(rows), False)
@@ -59,7 +55,7 @@ class ProofRequirements:
                 rows["age_ms"], int(self.age_guard.total_seconds() * 1000)
             ),
             "outside_its_root": self._inside,
-            "not_a_place_of_checkpoints": _in_place,
+            "not_a_place_of_checkpoints": _is_flinks_place,
             "seen_unreferenced_once": self._twice_unreferenced,
         }
 
@@ -74,7 +70,9 @@ class ProofRequirements:
         return pa.record_batch([*(rows[name] for name in rows.schema.names), age], schema=SCHEMA)
 
     def _inside(self, rows: pa.RecordBatch) -> pa.Array:
-        """Both spellings below the root, and no step in either that is empty or leads upwards."""
+        """Whether both spellings are below the root, without empty or upward steps in
+        ``listed_path``.
+        """
         inside = pa.repeat(False, rows.num_rows)
         for uri, read_at in self.roots.items():
             below = pc.and_(_below(rows["path"], uri), _below(rows["listed_path"], read_at))
@@ -84,8 +82,8 @@ class ProofRequirements:
         return pc.and_(inside, pc.invert(stray))
 
     def _twice_unreferenced(self, rows: pa.RecordBatch) -> pa.Array:
-        """Waste has references, from checkpoints that nobody needs. An orphan was unreferenced in
-        an earlier audit, too.
+        """Whether an orphan was unreferenced in an earlier audit, too. Always true for waste, which
+        has references.
         """
         before = pc.less(rows["unreferenced_since"].cast(pa.int64()), self._as_of_ms)
         return pc.or_(pc.equal(rows["verdict"], WASTE), pc.fill_null(before, False))
@@ -95,17 +93,16 @@ def is_metadata(rows: pa.RecordBatch | pa.Table) -> pa.Array:
     return pc.ends_with(rows["path"], f"/{METADATA_NAME}")
 
 
-def _in_place(rows: pa.RecordBatch) -> pa.Array:
-    """A ``_metadata`` can only be waste; other places must be in the audit's closed list."""
+def _is_flinks_place(rows: pa.RecordBatch) -> pa.Array:
+    """Whether the place is in the list for the verdict. A ``_metadata`` can only be waste."""
     orphan = pc.and_(
         pc.equal(rows["verdict"], ORPHAN), pc.is_in(rows["place"], pa.array(ORPHAN_PLACES))
     )
     waste = pc.and_(
         pc.equal(rows["verdict"], WASTE), pc.is_in(rows["place"], pa.array(WASTE_PLACES))
     )
-    named = pc.ends_with(rows["path"], f"/{METADATA_NAME}")
-    placed = pc.equal(rows["place"], "metadata")
-    return pc.and_(pc.or_(orphan, waste), pc.equal(named, placed))
+    has_metadata_place = pc.equal(rows["place"], "metadata")
+    return pc.and_(pc.or_(orphan, waste), pc.equal(is_metadata(rows), has_metadata_place))
 
 
 def _below(paths: pa.Array, root: str) -> pa.Array:

@@ -1,4 +1,4 @@
-"""Deletes quarantined files for good, after one more audit that shows that nothing misses them."""
+"""Deletes quarantined files for good, after one more audit that shows that nothing needs them."""
 
 from collections.abc import Sequence
 
@@ -20,8 +20,8 @@ MOST_NAMED = 3
 
 
 def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = None) -> None:
-    """Raises :class:`Halted` and deletes none of the files concerned if a checkpoint now refers to
-    one under any name, or a job may need one without naming it.
+    """Raises :class:`Halted` if a checkpoint now refers to a file under any name, or if a job may
+    need one without a reference; such files are not deleted.
     """
     manifest, storage = run.reader.manifest, storage or Storage()
     refuse_unsafe(manifest.roots, manifest.searched_roots)
@@ -30,7 +30,7 @@ def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = No
     for journal_file in (applied, journal):
         run.verify(journal_file)
     close_open_chunks(run)
-    applied_chunks, purged_chunks = set(applied.done()), set(journal.done())
+    applied_chunks, purged_chunks = set(applied.finished_chunks()), set(journal.finished_chunks())
     watch.begin()
     audit = recheck.fresh()
     refuse_doubt(audit, [root.uri for root in manifest.roots if root.files])
@@ -44,7 +44,6 @@ def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = No
                 [file for file in quarantined(run, applied, chunk) if file.path in needed]
             )
     if referred or watch.referred:
-        # Before any deletion: usually no reference has a name of the plan any more.
         for chunk in run.reader.chunks():
             if chunk.number in remaining:
                 _refuse_missed(quarantined(run, applied, chunk), referred, watch, storage)
@@ -57,10 +56,13 @@ def purge(run: Run, recheck: Recheck, watch: Watch, storage: Storage | None = No
         files = quarantined(run, applied, chunk)
         watch.look()
         _refuse_missed(files, referred, watch, storage)
-        tried = journal.intents(chunk.number)
+        interrupted = journal.intents(chunk.number)
         if files:
-            journal.intend(chunk.number, {file.path: file.version for file in files}, run.at())
-        rows = each_way(run, files, lambda way, own: way.purge(own, tried))  # noqa: B023 - at once
+            journal.write_intent(
+                chunk.number, {file.path: file.version for file in files}, run.at()
+            )
+        # The lambda is called at once.
+        rows = each_way(run, files, lambda way, group: way.purge(group, interrupted))  # noqa: B023
         run.finish(journal, PURGE, chunk.number, rows)
     for folder in run.places.folders:
         run.files.remove_empty(folder)
@@ -79,8 +81,8 @@ def _refuse_needed(files: Sequence[Planned]) -> None:
 def _refuse_missed(
     files: Sequence[Planned], referred: References, watch: Watch, storage: Storage
 ) -> None:
-    """A reference by another path may lead to an existing copy: then the file is not missed, unless
-    that copy is the quarantined file itself.
+    """Raises :class:`Halted` if a reference leads to a quarantined file. A reference by another
+    path is harmless if another copy exists there.
     """
     hits: list[Reference] = []
     for file in files:
@@ -92,8 +94,8 @@ def _refuse_missed(
             if reference.path == file.path or not storage.has(reference.path, besides=file.target)
         ][:1]
     if hits:
-        named = "; ".join(map(str, hits[:MOST_NAMED]))
+        examples = "; ".join(map(str, hits[:MOST_NAMED]))
         raise Halted(
-            f"{len(hits):,} files in quarantine are referred to by now: {named}. None of these was "
-            "purged: undo the plan."
+            f"{len(hits):,} files in quarantine are referred to by now: {examples}. None of these "
+            "was purged: undo the plan."
         )

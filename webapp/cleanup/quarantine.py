@@ -1,6 +1,4 @@
-"""Where files wait before the purge: outside all scanned roots, with one folder for each plan and
-root.
-"""
+"""Places where moved files wait for the purge, outside all scanned roots."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,23 +11,20 @@ from webapp.cleanup.manifest import PlannedRoot
 
 
 def beside(read_at: str) -> str:
-    """The default quarantine: next to the root, so that a move is a rename on most file systems."""
+    """The default quarantine: next to the root, so that most file systems can rename files."""
     return read_at.rstrip("/") + QUARANTINE_SUFFIX
 
 
 def folder_of(quarantine: str, plan: str, root_number: int) -> str:
-    """Roots are numbered within the plan, so that several may share a quarantine."""
+    """Several plans may share a quarantine."""
     return f"{quarantine.rstrip('/')}/{plan}/{root_number}"
 
 
 def refuse_unsafe(
     roots: Sequence[PlannedRoot], searched: Sequence[str], also_scanned: Sequence[str] = ()
 ) -> None:
-    """Raises :class:`PlanRefused` if a quarantine that files are moved to lies in a scanned root or
-    holds one, or if roots lie in each other.
-
-    ``also_scanned`` are further places where something is listed, such as where other roots are
-    read.
+    """Raises :class:`PlanRefused` if a quarantine overlaps a scanned place, or if roots overlap.
+    ``also_scanned``: places outside of the audit.
     """
     scanned = [
         *searched,
@@ -38,8 +33,8 @@ def refuse_unsafe(
         *(root.read_at for root in roots),
     ]
     for root in roots:
-        for other in scanned if root.moves not in IN_PLACE else ():
-            if _overlap(root.quarantine, other):
+        for other in scanned:
+            if root.moves not in IN_PLACE and _overlap(root.quarantine, other):
                 raise PlanRefused(
                     f"The quarantine {root.quarantine} and the scanned {other} lie in each other, "
                     "so the next audit would take "
@@ -54,22 +49,20 @@ def refuse_unsafe(
                 )
 
 
-def _overlap(other_place: str, other: str) -> bool:
+def _overlap(place: str, other: str) -> bool:
     """Whether one contains the other, by name or through links of the local file system."""
-    return any(are_nested(place(other_place), place(other)) for place in (_plainly, _really))
+    return any(are_nested(spell(place), spell(other)) for spell in (_canonical, _resolved))
 
 
-def _plainly(uri: str) -> str:
+def _canonical(uri: str) -> str:
     try:
         return canonical(uri)
     except BadUri as error:
         raise PlanRefused(f"This cannot be a quarantine or a root: {error}") from error
 
 
-def _really(uri: str) -> str:
-    plain = _plainly(uri)
-    return (
-        f"file:{Path(plain.removeprefix('file:')).resolve()}"
-        if plain.startswith("file:/")
-        else plain
-    )
+def _resolved(uri: str) -> str:
+    plain = _canonical(uri)
+    if not plain.startswith("file:/"):
+        return plain
+    return f"file:{Path(plain.removeprefix('file:')).resolve()}"

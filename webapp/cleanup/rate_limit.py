@@ -17,8 +17,8 @@ class RateLimit:
         self._clock, self._sleep = clock, sleep
         self._next = clock()
 
-    def together(self, most: int) -> int:
-        """Number of files of one request: at most those of one second."""
+    def batch_size(self, most: int) -> int:
+        """At most ``most`` files, and at most those of one second."""
         return max(min(most, int(1 / self._step_s)), 1) if self._step_s else most
 
     def step(self, files: int = 1) -> None:

@@ -1,9 +1,10 @@
-"""The audit just before a clean-up: confirms each file's verdict with everything parsed afresh."""
+"""Confirms the verdict of each file by an audit just before a clean-up, with nothing from caches."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import groupby
 from typing import Any, Protocol
 
 from webapp.cleanup.entries import ORPHAN, WASTE
@@ -16,7 +17,7 @@ VANISHED_REFERRER = "was_referred"
 
 @dataclass(frozen=True)
 class FreshAudit:
-    """``not_cleanable`` has the reasons by root; a root outside the audit must be among them."""
+    """``not_cleanable``: root → reasons; roots outside the audit must be among them."""
 
     audit_id: str
     as_of: datetime
@@ -24,31 +25,26 @@ class FreshAudit:
     reference_files: Sequence[str] = ()
     not_cleanable: Mapping[str, Sequence[str]] = field(default_factory=dict)
     pending_files: Sequence[str] = ()
-    """References of checkpoints that earlier audits read and this one did not, of files of which it
-    does not tell.
-    """
+    """References of checkpoints that earlier audits read and this audit could not."""
     needed_files: Sequence[str] = ()
     """Jobs whose task-owned files may be needed (``spark_jobs.audit_tables.NEEDED``)."""
     restores_files: Sequence[str] = ()
-    """Jobs that may have to be restored again from where they were (``RESTORES`` there)."""
+    """Jobs that may be restored again from the same snapshot (``audit_tables.RESTORES``)."""
     doubted: Sequence[str] = ()
-    """Directories and ids of jobs that its doubts reach."""
+    """Directories and ids of jobs that the audit's doubts reach."""
     dead: Set[str] = frozenset()
-    """Directories and ids of jobs that were attested to be dead, as far as that counts still."""
+    """Directories and ids of dead jobs, from statements that still count."""
     excluded: Set[str] = frozenset()
-    """Directories that an operator excluded: whatever lies below them is never deleted."""
+    """Directories that an operator excluded: nothing below them is deleted."""
 
 
 class Recheck(Protocol):
     def fresh(self) -> FreshAudit:
-        """List and audit all roots now, with no ``_metadata`` taken from the cache.
-
-        Raises what the audit raises.
-        """
+        """List and audit all roots now, without cached ``_metadata``. Raises the audit's errors."""
 
 
 def refuse_doubt(audit: FreshAudit, roots: Sequence[str]) -> None:
-    """Raises :class:`Halted` if a root of the plan may no longer be cleaned."""
+    """Raises :class:`Halted`."""
     for root in roots:
         reasons = audit.not_cleanable.get(root, ())
         if reasons:
@@ -60,9 +56,7 @@ def refuse_doubt(audit: FreshAudit, roots: Sequence[str]) -> None:
 
 
 class FreshVerdicts:
-    """Verdicts of the fresh audit beside the chunks of a plan, in the plan's order: metadata first,
-    then everything else.
-    """
+    """Compares chunks of a plan, in its order, with the verdicts of a fresh audit."""
 
     def __init__(self, audit: FreshAudit) -> None:
         self._audit = audit
@@ -72,38 +66,33 @@ class FreshVerdicts:
         self, files: Sequence[Planned], *, metadata: bool, quarantined: Set[str]
     ) -> dict[str, str]:
         """Path → why it may no longer be removed, for files of one chunk. ``quarantined``: the
-        ``_metadata`` that this plan has moved. A later audit misses them without knowing why; what
-        only they referred to is still waste.
+        ``_metadata`` that this plan has moved. The audit misses them without knowing why; files to
+        which only they referred are still waste.
         """
-        pass_ = self._passes.setdefault(
+        verdicts = self._passes.setdefault(
             metadata, MergedVerdicts(self._audit.verdict_files, self._audit.audit_id)
         )
-        wanted: dict[str, list[Planned]] = {}
-        for file in files:
-            wanted.setdefault(file.root, []).append(file)
-        rows = [
-            row for root in wanted for row in pass_.of(root, [file.path for file in wanted[root]])
-        ]
+        rows: list[dict[str, Any]] = []
+        for root, of_root in groupby(files, key=lambda file: file.root):
+            rows += verdicts.of(root, [file.path for file in of_root])
         by_path = {row["path"]: row for row in rows}
         doubles = Counter(row["path"] for row in rows)
-        objections_by_path = {}
+        objections = {}
         for file in files:
             row = by_path.get(file.path)
             if row is None:
-                objections_by_path[file.path] = (
-                    "the audit right before finds it in use, or not at all"
-                )
+                objections[file.path] = "the audit right before finds it in use, or not at all"
             elif doubles[file.path] > 1 or row["listed_path"] != file.source:
-                objections_by_path[file.path] = "another file has the same canonical name by now"
-            elif row["verdict"] not in _still(file.verdict) and not _is_left_by(
+                objections[file.path] = "another file has the same canonical name by now"
+            elif row["verdict"] not in _accepted_verdicts(file.verdict) and not _lost_its_referrer(
                 row, file, quarantined
             ):
-                objections_by_path[file.path] = f"now {row['verdict']}, {row['reason']}"
-        return objections_by_path
+                objections[file.path] = f"now {row['verdict']}, {row['reason']}"
+        return objections
 
 
-def _is_left_by(row: Mapping[str, Any], file: Planned, quarantined: Set[str]) -> bool:
-    """Whether the only objection is that its checkpoint vanished, which this plan took."""
+def _lost_its_referrer(row: Mapping[str, Any], file: Planned, quarantined: Set[str]) -> bool:
+    """Whether the audit only objects that the file's checkpoint vanished, which this plan moved."""
     return (
         file.verdict == WASTE
         and row["reason"] == VANISHED_REFERRER
@@ -111,5 +100,5 @@ def _is_left_by(row: Mapping[str, Any], file: Planned, quarantined: Set[str]) ->
     )
 
 
-def _still(planned: str) -> tuple[str, ...]:
+def _accepted_verdicts(planned: str) -> tuple[str, ...]:
     return (WASTE, ORPHAN) if planned == WASTE else (ORPHAN,)

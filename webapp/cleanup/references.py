@@ -1,6 +1,4 @@
-"""References of retained checkpoints to planned files, under any name of the directory, and whether
-they still resolve.
-"""
+"""Finds references of retained checkpoints to planned files, and whether they still resolve."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -22,34 +20,31 @@ BATCH_ROWS = 50_000
 
 
 References = Mapping[str, Sequence[Reference]]
-"""By the name of the file."""
+"""Name of a file (:mod:`webapp.cleanup.file_names`) → references to files of this name."""
 
 
 def references_in(
-    audit: FreshAudit, planned: PlannedPaths, leaving: Collection[str] = ()
+    audit: FreshAudit, planned: PlannedPaths, waste_metadata: Collection[str] = ()
 ) -> References:
-    """To files with a name of the plan: of any checkpoint that the audit read, but those that are
-    ``leaving``, and of those of earlier audits that nobody knows to be needed no more.
+    """References to files with the name of a planned file: from all checkpoints that this audit
+    read or earlier audits read last, except ``waste_metadata``.
     """
-    references_by_path: dict[str, dict[str, Reference]] = {}
-    going = pa.array(sorted(leaving), pa.string())
+    by_name: dict[str, dict[str, Reference]] = {}
+    waste = pa.array(sorted(waste_metadata), pa.string())
     files = (*audit.reference_files, *audit.pending_files)
     for batch in parquet_batches(files, BATCH_ROWS, ("metadata_path", "path")):
-        batch = batch.filter(pc.invert(pc.is_in(batch["metadata_path"].cast("string"), going)))
+        batch = batch.filter(pc.invert(pc.is_in(batch["metadata_path"].cast("string"), waste)))
         paths = batch["path"].cast("string")
-        met = pc.is_in(paths, pa.array(planned.among(paths), pa.string()))
-        for row in batch.filter(met).to_pylist():
-            references_by_path.setdefault(name_of(row["path"]), {})[row["path"]] = Reference(
-                row["path"], row["metadata_path"]
-            )
-    return {name: list(references.values()) for name, references in references_by_path.items()}
+        is_planned = pc.is_in(paths, pa.array(planned.among(paths), pa.string()))
+        for row in batch.filter(is_planned).to_pylist():
+            reference = Reference(row["path"], row["metadata_path"])
+            by_name.setdefault(name_of(row["path"]), {})[row["path"]] = reference
+    return {name: list(references.values()) for name, references in by_name.items()}
 
 
 @dataclass(frozen=True)
 class Storage:
-    """Resolves references: at every place where a known root is read, and at the path itself if it
-    is local.
-    """
+    """Resolves references where roots are read, and at local paths."""
 
     roots: Sequence[Root] = field(default_factory=tuple)
 
@@ -58,7 +53,7 @@ class Storage:
         answers: list[bool | None] = []
         for place, within in dict.fromkeys(self._places(path)):
             try:
-                answers.append(tree.exists(place, within) and not _is_one(place, besides))
+                answers.append(tree.exists(place, within) and not _is_same_file(place, besides))
             except tree.TreeError:
                 answers.append(None)
         if any(answers):
@@ -74,8 +69,8 @@ class Storage:
             yield path, None
 
 
-def _is_one(place: str, other: str) -> bool:
-    """Whether two places are one file; hard links count as one."""
+def _is_same_file(place: str, other: str) -> bool:
+    """Whether both places are the same file, also by a hard link."""
     if "://" in place or "://" in other or not other:
         return bool(other) and canonical(place) == canonical(other)
     with suppress(OSError):
@@ -83,15 +78,15 @@ def _is_one(place: str, other: str) -> bool:
     return False
 
 
-def missed(
-    references: References, gone: Mapping[str, Collection[str]], storage: Storage
+def missed_references(
+    references: References, moved: Mapping[str, Collection[str]], storage: Storage
 ) -> list[Reference]:
-    """References to files of these names that do not resolve, or may not. ``gone``: name → places
-    where such files wait for the purge, also in place.
+    """References that do not resolve, or may not. ``moved``: name → places where files of this name
+    wait for the purge, also in place.
     """
     return [
         reference
-        for name, places in gone.items()
+        for name, places in moved.items()
         for reference in references.get(name, ())
         if not all(storage.has(reference.path, besides=place) for place in places)
     ]

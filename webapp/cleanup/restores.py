@@ -8,8 +8,8 @@ from webapp.storage.auditing import audit_request
 
 
 def restored_from(metadata: Set[str]) -> Set[Hashable]:
-    """Restores (cluster, job id, instant) of possibly running jobs from these canonical
-    ``_metadata``, under any name of their directories.
+    """Restores (cluster, job id, instant) of jobs that have not ended, from these canonical
+    ``_metadata`` under any name of their directories.
     """
     if not metadata:
         return set()
@@ -24,7 +24,6 @@ def restored_from(metadata: Set[str]) -> Set[Hashable]:
 
 
 def _metadata_of(path: str, spellings: Spellings) -> str:
-    """ "" if it is no path."""
     try:
         return f"{canonical(path, spellings).removesuffix(f'/{METADATA_NAME}')}/{METADATA_NAME}"
     except BadUri:

@@ -1,10 +1,10 @@
-"""What apply, undo and purge share: files, places, journal, pace and the lease."""
+"""The shared part of apply, undo and purge: files, places, journal, pace and the lease."""
 
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
@@ -20,15 +20,14 @@ from webapp.cleanup.rate_limit import RateLimit
 
 HOLD_EVERY_S = 5.0
 FAILURES_IN_A_ROW = 20
-"""After so many refusals by the storage it is asked no more."""
 AT_ONCE = 16
-"""Files that are moved or deleted side by side, where each takes requests of its own."""
+"""Files that are moved or deleted in parallel, if each needs requests of its own."""
 
 
 @dataclass
 class Run:
-    """One attempt at one plan. ``hold`` raises if another process has taken over the plan.
-    ``progress`` receives counts by outcome after each chunk.
+    """One attempt at one plan. ``hold`` renews the lease; it raises if another process has taken
+    over the plan. ``progress`` receives the verb and counts by outcome after each chunk.
     """
 
     reader: PlanReader
@@ -53,9 +52,7 @@ class Run:
         return [self.places.of(row) for row in chunk.rows.to_pylist()]
 
     def refuse_linked(self, file: Planned) -> None:
-        """Raises :class:`Halted` if the path to its quarantine contains a link: Weir does not
-        create any.
-        """
+        """Raises :class:`Halted` if the path in quarantine contains a link, which Weir never made."""
         if self.files.is_behind_link(file.quarantine, file.target):
             raise Halted(
                 f"{file.target} in quarantine is a link or lies behind one, which leads elsewhere. "
@@ -66,32 +63,31 @@ class Run:
     def verify(self, journal: Journal) -> None:
         """Raises ``PlanDamaged`` if the journal was altered."""
         journal.verify()
-        written = journal.written()
-        for chunk in self.reader.chunks() if written else ():
-            names = written.pop(chunk.number, None)
+        files = journal.files_by_chunk()
+        for chunk in self.reader.chunks() if files else ():
+            names = files.pop(chunk.number, None)
             if names:
                 journal.refuse_foreign(
                     chunk.number,
                     names,
                     {file.path: (file.bytes, file.target) for file in self.planned(chunk)},
                 )
-        for number, names in written.items():
+        for number, names in files.items():
             journal.refuse_foreign(number, names, {})
 
-    def still_mine(self) -> None:
-        """Checks the lease; cheap enough before each file."""
+    def check_lease(self) -> None:
+        """Calls ``hold`` every few seconds; cheap enough before each file."""
         if time.monotonic() - self._held_at > HOLD_EVERY_S:
             self.hold()
             self._held_at = time.monotonic()
 
     def row(self, file: Planned, outcome: str, detail: str | None = None) -> Row:
-        kept = outcome in (FileOutcome.QUARANTINED, FileOutcome.OCCUPIED)
-        at, is_moved = instant_text(self.at()), file.way not in IN_PLACE
-        if is_moved or not kept:
-            target = file.target if is_moved and kept else None
-            return Row(file.path, outcome, file.bytes, at, target, detail)
-        waits = (file.way, file.version, list(file.markers))
-        return Row(file.path, outcome, file.bytes, at, None, detail, *waits)
+        row = Row(file.path, outcome, file.bytes, instant_text(self.at()), detail=detail)
+        if outcome not in (FileOutcome.QUARANTINED, FileOutcome.OCCUPIED):
+            return row
+        if file.way not in IN_PLACE:
+            return replace(row, quarantine=file.target)
+        return replace(row, way=file.way, version=file.version, markers=list(file.markers))
 
     def failed(self, file: Planned, error: OSError | TreeError) -> Row:
         return self.row(file, FileOutcome.FAILED, f"{type(error).__name__}: {error}"[:500])
@@ -107,19 +103,19 @@ class Run:
             return list(map(tried, batch) if len(batch) == 1 else self._pool.map(tried, batch))
 
         is_local = not any("://" in file.source or "://" in file.target for file in files)
-        return self.together(files, side_by_side, 1 if is_local else 4 * AT_ONCE)
+        return self.in_batches(files, side_by_side, 1 if is_local else 4 * AT_ONCE)
 
-    def together(
+    def in_batches(
         self,
         files: Sequence[Planned],
         act: Callable[[Sequence[Planned]], list[Row]],
         most: int,
     ) -> list[Row]:
-        """Applies the action to at most ``most`` files at once, at the pace. A file that the
-        storage refuses gets a row, until it refuses everything.
+        """Calls ``act`` with up to ``most`` files at a time, at the pace; returns a row for each
+        file.
         """
         rows: list[Row] = []
-        size = self.pace.together(most)
+        size = self.pace.batch_size(most)
         for first in range(0, len(files), size):
             batch = files[first : first + size]
             if self._failures >= FAILURES_IN_A_ROW:
@@ -127,14 +123,14 @@ class Run:
                 rows += [self.row(file, FileOutcome.NOT_REACHED, why) for file in batch]
                 continue
             self.pace.step(len(batch))
-            self.still_mine()
+            self.check_lease()
             try:
-                done = act(batch)
+                batch_rows = act(batch)
             except (TreeError, OSError) as error:
-                done = [self.failed(file, error) for file in batch]
-            for row in done:
+                batch_rows = [self.failed(file, error) for file in batch]
+            for row in batch_rows:
                 self._failures = self._failures + 1 if row.outcome == FileOutcome.FAILED else 0
-            rows += done
+            rows += batch_rows
         return rows
 
     @cached_property
@@ -142,9 +138,9 @@ class Run:
         return ThreadPoolExecutor(AT_ONCE)
 
     def finish(self, journal: Journal, verb: str, chunk: int, rows: list[Row]) -> None:
-        """Journals the chunk. Raises :class:`Halted` if the storage refuses everything."""
+        """Raises :class:`Halted` after too many failures in a row."""
         self.hold()
-        journal.effect(chunk, rows, self.at())
+        journal.write_effect(chunk, rows, self.at())
         self.progress(verb, tally(rows))
         if self._failures >= FAILURES_IN_A_ROW:
             last = next(row for row in reversed(rows) if row.outcome == FileOutcome.FAILED)

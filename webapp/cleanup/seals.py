@@ -1,4 +1,4 @@
-"""A last line signed with this installation's secret: proves that Weir wrote the lines above."""
+"""Seals a file with a last line, signed with the installation's secret: Weir wrote the file."""
 
 import hmac
 import json
@@ -11,7 +11,7 @@ _BEGINS = b'{"seal":'
 
 
 def with_seal(content: bytes) -> bytes:
-    """``content`` ends with a line end."""
+    """``content`` must end with a line end."""
     return content + _seal(content, settings.SECRET_KEY) + b"\n"
 
 
@@ -20,7 +20,7 @@ def has_seal(content: bytes) -> bool:
 
 
 def is_genuine(content: bytes) -> bool:
-    """By the current secret, or an earlier one (``SECRET_KEY_FALLBACKS``)."""
+    """Whether the seal is of the current secret or an earlier one (``SECRET_KEY_FALLBACKS``)."""
     if not has_seal(content):
         return False
     body, seal = without_seal(content), _last(content)

@@ -1,9 +1,4 @@
-"""Put everything back that is still in quarantine, the ``_metadata`` of checkpoints after their
-files.
-
-Files that others removed from the checkpoint's directory meanwhile do not return: the next audit
-reports them as missing.
-"""
+"""Puts back all files that are still in quarantine, the ``_metadata`` of checkpoints last."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,27 +14,24 @@ from webapp.cleanup.ways import each_way
 
 
 def undo(run: Run) -> None:
-    """Continues from the end of the journal. A place taken by another file stays as it is, and the
-    row says so.
+    """Continues where the journal ends. If another file has taken the place of a file, both stay,
+    and the outcome is ``OCCUPIED``.
     """
     refuse_unsafe(run.reader.manifest.roots, run.reader.manifest.searched_roots)
     applied, journal = run.journal(APPLY), run.journal(UNDO)
-    for file in (applied, journal):
-        run.verify(file)
+    run.verify(applied)
+    run.verify(journal)
     close_open_chunks(run)
-    wanted, done = set(applied.done()), set(journal.done())
+    remaining = set(applied.finished_chunks()) - set(journal.finished_chunks())
     for chunk in run.reader.chunks(backwards=True):
-        if chunk.number in wanted and chunk.number not in done:
+        if chunk.number in remaining:
             _undo(run, journal, chunk, quarantined(run, applied, chunk))
     for folder in run.places.folders:
         run.files.remove_empty(folder)
 
 
 def quarantined(run: Run, applied: Journal, chunk: Chunk) -> list[Planned]:
-    """Files of the chunk that were taken. The journal says which, with versions; the plan says
-    where they are.
-    """
-    taken = {
+    rows = {
         row.path: row
         for row in applied.read(chunk.number).rows
         if row.outcome == FileOutcome.QUARANTINED
@@ -47,13 +39,13 @@ def quarantined(run: Run, applied: Journal, chunk: Chunk) -> list[Planned]:
     return [
         replace(file, version=row.version, markers=row.markers or ())
         for file in run.planned(chunk)
-        if (row := taken.get(file.path))
+        if (row := rows.get(file.path))
     ]
 
 
 def _undo(run: Run, journal: Journal, chunk: Chunk, files: Sequence[Planned]) -> None:
-    tried = journal.intents(chunk.number)
+    interrupted = journal.intents(chunk.number)
     if files:
-        journal.intend(chunk.number, {file.path: file.version for file in files}, run.at())
-    rows = each_way(run, list(reversed(files)), lambda way, own: way.put_back(own, tried))
+        journal.write_intent(chunk.number, {file.path: file.version for file in files}, run.at())
+    rows = each_way(run, list(reversed(files)), lambda way, group: way.put_back(group, interrupted))
     run.finish(journal, UNDO, chunk.number, rows)

@@ -1,4 +1,4 @@
-"""Streams an audit's verdicts by file from Parquet parts sorted by root and path."""
+"""Streams the verdicts of an audit from Parquet parts sorted by root and path."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from webapp.storage.verdict_files import in_order
 
 BATCH_ROWS = 20_000
 
-_WANTED = pa.schema([SCHEMA.field(name) for name in VERDICT_COLUMNS])
+_VERDICT_SCHEMA = pa.schema([SCHEMA.field(name) for name in VERDICT_COLUMNS])
 
 
 class VerdictKey(NamedTuple):
@@ -29,10 +29,11 @@ def batches(files: Sequence[str], audit_id: str | None = None) -> Iterator[pa.Re
 
     Raises :class:`PlanRefused` if they are not sorted: merging relies on it.
     """
+    columns = VERDICT_COLUMNS if audit_id is None else [*VERDICT_COLUMNS, "audit_id"]
     last: VerdictKey | None = None
     for file in in_order(files):
         with fsspec.open(file, "rb") as stream:
-            for batch in ParquetStream(stream).iter_batches(BATCH_ROWS, columns=_columns(audit_id)):
+            for batch in ParquetStream(stream).iter_batches(BATCH_ROWS, columns=columns):
                 rows = _verdict_rows(batch, audit_id)
                 if not rows.num_rows:
                     continue
@@ -51,18 +52,16 @@ def key_at(rows: pa.RecordBatch | pa.Table, place: int) -> VerdictKey:
 
 
 class MergedVerdicts:
-    """Merges verdicts with sorted requests: each part is read once, however many requests there
-    are.
-    """
+    """Finds the verdicts of sorted paths. Reads each part once for all calls."""
 
     def __init__(self, files: Sequence[str], audit_id: str | None = None) -> None:
         self._source = batches(files, audit_id)
         self._ahead: pa.RecordBatch | None = None
 
     def of(self, root: str, paths: Sequence[str]) -> list[dict[str, Any]]:
-        """Rows of these sorted paths of one root. Requests must follow the order of the table."""
+        """Rows of these sorted paths of one root. Calls must follow the order of the parts."""
         rows: list[dict[str, Any]] = []
-        wanted = pa.array(paths, pa.string())
+        path_array = pa.array(paths, pa.string())
         first, last = VerdictKey(root, paths[0]), VerdictKey(root, paths[-1])
         while (batch := self._next()) is not None:
             if key_at(batch, batch.num_rows - 1) < first:
@@ -71,7 +70,7 @@ class MergedVerdicts:
             if key_at(batch, 0) > last:
                 break
             rows += batch.filter(
-                pc.and_(pc.equal(batch["root"], root), pc.is_in(batch["path"], wanted))
+                pc.and_(pc.equal(batch["root"], root), pc.is_in(batch["path"], path_array))
             ).to_pylist()
             if key_at(batch, batch.num_rows - 1) > last:
                 break
@@ -84,16 +83,11 @@ class MergedVerdicts:
         return self._ahead
 
 
-def _columns(audit_id: str | None) -> list[str]:
-    return [*VERDICT_COLUMNS, *(["audit_id"] if audit_id is not None else [])]
-
-
 def _verdict_rows(batch: pa.RecordBatch, audit_id: str | None) -> pa.RecordBatch:
     if audit_id is not None:
         batch = batch.filter(pc.equal(batch["audit_id"], audit_id))
-    # Spark writes microseconds; milliseconds suffice here as in listings, and cutting makes no file
-    # newer.
-    return batch.select(VERDICT_COLUMNS).cast(_WANTED, safe=False)
+    # Spark writes microseconds, listings have milliseconds. Cutting makes no file newer.
+    return batch.select(VERDICT_COLUMNS).cast(_VERDICT_SCHEMA, safe=False)
 
 
 def _is_sorted(rows: pa.RecordBatch) -> bool:

@@ -36,7 +36,6 @@ from webapp.storage.models import StorageAudit
 
 PLANS_A_PAGE = 25
 FILES_SHOWN = 50
-"""Of a plan and of its journal; their downloads have all."""
 
 
 @require_GET
@@ -85,9 +84,7 @@ def plan(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def progress(request: HttpRequest, pk: int) -> HttpResponse:
-    """The part of the page that changes while the plan is carried out; afterwards the whole page is
-    fetched again.
-    """
+    """The part of the page that changes. At the end the browser reloads the page."""
     shown_plan = _plan(pk)
     response = render(request, "storage/cleanup/_progress.html", _state(request, shown_plan))
     if shown_plan.state not in AT_WORK:
@@ -105,7 +102,7 @@ def approve(request: HttpRequest, pk: int) -> HttpResponse:
             % {"short_name": shown_plan.short_name},
         )
         return redirect("cleanup-plan", pk)
-    return _ordered(
+    return _order_and_redirect(
         request,
         shown_plan,
         lambda: orders.approve(shown_plan, request.user, timezone.now()),
@@ -116,7 +113,6 @@ def approve(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_POST
 def order(request: HttpRequest, pk: int | str, verb: str) -> HttpResponse:
-    """One of ``orders.ORDERS``."""
     shown_plan, name = _plan(pk), request.user.get_username()
     words = {
         "apply": gettext("is being applied: first everything is audited again"),
@@ -124,7 +120,7 @@ def order(request: HttpRequest, pk: int | str, verb: str) -> HttpResponse:
         "purge": gettext("is being purged: first everything is audited again"),
         "withdraw": gettext("is withdrawn; nobody can apply it any more"),
     }
-    return _ordered(
+    return _order_and_redirect(
         request,
         shown_plan,
         lambda: orders.order(shown_plan, verb, name, timezone.now()),
@@ -152,7 +148,7 @@ def journal_export(request: HttpRequest, pk: int | str, verb: str) -> HttpRespon
     )
 
 
-def _ordered(
+def _order_and_redirect(
     request: HttpRequest, shown_plan: CleanupPlan, act: Callable[[], None], word: str
 ) -> HttpResponse:
     with refusal_as_message(request):
@@ -177,10 +173,10 @@ def _state(request: HttpRequest, shown_plan: CleanupPlan) -> dict[str, Any]:
     done = [
         (words[verb], counts, _outcomes(counts))
         for verb in VERBS
-        if (counts := shown_plan.done(verb))
+        if (counts := shown_plan.counts(verb))
     ]
-    applied = shown_plan.done(APPLY)
-    over = shown_plan.state in (PlanState.QUARANTINED, PlanState.HALTED) and (
+    applied = shown_plan.counts(APPLY)
+    is_over = shown_plan.state in (PlanState.QUARANTINED, PlanState.HALTED) and (
         shown_plan.purge_at is None or shown_plan.purge_at <= now
     )
     return {
@@ -197,14 +193,14 @@ def _state(request: HttpRequest, shown_plan: CleanupPlan) -> dict[str, Any]:
             "files": applied.get(FileOutcome.QUARANTINED, 0),
             "bytes": applied.get(f"{FileOutcome.QUARANTINED}_bytes", 0),
         },
-        "orders": list(_orders(shown_plan, over=over, expired=expired)) if operates else [],
+        "orders": list(_orders(shown_plan, is_over=is_over, expired=expired)) if operates else [],
     }
 
 
 def _orders(
-    shown_plan: CleanupPlan, *, over: bool, expired: bool
+    shown_plan: CleanupPlan, *, is_over: bool, expired: bool
 ) -> Iterator[tuple[str, str, str, str, str]]:
-    """Verb, tone, name, button and meaning of each possible order."""
+    """Verb, tone, name, button text and explanation of each possible order."""
     state = shown_plan.state
     if state in (PlanState.APPROVED, PlanState.HALTED) and shown_plan.approved_at and not expired:
         means = gettext(
@@ -225,7 +221,7 @@ def _orders(
             "applied again."
         )
         yield "undo", "", gettext("Undo"), gettext("Undo the plan"), means
-    if state == PlanState.QUARANTINED and over and shown_plan.trouble:
+    if state == PlanState.QUARANTINED and is_over and shown_plan.trouble:
         means = gettext(
             "After a fresh audit, what is in quarantine is deleted for good unless a checkpoint "
             "refers to any of it."
@@ -236,11 +232,16 @@ def _orders(
         yield "withdraw", "", gettext("Withdraw"), gettext("Withdraw the plan"), means
 
 
-def _outcomes(done: dict[str, Any]) -> list[tuple[Any, str, int, int]]:
+def _outcomes(counts: dict[str, Any]) -> list[tuple[Any, str, int, int]]:
     return [
-        (outcome_badge(outcome), SENTENCES[outcome], done[outcome], done.get(f"{outcome}_bytes", 0))
+        (
+            outcome_badge(outcome),
+            SENTENCES[outcome],
+            counts[outcome],
+            counts.get(f"{outcome}_bytes", 0),
+        )
         for outcome in FileOutcome
-        if done.get(outcome)
+        if counts.get(outcome)
     ]
 
 
@@ -248,7 +249,7 @@ def _contents(request: HttpRequest, shown_plan: CleanupPlan) -> dict[str, Any]:
     if not shown_plan.name:
         return {}
     reader = reader_of(shown_plan)
-    journals = [known for known in VERBS if shown_plan.done(known)]
+    journals = [verb for verb in VERBS if shown_plan.counts(verb)]
     verb = request.GET.get("verb", "")
     verb = verb if verb in journals else (journals[-1] if journals else "")
     try:
@@ -297,6 +298,6 @@ def _why(row: dict[str, Any]) -> str:
 
 def _journal_rows(shown_plan: CleanupPlan, verb: str) -> Iterator[dict[str, Any]]:
     journal = Journal(PlanFolder(shown_plan.folder), shown_plan.name or "", verb)
-    for chunk in journal.done():
+    for chunk in journal.finished_chunks():
         for row in journal.read(chunk).rows:
             yield asdict(row)

@@ -1,10 +1,8 @@
-"""Watches for checkpoints that appear while a plan is carried out, and reads their ``_metadata`` at
-once.
+"""Finds checkpoints that appear while a plan is carried out, and reads their ``_metadata``.
 
-1. ``begin`` notes every ``_metadata`` there is, before the fresh audit starts its listing: those
-   the audit reads.
-2. ``look`` reads new and changed ones and keeps references to planned files.
-3. One that cannot be read, or a directory that cannot be listed, stops the plan.
+1. ``begin`` lists every ``_metadata`` before the fresh audit, which reads these.
+2. ``look`` reads new and changed ``_metadata`` and keeps references to planned files.
+3. If a ``_metadata`` cannot be read, or a directory cannot be listed, the plan stops.
 """
 
 import time
@@ -24,20 +22,22 @@ from webapp.cleanup.errors import Halted
 from webapp.cleanup.file_names import below_job, name_of, names_of
 
 TRIES, TRY_AGAIN_S = 4, 1.0
-"""A file that is being written is incomplete for a moment."""
+"""While a file is being written, it is incomplete for a moment."""
 
 ListMetadata = Callable[[], Iterator[MetadataFile]]
 
 
 class PlannedPaths:
-    """Hashes of all file names of a plan, 8 bytes each: enough to exclude that a path is planned."""
+    """Hashes of all file names of a plan, 8 bytes each."""
 
     def __init__(self, paths: Iterator[pa.Array | pa.ChunkedArray]) -> None:
         hashes = [_hashes(names_of(column)) for column in paths]
         self._sorted = np.sort(np.concatenate(hashes)) if hashes else np.empty(0, np.int64)
 
     def among(self, paths: pa.Array) -> list[str]:
-        """Paths with the name of a planned file, in any directory; one in 10^12 is a false match."""
+        """Paths with the name of a planned file, in any directory; one in 10^12 has only the same
+        hash.
+        """
         if not len(self._sorted) or not len(paths):
             return []
         hashes = _hashes(names_of(paths))
@@ -48,7 +48,7 @@ class PlannedPaths:
 
 @dataclass(frozen=True)
 class Reference:
-    """``path`` as the checkpoint at ``by`` names it, canonical."""
+    """``path``: canonical, from the checkpoint whose ``_metadata`` is ``by``."""
 
     path: str
     by: str
@@ -58,8 +58,8 @@ class Reference:
 
 
 class Watch:
-    """``referred`` has the references that appeared to files of the plan: name of the file → path →
-    ``_metadata``. ``appeared``: the ``_metadata`` that were not there when it began.
+    """``referred``: new references to planned files, as name of the file → path → ``_metadata``.
+    ``appeared``: ``_metadata`` that are new or changed since :meth:`begin`.
     """
 
     def __init__(
@@ -84,8 +84,8 @@ class Watch:
         self._next_look = 0.0
 
     def look(self, *, at_once: bool = False) -> None:
-        """At most half of the time goes into looking; so on a large root it is not done for every
-        chunk, unless ``at_once``.
+        """Looking takes at most half of the time: after a long search, calls without ``at_once`` do
+        nothing for as long.
         """
         began = self._clock()
         if began < self._next_look and not at_once:
@@ -99,9 +99,7 @@ class Watch:
         self._next_look = ended + (ended - began)
 
     def read(self, file: MetadataFile) -> None:
-        """Takes the files it refers to out of the plan. Raises :class:`Halted` if it cannot be
-        read.
-        """
+        """Keeps references to planned files. Raises :class:`Halted` if the file cannot be read."""
         for tries_left in reversed(range(TRIES)):
             try:
                 for batch in columns.batches(file.pieces()):
@@ -143,14 +141,13 @@ class Watch:
         for path in self.planned.among(self._canonical(batch["path"], by)):
             self.referred.setdefault(name_of(path), {}).setdefault(path, by)
         for name in ("task_owned_directory", "shared_directory"):
-            # Needed as a whole: it does not say which files it needs.
+            # All files of these directories count as needed: the checkpoint does not name them.
             for folder in self._canonical(batch[name], by).unique().to_pylist():
                 self._folders.setdefault(below_job(folder), by)
                 self._folders.setdefault(folder.lower(), by)
 
-    def _canonical(self, written: pa.Array, by: str) -> pa.Array:
-        written = written.drop_null()
-        column = canonical_column(written, self._spellings)
+    def _canonical(self, paths: pa.Array, by: str) -> pa.Array:
+        column = canonical_column(paths.drop_null(), self._spellings)
         if column.null_count:
             raise Halted(
                 f"{by} appeared in between and refers to a path that has no unambiguous spelling."
@@ -167,7 +164,7 @@ class Watch:
 
 
 def _is_foreign(file: MetadataFile) -> bool:
-    """Whether it is provably no checkpoint, such as Parquet's summary of a data set."""
+    """Whether the file is certainly no checkpoint, such as Parquet's ``_metadata``."""
     try:
         return content_of(file).is_foreign
     except (OSError, ValueError):
@@ -175,5 +172,4 @@ def _is_foreign(file: MetadataFile) -> bool:
 
 
 def _hashes(paths: pa.Array | pa.ChunkedArray) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """Python's hashes, valid in this process only."""
     return np.fromiter(map(hash, paths.to_pylist()), np.int64, len(paths))

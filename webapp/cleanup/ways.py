@@ -1,5 +1,3 @@
-"""How files of each root wait before the purge; chosen when the plan is made."""
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
 from itertools import groupby
@@ -14,38 +12,43 @@ from webapp.cleanup.places import Planned
 from webapp.cleanup.run import Run
 
 
-class Taking(Protocol):
+class Mechanism(Protocol):
+    """One way in which files wait. ``interrupted``: paths of an interrupted attempt; ``intended``:
+    the same with ids of versions.
+    """
+
     def look(self, files: Sequence[Planned]) -> tuple[list[Planned], list[Row]]:
-        """Files that may be taken, with what to journal before; rows for the others."""
+        """Files that may be taken, with the version to journal before; rows for the others."""
 
     def take(self, files: Sequence[Planned]) -> list[Row]:
-        """A row for each."""
+        """A row for each file."""
 
     def settle(
         self, files: Sequence[Planned], intended: Mapping[str, Collection[str]]
     ) -> list[Row]:
-        """Rows of files that an interrupted try took, out of ``intended``."""
+        """Rows of the files that an interrupted attempt took."""
 
-    def put_back(self, files: Sequence[Planned], tried: Collection[str]) -> list[Row]:
-        """A row for each; ``tried`` are paths of an interrupted try."""
+    def put_back(self, files: Sequence[Planned], interrupted: Collection[str]) -> list[Row]:
+        """A row for each file."""
 
-    def purge(self, files: Sequence[Planned], tried: Collection[str]) -> list[Row]:
-        """A row for each; ``tried`` are paths of an interrupted try."""
+    def purge(self, files: Sequence[Planned], interrupted: Collection[str]) -> list[Row]:
+        """A row for each file."""
 
 
-def by_way(run: Run, files: Sequence[Planned]) -> Iterator[tuple[Taking, list[Planned]]]:
-    for _, own in groupby(files, key=lambda file: file.root):
-        of_root = list(own)
+def by_way(run: Run, files: Sequence[Planned]) -> Iterator[tuple[Mechanism, list[Planned]]]:
+    """The files in groups of one root, each with the way of that root."""
+    for _, group in groupby(files, key=lambda file: file.root):
+        of_root = list(group)
         yield _way(run, of_root[0]), of_root
 
 
 def each_way(
-    run: Run, files: Sequence[Planned], act: Callable[[Taking, list[Planned]], list[Row]]
+    run: Run, files: Sequence[Planned], act: Callable[[Mechanism, list[Planned]], list[Row]]
 ) -> list[Row]:
-    return [row for way, own in by_way(run, files) for row in act(way, own)]
+    return [row for way, of_root in by_way(run, files) for row in act(way, of_root)]
 
 
-def _way(run: Run, file: Planned) -> Taking:
+def _way(run: Run, file: Planned) -> Mechanism:
     if file.way == Way.DELETE_MARKER or file.way == Way.TAG:
         bucket = Bucket.of(file.source)
         if bucket is None:
@@ -55,9 +58,9 @@ def _way(run: Run, file: Planned) -> Taking:
 
 
 def way_in_place(read_at: str, *, waste: bool, grace: timedelta) -> Way | None:
-    """How files can wait in place; ``None`` if they must be moved. Tags leave files readable, so
-    waste checkpoints would still need theirs. A bucket with suspended versioning would keep files
-    deleted without a version. Raises ``OSError`` if the store does not answer.
+    """How files can wait in place; ``None`` if they must be moved. Tags are not used for waste:
+    they leave a checkpoint readable, which still needs its files. Nor are they used if versioning
+    was suspended, because old versions would stay.
     """
     bucket = Bucket.of(read_at)
     if bucket is None:

@@ -22,7 +22,7 @@ from webapp.delivery.models import Delivery
 from webapp.delivery.network import Answer, Network
 from webapp.delivery.outcomes import give_up_disabled, record_all
 from webapp.delivery.rendering import CannotRender, rendered, still_news
-from webapp.work.lease import me
+from webapp.work.lease import new_holder
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ def send_due(
         while True:
             claimed: list[Delivery] = []
             if time.monotonic() - began < CLAIMING_S:
-                claimed = _steady(partial(_claim, running, now(), me()))
+                claimed = _steady(partial(_claim, running, now(), new_holder()))
                 for row in claimed:
                     _start(row, network, running, ended, now())
             if not running.rows:

@@ -1,1 +1,1 @@
-"""How state, uploads and unreferenced files grow over days, and when a time-out is reached."""
+"""How state and uploads of jobs grow over days, and how jobs meet objectives."""

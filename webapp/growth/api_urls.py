@@ -1,10 +1,8 @@
-"""Addresses of growth below /api/v1/."""
-
-from webapp.growth.api.views import JobGrowthViews, ObjectiveRecordViews, ObjectiveViews
+from webapp.growth.api import views
 from webapp.lib.api.routes import Routes
 
 ROUTES: Routes = (
-    ("growth", JobGrowthViews, "api-growth"),
-    ("objectives", ObjectiveViews, "api-objectives"),
-    ("objective-records", ObjectiveRecordViews, "api-objective-records"),
+    ("growth", views.JobGrowthViews, "api-growth"),
+    ("objectives", views.ObjectiveViews, "api-objectives"),
+    ("objective-records", views.ObjectiveRecordViews, "api-objective-records"),
 )

@@ -1,19 +1,17 @@
-"""The due work of growth: sums from time to time, objectives each minute."""
-
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from webapp.growth import objective_evaluation
 from webapp.growth.summing import sum_up
-from webapp.work.registry import MAINTAIN_TASK, MINUTE_S, Ended, Work, register
+from webapp.work.registry import MAINTAIN_TASK, MINUTE_S, FinishedAttempt, Work, register
 
 GROWTH = "growth/days"
 RESTS_FOR = 50
-"""The pause in multiples of the duration: it takes only a few minutes of a day."""
+"""The pause in multiples of the duration: at most half an hour of a day is used."""
 
 
-def _next(ended: Ended) -> datetime:
-    rest = max(timedelta(seconds=ended.lease.interval_s), RESTS_FOR * (ended.ended - ended.began))
-    return ended.ended + rest
+def _next(attempt: FinishedAttempt) -> datetime:
+    rest = max(attempt.interval, RESTS_FOR * (attempt.ended_at - attempt.started_at))
+    return attempt.ended_at + rest
 
 
 register(

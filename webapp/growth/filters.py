@@ -1,5 +1,3 @@
-"""Filters of jobs' growth and of objective records."""
-
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -22,12 +20,12 @@ class GrowthFilters(ListFilters):
     )
     cluster = Text()
     label = LABEL
-    q = Text(method="called", about="part of the name, or how the id of the job begins")
+    q = Text(method="named", about="part of the name, or how the id of the job begins")
     ended = Flag(about="jobs that have ended, or that have not")
     sort = NoFilter(list(SORTS), about="what comes first; unknown comes last")
     defaults = {"days": str(DEFAULT_DAYS), "sort": "growth"}
 
-    def called(self, jobs: QuerySet[Any], name: str, text: str) -> QuerySet[Any]:
+    def named(self, jobs: QuerySet[Any], name: str, text: str) -> QuerySet[Any]:
         return jobs.filter(Q(name__icontains=text) | Q(job_id__startswith=text.lower()))
 
     @property

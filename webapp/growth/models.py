@@ -1,5 +1,3 @@
-"""Jobs' growth over windows, and objectives."""
-
 from django.db import models
 
 from webapp.growth.sorting import SORTS
@@ -44,10 +42,9 @@ class JobGrowth(models.Model):
 
 @scoped()
 class Objective(models.Model):
-    """What users of jobs were promised: of all jobs whose labels match, ``target`` is the share of
-    time (or of checkpoints) that has to be good over 30 days.
-
-    ``kind``: a key of :data:`spark_jobs.diagnosis.objective_samples.OBJECTIVE_KINDS`.
+    """A promise to users of jobs: for each job whose labels match, at least the share ``target`` of
+    the time (or of the checkpoints) of 30 days is good. ``kind``: a key of
+    :data:`spark_jobs.diagnosis.objective_samples.OBJECTIVE_KINDS`.
     """
 
     name = models.CharField(max_length=100, unique=True)
@@ -71,15 +68,14 @@ class Objective(models.Model):
 
     @property
     def target_text(self) -> str:
-        """``99.9 %``."""
+        """Such as ``99.9 %``."""
         return f"{self.target * 100:.7g} %"
 
 
 @scoped()
 class ObjectiveRecord(models.Model):
-    """How one job met one objective: what was good and bad (minutes, checkpoints, or seconds of
-    availability) of its last six hours by the minute, and of 30 days by the hour
-    (:mod:`webapp.growth.objectives`).
+    """How one job met one objective: good and bad units (minutes, checkpoints, or seconds of
+    availability) by minute and by hour (:mod:`webapp.growth.objectives`).
     """
 
     objective = models.ForeignKey(Objective, on_delete=models.CASCADE, related_name="records")

@@ -1,9 +1,6 @@
-"""Evaluates each minute how every job meets its objectives, how fast it burns its error budget, and
-the findings of those that burn too fast.
-
-A minute in which nothing is known of a job is neither good nor bad. Evaluating a minute again
-replaces it; late data of earlier minutes is taken up. The number of queries does not grow with jobs,
-except for written rows.
+"""Evaluates each minute how every job meets its objectives and how fast it burns its error budget.
+A minute in which the state of a job is unknown is neither good nor bad. Evaluating a minute again
+replaces its counts; late data changes earlier minutes.
 """
 
 from bisect import bisect_left
@@ -11,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Q
 from django.utils import timezone
@@ -53,11 +50,11 @@ from webapp.work.runs import RunRecord
 
 KEY = "objectives/evaluate"
 RECOUNTED_MIN = 10
-"""Checkpoints that ended in so many last minutes are counted again: some come in late."""
+"""Checkpoints that ended in so many last minutes are counted again, because some arrive late."""
 DOWN_RECOUNTED_MIN = 60
-"""Likewise restarts, which are known when all tasks run again."""
+"""The same for restarts, which are known when all tasks run again."""
 FRESH = timedelta(minutes=4)
-"""Of a window of source lag."""
+"""Windows with source lag that are older are ignored."""
 ROWS_AT_ONCE = 500
 WRITTEN = (
     "job_id",
@@ -70,7 +67,7 @@ WRITTEN = (
     "is_good",
     "as_of",
 )
-"""Every minute; the hours and their sums once an hour."""
+"""Columns written each minute; ``hours`` and ``sums`` are written once an hour."""
 READ = (
     "cluster",
     "job_id",
@@ -88,13 +85,20 @@ READ = (
 )
 FAILED = "FAILED"
 JobKey = tuple[str, str]
-Burning = tuple[float, int]
-"""The burn rate over the rate that alerts, and the length of its window in minutes."""
+
+
+class WorstBurn(NamedTuple):
+    """``burn``: the burn rate divided by the rate that alerts, over a window of ``over_min``."""
+
+    burn: float
+    over_min: int
 
 
 @dataclass
 class Sample:
-    """New minutes of one job, which replace the known ones from ``since`` on; the newest value."""
+    """New counts of one job. ``minutes`` ([epoch minute, good, bad]) replace the stored ones from
+    the minute ``since`` on; ``is_good`` and ``value_ms`` are the newest.
+    """
 
     since: int
     minutes: list[list[int]] = field(default_factory=list)
@@ -119,14 +123,14 @@ def evaluate(guard: WriteGuard, now: datetime) -> dict[str, int]:
         .with_status(now)
         .only(*READ)
     )
-    matched, settings = jobs_of(objectives, jobs), Settings(as_plain())
+    matching, settings = jobs_of(objectives, jobs), Settings(as_plain())
     first_ids = {(job.cluster, job.job_id): key_of(job)[1] for job in jobs}
     new: dict[Identity, Mapping[str, Any]] = {}
-    worst: dict[JobKey, Burning] = {}
+    worst: dict[JobKey, WorstBurn] = {}
     for objective in objectives:
-        of_objective = matched[objective.pk]
-        samples = SAMPLED[objective.kind](objective, of_objective, now, minute)
-        burns = _record(guard, objective, of_objective, samples, now, minute)
+        matching_jobs = matching[objective.pk]
+        samples = SAMPLERS[objective.kind](objective, matching_jobs, now, minute)
+        burns = _record(guard, objective, matching_jobs, samples, now, minute)
         for burn in burns:
             if burning := _worst(burn):
                 key = burn.cluster, burn.job_id
@@ -138,9 +142,9 @@ def evaluate(guard: WriteGuard, now: datetime) -> dict[str, int]:
                     "job_name": burn.job_name,
                     "first_attempt_id": first_ids[burn.cluster, burn.job_id],
                 }
-    # A finding belongs to the job, under any of its ids.
+    # A finding belongs to a job with all its ids: compare by the newest id.
     newest_ids = {key_of(job): job.job_id for job in jobs}
-    standing = {
+    open_findings = {
         (
             finding.cluster,
             newest_ids.get((finding.cluster, finding.first_attempt_id), finding.job_id),
@@ -149,7 +153,7 @@ def evaluate(guard: WriteGuard, now: datetime) -> dict[str, int]:
         ): finding
         for finding in _open()
     }
-    closed = settle(new, standing, guard, now)
+    closed = settle(new, open_findings, guard, now)
     _show_in_fleet(guard, jobs, worst)
     return {"objectives": len(objectives), "findings": len(new), "closed": closed}
 
@@ -163,20 +167,20 @@ def _burning() -> Any:
 
 
 def _show_in_fleet(
-    guard: WriteGuard, jobs: Collection[JobCurrent], worst: Mapping[JobKey, Burning]
+    guard: WriteGuard, jobs: Collection[JobCurrent], worst: Mapping[JobKey, WorstBurn]
 ) -> None:
-    """``worst``: by cluster and id. Other jobs lose their figures."""
+    """``worst``: (cluster, job id) → its worst burn rate. All other jobs lose theirs."""
     evaluated = {job.pk for job in jobs}
-    others = _burning().only("cluster", "job_id", "burn", "burn_over_min")
+    burning = _burning().only("cluster", "job_id", "burn", "burn_over_min")
     changed = []
-    for job in (*jobs, *(job for job in others if job.pk not in evaluated)):
+    for job in (*jobs, *(job for job in burning if job.pk not in evaluated)):
         before = job.burn, job.burn_over_min
         job.burn, job.burn_over_min = worst.get((job.cluster, job.job_id), (None, None))
         if (job.burn, job.burn_over_min) != before:
             changed.append(job)
-    for some in chunks(changed, ROWS_AT_ONCE):
+    for chunk in chunks(changed, ROWS_AT_ONCE):
         with guard.writing():
-            JobCurrent.objects.bulk_update(some, ["burn", "burn_over_min"])
+            JobCurrent.objects.bulk_update(chunk, ["burn", "burn_over_min"])
 
 
 def _record(
@@ -190,15 +194,15 @@ def _record(
     hour = minute // 60
     records = list(objective.records.defer("hours"))
     rows = {(row.cluster, row.first_attempt_id): row for row in records}
-    # The hours are long: they are read once an hour, and where one of them changed.
+    # The column hours is long: it is read once an hour, and if a past hour changed.
     to_sum = [
         row.pk
         for key, row in rows.items()
         if row.sums[:1] != [hour] or (key in samples and _is_late(row, samples[key], hour))
     ]
-    hours_of: dict[int, list[list[int]]] = {}
-    for some in chunks(to_sum, ROWS_AT_ONCE):
-        hours_of |= dict(objective.records.filter(pk__in=some).values_list("pk", "hours"))
+    hours_by_pk: dict[int, list[list[int]]] = {}
+    for chunk in chunks(to_sum, ROWS_AT_ONCE):
+        hours_by_pk |= dict(objective.records.filter(pk__in=chunk).values_list("pk", "hours"))
     burns, same_hour, new_hour, summed = [], [], [], set(to_sum)
     for job in jobs:
         key = key_of(job)
@@ -218,8 +222,8 @@ def _record(
             row.hours = []  # deferred, and not written
             same_hour.append(row)
         else:
-            before, full = hours_of.get(row.pk, []), full_hours(row.minutes, minute)
-            row.hours = replaced(before, full, full[0][0], HOURS_KEPT) if full else before
+            stored, full = hours_by_pk.get(row.pk, []), full_hours(row.minutes, minute)
+            row.hours = replaced(stored, full, full[0][0], HOURS_KEPT) if full else stored
             sums = hour_sums(row.hours, hour)
             row.sums = sums.to_json()
             new_hour.append(row)
@@ -243,10 +247,10 @@ def _record(
         burns.append(burn)
     _write(guard, same_hour, WRITTEN)
     _write(guard, new_hour, (*WRITTEN, "hours", "sums"))
-    # Their jobs no longer match, or have ended.
-    for gone in chunks([row.pk for row in rows.values()], ROWS_AT_ONCE):
+    # The jobs of the remaining records no longer match, or have ended.
+    for chunk in chunks([row.pk for row in rows.values()], ROWS_AT_ONCE):
         with guard.writing():
-            ObjectiveRecord.objects.filter(pk__in=gone).delete()
+            ObjectiveRecord.objects.filter(pk__in=chunk).delete()
     return burns
 
 
@@ -256,25 +260,26 @@ def _since(row: ObjectiveRecord, minute: int) -> list[list[int]]:
 
 
 def _is_late(row: ObjectiveRecord, sample: Sample, hour: int) -> bool:
-    before = _since(row, sample.since)
-    return any(minute[0] < hour * 60 and minute not in before for minute in sample.minutes)
+    """Whether the sample changes a minute before ``hour``."""
+    stored = _since(row, sample.since)
+    return any(minute[0] < hour * 60 and minute not in stored for minute in sample.minutes)
 
 
 def _write(guard: WriteGuard, rows: Sequence[ObjectiveRecord], columns: Sequence[str]) -> None:
-    for some in chunks(rows, ROWS_AT_ONCE):
+    for chunk in chunks(rows, ROWS_AT_ONCE):
         with guard.writing():
             ObjectiveRecord.objects.bulk_create(
-                some,
+                chunk,
                 update_conflicts=True,
                 unique_fields=["objective", "cluster", "first_attempt_id"],
                 update_fields=columns,
             )
 
 
-def _worst(burn: ObjectiveBurn) -> Burning | None:
+def _worst(burn: ObjectiveBurn) -> WorstBurn | None:
     return max(
         (
-            (min(rates) / window.factor, window.long_min)
+            WorstBurn(min(rates) / window.factor, window.long_min)
             for window in BURN_WINDOWS
             if (rates := burn.burn_rates(window)) is not None
         ),
@@ -293,8 +298,8 @@ def _is_known(job: JobCurrent) -> bool:
 def _availability(
     objective: Objective, jobs: Collection[JobCurrent], now: datetime, minute: int
 ) -> dict[JobKey, Sample]:
-    """In seconds: by its starts and restarts where the job was down for a part of a minute, else by
-    its state. Nothing is known of a job that nobody sees now.
+    """Seconds of each minute, from starts and restarts if the job was down for a part of it, else
+    from its state now.
     """
     since = minute - DOWN_RECOUNTED_MIN
     down = down_seconds(since)
@@ -303,7 +308,7 @@ def _availability(
         is_good = job.status == "RUNNING" if _is_known(job) else None
         rows = {} if is_good is None else {minute: [minute, 60 * is_good, 60 * (not is_good)]}
         for number, down_s in down.get((job.cluster, job.job_id), {}).items():
-            if number <= minute:  # clocks of JobManagers may be ahead
+            if number <= minute:  # the clock of a JobManager may be ahead
                 rows[number] = [number, 60 - down_s, down_s]
         samples[key_of(job)] = Sample(since, list(rows.values()), is_good)
     return samples
@@ -325,8 +330,8 @@ def _recovery_point(
 def _freshness(
     objective: Objective, jobs: Collection[JobCurrent], now: datetime, minute: int
 ) -> dict[JobKey, Sample]:
-    """Of jobs whose sources report it: the age by event time of the records emitted last; of a
-    source that has records to read and emits none, the time since the last.
+    """The age by event time of the records emitted last; if a source has records to read but emits
+    none, the time since the last.
     """
     rows = (
         PressureWindow.objects.filter(window_start__gt=now - FRESH, emit_lag_ms__isnull=False)
@@ -337,8 +342,8 @@ def _freshness(
     )
     newest: dict[tuple[str, str], dict[str, float]] = {}
     for cluster, job_id, vertex_id, lag_ms, pending, idle_ms in rows.iterator(5_000):
-        waits_ms = (idle_ms or 0.0) if pending else 0.0
-        newest.setdefault((cluster, job_id), {})[vertex_id] = max(lag_ms or 0.0, waits_ms)
+        blocked_ms = (idle_ms or 0.0) if pending else 0.0
+        newest.setdefault((cluster, job_id), {})[vertex_id] = max(lag_ms or 0.0, blocked_ms)
     ages_ms = {
         job.pk: max(sources.values())
         for job in jobs
@@ -350,7 +355,7 @@ def _freshness(
 def _within_limit(
     objective: Objective, jobs: Iterable[JobCurrent], ages_ms: Mapping[int, float], minute: int
 ) -> dict[JobKey, Sample]:
-    """``ages_ms``: by primary key. Nothing is known of a job that nobody sees now."""
+    """``ages_ms``: primary key → age."""
     samples = {}
     for job in jobs:
         age_ms = ages_ms.get(job.pk) if _is_known(job) else None
@@ -372,23 +377,23 @@ def _checkpoints(
         .order_by()
         .values_list("cluster", "job_id", "end_time", "outcome")
     )
-    ended: dict[tuple[str, str], dict[int, list[int]]] = {}
+    counts: dict[tuple[str, str], dict[int, list[int]]] = {}
     for cluster, job_id, end_time, outcome in rows.iterator(5_000):
         number = int(end_time.timestamp() // 60) if end_time else 0
         if number >= since:
-            of_job = ended.setdefault((cluster, job_id), {})
+            of_job = counts.setdefault((cluster, job_id), {})
             of_job.setdefault(number, [number, 0, 0])[1 if outcome == "completed" else 2] += 1
     samples = {}
     for job in jobs:
-        minutes = ended.get((job.cluster, job.job_id), {})
+        minutes = counts.get((job.cluster, job.job_id), {})
         newest = minutes[max(minutes)] if minutes else None
         is_good = newest[2] == 0 if newest else None
         samples[key_of(job)] = Sample(since, list(minutes.values()), is_good)
     return samples
 
 
-Sampled = Callable[[Objective, Collection[JobCurrent], datetime, int], dict[JobKey, Sample]]
-SAMPLED: Mapping[str, Sampled] = {
+Sampler = Callable[[Objective, Collection[JobCurrent], datetime, int], dict[JobKey, Sample]]
+SAMPLERS: Mapping[str, Sampler] = {
     "checkpoints": _checkpoints,
     "recovery_point": _recovery_point,
     "freshness": _freshness,

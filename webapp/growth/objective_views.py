@@ -1,5 +1,3 @@
-"""Objectives of jobs: which there are, who burns them, setting and removing them."""
-
 from typing import Any
 
 from django.contrib import messages
@@ -30,7 +28,7 @@ def objectives(request: HttpRequest) -> HttpResponse:
         .order_by(F("burn").desc(nulls_last=True), F("budget_left").asc(nulls_last=True), "id")
     )
     listed = list(records[: SHOWN + 1])
-    # Not by a join from objectives: a reader's scope restricts the records.
+    # Counted in the records, which a reader's scope restricts.
     jobs = dict(
         ObjectiveRecord.objects.order_by().values_list("objective").annotate(jobs=Count("id"))
     )

@@ -1,4 +1,6 @@
-"""Objectives: setting and removing them, and their jobs."""
+"""Sets objectives, finds their jobs, and counts good and bad units over windows. A series has rows
+[number of a minute or hour, good, bad] in order.
+"""
 
 import math
 from bisect import bisect_left
@@ -18,9 +20,9 @@ from webapp.lib.refusals import InputRefused
 
 HOURS_KEPT = 30 * 24
 MINUTES_KEPT = max(window.short_min for window in BURN_WINDOWS) + 60
-"""The short windows by the minute, and an hour to sum up the full ones."""
+"""The longest short window, and an hour more, so that ended hours are complete."""
 FULL_HOURS = MINUTES_KEPT // 60 - 1
-"""Full hours that the minutes always contain."""
+"""Complete hours that the stored minutes always contain."""
 BUDGET_MIN = HOURS_KEPT * 60
 _LENGTHS = {length for window in BURN_WINDOWS for length in (window.long_min, window.short_min)}
 _BY_MINUTE = sorted(length for length in _LENGTHS if length < MINUTES_KEPT)
@@ -30,9 +32,7 @@ Series = Sequence[Sequence[int]]
 
 @dataclass(frozen=True)
 class HourSums:
-    """Counts of the full hours before ``hour``, by the length of a window in minutes. They stay the
-    same for an hour, so the hours are read once in it. ``first_minute``: of the oldest hour.
-    """
+    """Counts of the hours before ``hour``, by the length of a window in minutes."""
 
     hour: int
     first_minute: int | None
@@ -51,17 +51,19 @@ class HourSums:
 
 
 def replaced(
-    series: Series, new: Iterable[Sequence[int]], since: int, kept: int
+    series: Series, new: Iterable[Sequence[int]], since: int, length: int
 ) -> list[list[int]]:
-    """The last ``kept`` numbers of the series, with ``new`` in place of all from ``since`` on."""
+    """The series with ``new`` in place of all rows from ``since`` on, cut to the last ``length``
+    numbers.
+    """
     rows = [list(row) for row in series[: bisect_left(series, since, key=_number)]]
     rows += sorted(list(row) for row in new)
     newest = rows[-1][0] if rows else 0
-    return rows[bisect_left(rows, newest - kept + 1, key=_number) :]
+    return rows[bisect_left(rows, newest - length + 1, key=_number) :]
 
 
 def full_hours(minutes: Series, minute: int) -> list[list[int]]:
-    """Sums of the hours that ended before ``minute`` and lie fully within ``minutes``."""
+    """Sums of the hours that ended before ``minute`` and are completely in ``minutes``."""
     hours: dict[int, list[int]] = {}
     for number, good, bad in minutes:
         row = hours.setdefault(number // 60, [number // 60, 0, 0])
@@ -81,9 +83,7 @@ def hour_sums(hours: Series, hour: int) -> HourSums:
 
 
 def window_counts(minutes: Series, sums: HourSums, minute: int) -> dict[int, Counts]:
-    """Counts by the length of each window and of the budget in minutes, up to ``minute``. Windows
-    longer than the known minutes count full hours, and the minutes of the current hour.
-    """
+    """Length of each window and of the budget in minutes → counts up to ``minute``."""
     running = _counts(minutes, sums.hour * 60 - 1)
     longer = {
         length: Counts(full.bad + running.bad, full.total + running.total)
@@ -93,7 +93,7 @@ def window_counts(minutes: Series, sums: HourSums, minute: int) -> dict[int, Cou
 
 
 def observed_min(minutes: Series, sums: HourSums, minute: int) -> int:
-    """Minutes since the first that could be judged, or since the beginning of its hour."""
+    """Minutes since the first known minute, or since the beginning of its hour."""
     first = minutes[0][0] if minutes else minute + 1
     if sums.first_minute is not None and sums.first_minute < first // 60 * 60:
         first = sums.first_minute
@@ -101,7 +101,7 @@ def observed_min(minutes: Series, sums: HourSums, minute: int) -> int:
 
 
 def _counts(series: Series, after: int) -> Counts:
-    """Of all later than ``after``."""
+    """The sums of all rows after the number ``after``."""
     good = bad = 0
     for row in series[bisect_left(series, after + 1, key=_number) :]:
         good += row[1]
@@ -119,23 +119,22 @@ LEAST_TARGET, MOST_TARGET = 0.5, 0.99999
 
 
 def set_objective(values: Mapping[str, str], by: str, now: datetime) -> Objective:
-    """``values``: name, kind, target in percent, limit_s in seconds and matchers, one a line.
-    Replaces an objective of this name and its counts.
-
-    Raises :class:`InputRefused`.
+    """Creates an objective, or replaces one of the same name and its counts. ``values``: name,
+    kind, target in percent, limit_s in seconds, and lines of matchers. Raises
+    :class:`InputRefused`.
     """
     name, kind = values.get("name", "").strip(), values.get("kind", "")
-    wrong: dict[str, str] = {}
+    errors: dict[str, str] = {}
     if not name or len(name) > 100:
-        wrong["name"] = gettext("Give a name of 1 to 100 characters.")
+        errors["name"] = gettext("Give a name of 1 to 100 characters.")
     if kind not in OBJECTIVE_KINDS:
-        wrong["kind"] = gettext("Give one of %(values)s.") % {"values": ", ".join(OBJECTIVE_KINDS)}
+        errors["kind"] = gettext("Give one of %(values)s.") % {"values": ", ".join(OBJECTIVE_KINDS)}
     elif Objective.objects.exclude(name=name).count() >= MOST_OBJECTIVES:
-        wrong["name"] = gettext("There are %(most)s objectives already; remove one first.") % {
+        errors["name"] = gettext("There are %(most)s objectives already; remove one first.") % {
             "most": MOST_OBJECTIVES
         }
-    if wrong:
-        raise InputRefused(wrong)
+    if errors:
+        raise InputRefused(errors)
     matchers = parse_lines(values.get("matchers", ""))
     cluster = named_cluster(matchers)
     needs_limit = OBJECTIVE_KINDS[kind].has_limit
@@ -149,11 +148,11 @@ def set_objective(values: Mapping[str, str], by: str, now: datetime) -> Objectiv
         "set_at": now,
     }
     with scopes.everything():
-        before = Objective.objects.filter(name=name).first()
-    if before is not None and not scopes.current().is_everything and before.cluster != cluster:
+        stored = Objective.objects.filter(name=name).first()
+    if stored is not None and not scopes.current().is_everything and stored.cluster != cluster:
         raise InputRefused({"name": gettext("This name is taken; give another one.")})
-    row, made = Objective.objects.update_or_create(name=name, defaults=columns)
-    if not made:
+    row, is_new = Objective.objects.update_or_create(name=name, defaults=columns)
+    if not is_new:
         row.records.all().delete()
     return row
 
@@ -188,17 +187,19 @@ def jobs_of(
 ) -> dict[int, list[JobCurrent]]:
     """Objective id → those of ``jobs`` that its matchers match."""
     listed = list(jobs)
-    of_clusters = dict(Cluster.objects.exclude(labels={}).values_list("name", "labels"))
+    cluster_labels = dict(Cluster.objects.exclude(labels={}).values_list("name", "labels"))
     labels: list[dict[str, str]] = [
         {
-            **{name: str(value) for name, value in of_clusters.get(job.cluster, {}).items()},
+            **{name: str(value) for name, value in cluster_labels.get(job.cluster, {}).items()},
             "cluster": job.cluster,
             "job": job.name or job.job_id,
         }
         for job in listed
     ]
-    matched: dict[int, list[JobCurrent]] = {}
+    matching: dict[int, list[JobCurrent]] = {}
     for objective in objectives:
-        fits = match_each(as_entered(objective.matchers), labels)
-        matched[objective.pk] = [job for job, fit in zip(listed, fits, strict=True) if fit]
-    return matched
+        matches = match_each(as_entered(objective.matchers), labels)
+        matching[objective.pk] = [
+            job for job, is_match in zip(listed, matches, strict=True) if is_match
+        ]
+    return matching

@@ -1,4 +1,4 @@
-"""Sort orders of the growth page: each with its own index within a window, unknown last."""
+"""Sort orders of the growth page. Each has an index; unknown values come last."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ FAR = 1e18
 
 @dataclass(frozen=True)
 class GrowthSort:
-    """``unknown`` is beyond everything that can be known, so that it comes last."""
+    """``unknown`` stands for NULL and sorts after all values."""
 
     name: str
     field: str

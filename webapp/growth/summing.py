@@ -1,7 +1,4 @@
-"""Sums up growth by cluster, from daily roll-ups, so that pages only read rows.
-
-Summing up the same days again leaves the same rows.
-"""
+"""Sums up the growth of jobs from daily roll-ups, so that pages only read rows."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -50,13 +47,10 @@ def sum_up(lease: WriteGuard, record: RunRecord) -> None:
 def sum_cluster(
     cluster: str, now: datetime, lease: WriteGuard, *, is_recording: bool = False
 ) -> int:
-    """Sum up one cluster; returns its number of jobs."""
     days = _days_by_id(cluster, now, is_recording=is_recording)
-    newest = (
-        max((max(day.state, default=0) for day in days.values()), default=0)
-        if is_recording
-        else now.astimezone(UTC).toordinal()
-    )
+    newest = now.astimezone(UTC).toordinal()
+    if is_recording:
+        newest = max((max(job_days.state, default=0) for job_days in days.values()), default=0)
     jobs = JobCurrent.objects.filter(cluster=cluster).only(*READ, "as_of", "checkpoint_timeout_ms")
     rows: list[JobGrowth] = []
     by_job: dict[str, list[JobCurrent]] = defaultdict(list)
@@ -71,10 +65,10 @@ def sum_cluster(
         )
         if joined is not None:
             rows += _rows(cluster, newest_first, joined, newest, now)
-    for part in chunks(rows, ROWS_AT_ONCE):
+    for chunk in chunks(rows, ROWS_AT_ONCE):
         with lease.writing():
             JobGrowth.objects.bulk_create(
-                part,
+                chunk,
                 batch_size=500,
                 update_conflicts=True,
                 update_fields=FIGURES,
@@ -104,8 +98,8 @@ def _days_by_id(cluster: str, now: datetime, *, is_recording: bool) -> dict[str,
 
 
 def _join(attempts: Sequence[Days], last: int) -> Days | None:
-    """``attempts`` oldest first. On a shared day the size is the later attempt's, and uploads are
-    added. None if nothing is known.
+    """The days of a job from those of its attempts, the oldest first: on a day of several attempts,
+    the size is that of the last, and uploads are added. None without attempts.
     """
     if not attempts:
         return None
@@ -122,21 +116,21 @@ def _join(attempts: Sequence[Days], last: int) -> Days | None:
 
 
 def _last_day(job: JobCurrent, newest: int) -> int:
-    over = over_at(job)
-    return min(newest, over.astimezone(UTC).toordinal()) if over else 0
+    ended_at = over_at(job)
+    return min(newest, ended_at.astimezone(UTC).toordinal()) if ended_at else 0
 
 
 def _rows(
-    cluster: str, line: Sequence[JobCurrent], days: Days, newest: int, now: datetime
+    cluster: str, newest_first: Sequence[JobCurrent], days: Days, newest: int, now: datetime
 ) -> Iterable[JobGrowth]:
-    job = line[0]
+    job = newest_first[0]
     for window in WINDOWS:
         growth = figures(days, window, newest, job.checkpoint_timeout_ms, ended=job.is_over)
         yield JobGrowth(
             cluster=cluster,
             job_id=job.job_id,
             name=job.name,
-            attempts=[job.job_id for job in line],
+            attempts=[attempt.job_id for attempt in newest_first],
             ended=job.is_over,
             window_days=window,
             timeout_ms=job.checkpoint_timeout_ms,

@@ -1,6 +1,6 @@
-"""A job's growth from its days: robust slopes, and when a limit is reached. The slope is Theil and
-Sen's, the median over all pairs of days: compactions and single outliers hardly affect it. Days are
-UTC days, as ordinals.
+"""Computes a job's growth from its days: slopes, and when a limit is reached. The slope is that of
+Theil and Sen, the median over all pairs of days, on which compactions and outliers have little
+effect. Days are ordinals of UTC days.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,16 +13,15 @@ from spark_jobs.diagnosis.statistics import quantile
 WINDOWS = (7, 30, 90)
 LEAST_DAYS = 4
 LEAST_SHARE = 0.5
-"""The share of a window that days must span: a week says nothing about a quarter."""
 MOST_POINTS = 20
 FURTHEST_DAYS = 3_650
-"""Later dates are not given, since they are too uncertain."""
+"""Later dates are too uncertain to be shown."""
 
 
 @dataclass(frozen=True)
 class Slope:
-    """Change per day; ``low`` and ``high``: the 10th and 90th percentile over the pairs of days.
-    ``level``: the line's value on the newest day.
+    """Change per day; ``low`` and ``high``: 10th and 90th percentile over the pairs of days.
+    ``level``: value of the line on the newest day.
     """
 
     level: float
@@ -31,7 +30,7 @@ class Slope:
     high: float
 
     def days_until(self, limit: float) -> float | None:
-        """None: not at this slope, or not within ten years."""
+        """None if the limit is not reached at this slope, or not within ten years."""
         if limit <= self.level:
             return 0.0
         days = (limit - self.level) / self.per_day if self.per_day > 0 else None
@@ -39,8 +38,8 @@ class Slope:
 
 
 def slope(values: Mapping[int, float], window: int, newest: int) -> Slope | None:
-    """The slope of ``values`` (by day) in the window that ends with ``newest``. None if they are
-    too few or span too little.
+    """The slope of ``values`` (day → value) in the window that ends with ``newest``. None if there
+    are too few days, or if they span too little of the window.
     """
     days = [day for day in sorted(values) if newest - window < day <= newest]
     if len(days) < LEAST_DAYS or days[-1] - days[0] + 1 < LEAST_SHARE * window:
@@ -59,17 +58,16 @@ def slope(values: Mapping[int, float], window: int, newest: int) -> Slope | None
 
 
 def filled(values: Mapping[int, float], last: int) -> dict[int, float]:
-    """Fill days without a completed checkpoint with the value of the day before, up to ``last``."""
-    values_by_day: dict[int, float] = {}
+    """Fill days without a completed checkpoint, up to ``last``, with the value of the day before."""
+    all_days: dict[int, float] = {}
     if values:
-        known = values[min(values)]
+        value = values[min(values)]
         for day in range(min(values), max(last, max(values)) + 1):
-            known = values_by_day[day] = values.get(day, known)
-    return values_by_day
+            value = all_days[day] = values.get(day, value)
+    return all_days
 
 
 def total(series: Sequence[Mapping[int, float]]) -> dict[int, float]:
-    """Sums by day over the known values."""
     sums: dict[int, float] = {}
     for entry in series:
         for day, value in entry.items():
@@ -79,7 +77,7 @@ def total(series: Sequence[Mapping[int, float]]) -> dict[int, float]:
 
 @dataclass
 class Days:
-    """Values by UTC day (ordinals): full state, uploaded bytes, and p95 of end-to-end durations."""
+    """Values by day: full state, uploaded bytes, and p95 of end-to-end durations."""
 
     state: dict[int, float] = field(default_factory=dict)
     uploaded: dict[int, float] = field(default_factory=dict)
@@ -89,8 +87,8 @@ class Days:
 def figures(
     days: Days, window: int, newest: int, timeout_ms: int | None = None, *, ended: bool = False
 ) -> dict[str, float | None]:
-    """By the columns of ``JobGrowth``; None is unknown. An ended job has no slopes, only sums and
-    the last size.
+    """Values of the columns of ``JobGrowth``; None: unknown. An ended job has no slopes, only sums
+    and the last size.
     """
     state = None if ended else slope(days.state, window, newest)
     duration = None if ended else slope(days.duration_ms, window, newest)

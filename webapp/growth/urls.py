@@ -1,5 +1,3 @@
-"""Addresses of growth."""
-
 from django.urls import path
 
 from webapp.growth import objective_views, views

@@ -1,5 +1,3 @@
-"""The growth page: jobs over 7, 30 or 90 days."""
-
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -43,7 +41,6 @@ def until_text(days: float | None) -> str:
 
 
 def state_by_day(jobs: Sequence[JobGrowth], window: int, now: datetime) -> list[dict[int, float]]:
-    """Full state of each job under all its ids, by day. One query."""
     rolled = CheckpointRollup.objects.filter(
         cluster__in={job.cluster for job in jobs},
         job_id__in=[job_id for job in jobs for job_id in job.attempts],
@@ -51,16 +48,16 @@ def state_by_day(jobs: Sequence[JobGrowth], window: int, now: datetime) -> list[
         period_start__gt=now - timedelta(days=window),
         state_bytes_last__isnull=False,
     )
-    of_id: dict[tuple[str, str], dict[int, float]] = {}
+    by_id: dict[tuple[str, str], dict[int, float]] = {}
     rows: Any = rolled.values_list("cluster", "job_id", "period_start", "state_bytes_last")
     for cluster, job_id, start, size in rows:
-        of_id.setdefault((cluster, job_id), {})[start.astimezone(UTC).toordinal()] = size
+        by_id.setdefault((cluster, job_id), {})[start.astimezone(UTC).toordinal()] = size
     today = now.astimezone(UTC).toordinal()
     days = []
     for job in jobs:
         joined: dict[int, float] = {}
         for job_id in reversed(job.attempts):
-            joined |= of_id.get((job.cluster, job_id), {})
+            joined |= by_id.get((job.cluster, job_id), {})
         days.append(filled(joined, 0 if job.ended else today))
     return days
 
@@ -110,19 +107,19 @@ def _jobs(request: HttpRequest, filters: GrowthFilters) -> dict[str, Any]:
 def chart(request: HttpRequest) -> HttpResponse:
     now, filters = timezone.now(), GrowthFilters.from_page(request.GET, JobGrowth.objects.all())
     window, newest = filters.window, now.astimezone(UTC).toordinal()
-    jobs = list(_ordered(filters)[:MOST_NAMED])
-    named = [
+    jobs = list(_charted_jobs(filters)[:MOST_NAMED])
+    lines = [
         (name, days)
         for name, days in zip(_titles(jobs), state_by_day(jobs, window, now), strict=True)
         if any(newest - window < day <= newest for day in days)
     ]
-    if not named:
+    if not lines:
         return JsonResponse({"figure": None, "note": "", "empty": EMPTY})
     note = gettext(
         "Full state of the newest checkpoint of each day; a day without one has that of the day "
         "before."
     )
-    return JsonResponse(answer(by_day(named, window, newest), note))
+    return JsonResponse(answer(by_day(lines, window, newest), note))
 
 
 def _titles(jobs: list[JobGrowth]) -> list[str]:
@@ -133,7 +130,7 @@ def _titles(jobs: list[JobGrowth]) -> list[str]:
     ]
 
 
-def _ordered(filters: GrowthFilters) -> Any:
+def _charted_jobs(filters: GrowthFilters) -> Any:
     sort = SORTS["state"] if filters.sorting.name == "growth" else filters.sorting
     return (
         filters.checked().annotate(sort_key=sort.key).order_by(*(key.order_by for key in sort.keys))

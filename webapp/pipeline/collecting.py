@@ -1,6 +1,5 @@
-"""One collect cycle of a shard, or of the slow clusters. Data of a cluster are committed to the
-lake within seconds, then its cursor is saved. A slow cluster delays its shard once: then it is read
-separately, until it is quick again.
+"""One collect cycle of a shard, or of the slow clusters. A slow cluster delays its shard once: then
+it is read separately, until it is quick again.
 """
 
 from collections.abc import Sequence
@@ -36,6 +35,7 @@ SLOW_S = 5.0
 """A healthy JobManager takes a second or two for all requests; a silent one takes its time-out."""
 
 MOST_STALL_S = 2.0
+"""If Weir's own process stood still for longer, the cluster is not blamed for its silence."""
 
 OUTCOME_FIELDS = (
     "cursor",
@@ -56,20 +56,19 @@ OUTCOME_FIELDS = (
 
 
 def collect_shard_of(shard: int, lease: Lease, record: RunRecord) -> None:
-    """The quick clusters of a shard, under the lease."""
     clusters = {
         cluster.name: cluster
         for cluster in Cluster.objects.collected().filter(shard=shard, slow_since__isnull=True)
     }
-    asked = _collect(clusters, lease, record, stragglers_after_s=SLOW_S)
+    collected = _collect(clusters, lease, record, stragglers_after_s=SLOW_S)
     now = timezone.now()
-    left = [cluster for name, cluster in clusters.items() if name not in asked]
-    for cluster in left:
+    stragglers = [cluster for name, cluster in clusters.items() if name not in collected]
+    for cluster in stragglers:
         cluster.slow_since = now
         record.say(f"{cluster.name}: it takes long to answer, and is read by itself from now on")
     if any(cluster.slow_since for cluster in clusters.values()):
         with lease.writing():
-            write(left, ("slow_since",))
+            write(stragglers, ("slow_since",))
             DueWork.objects.make_due(COLLECT_SLOW, settings.WEIR.collect_interval_s, now)
 
 
@@ -92,6 +91,9 @@ def _collect(
     *,
     stragglers_after_s: float | None = None,
 ) -> set[str]:
+    """Collect from the clusters and save their outcomes; returns the names of those that were read.
+    The rest took longer than ``stragglers_after_s``.
+    """
     sources, broken = _sources(list(clusters.values()))
     cursors = {source.name: clusters[source.name].cursor for source in sources}
     started_at = timezone.now()
@@ -108,7 +110,7 @@ def _collect(
             stragglers_after_s=stragglers_after_s,
         )
     if any(cluster.unreachable_since == started_at for cluster in clusters.values()):
-        # The next tick may be 15 s later.
+        # A tick does this too, but the next tick may be 15 s away.
         unreachable_clusters.watch(timezone.now())
         findings_changed.send(sender=None)
     unreachable = [outcome for outcome in outcomes if not outcome.reachable]
@@ -132,13 +134,12 @@ def _collect(
 def save_outcomes(
     outcomes: Sequence[ClusterOutcome], clusters: dict[str, Cluster], at: datetime, lease: Lease
 ) -> None:
-    """Save the outcome of the cycle for every cluster; ``at``: when the cycle began."""
-    touched = [
-        _note(clusters[outcome.cluster], outcome, at)
+    changed = [
+        _apply_outcome(clusters[outcome.cluster], outcome, at)
         for outcome in outcomes
         if outcome.cluster in clusters
     ]
-    for part in chunks(touched, SAVED_AT_ONCE):
+    for part in chunks(changed, SAVED_AT_ONCE):
         with lease.writing():
             write(part, OUTCOME_FIELDS)
     for outcome in outcomes:
@@ -147,7 +148,7 @@ def save_outcomes(
                 thread_dumps.keep(outcome.cluster, outcome.thread_dumps)
 
 
-def _note(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
+def _apply_outcome(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
     cluster.cursor = storable(outcome.cursor)
     cluster.last_collected_at = at
     cluster.last_error = storable(outcome.error)
@@ -157,18 +158,20 @@ def _note(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
         outcome.jobs_seen,
     )
     cluster.sampled_every_s = outcome.metrics_interval_s
-    if read := outcome.log_store:
-        cluster.log_store_read_from, cluster.log_store_read_to = read.read_from, read.read_to
-        cluster.log_store_error = storable(read.error)
+    if log_store := outcome.log_store:
+        cluster.log_store_read_from = log_store.read_from
+        cluster.log_store_read_to = log_store.read_to
+        cluster.log_store_error = storable(log_store.error)
+    is_clusters_failure = not outcome.reachable and outcome.stalled_s < MOST_STALL_S
     if outcome.took_s < SLOW_S and not outcome.files_late:
         cluster.slow_since = None
-    elif outcome.files_late or (not outcome.reachable and not _is_weirs_own(outcome)):
+    elif outcome.files_late or is_clusters_failure:
         cluster.slow_since = cluster.slow_since or at
     if outcome.reachable:
         cluster.last_success_at, cluster.unreachable_since, cluster.failing_since = at, None, None
         cluster.consecutive_failures = cluster.consecutive_refusals = 0
         cluster.flink_version = storable(outcome.flink_version) or cluster.flink_version
-    elif not _is_weirs_own(outcome):
+    elif is_clusters_failure:
         cluster.consecutive_failures += 1
         cluster.consecutive_refusals = cluster.consecutive_refusals + 1 if outcome.refused else 0
         cluster.failing_since = cluster.failing_since or at
@@ -177,15 +180,10 @@ def _note(cluster: Cluster, outcome: ClusterOutcome, at: datetime) -> Cluster:
     return cluster
 
 
-def _is_weirs_own(outcome: ClusterOutcome) -> bool:
-    return outcome.stalled_s >= MOST_STALL_S
-
-
 def _sources(clusters: Sequence[Cluster]) -> tuple[list[ClusterSource], list[ClusterOutcome]]:
-    """Sources to read; and outcomes of clusters whose secret cannot be read."""
+    """The sources to read, and the outcomes of clusters whose secret cannot be read."""
     sources, broken, metadata = [], [], evidence_source()
-    names, now = [cluster.name for cluster in clusters], timezone.now()
-    dumps = thread_dumps.wanted_of(names, now)
+    dumps = thread_dumps.wanted_of([cluster.name for cluster in clusters], timezone.now())
     for cluster in clusters:
         try:
             source = replace(

@@ -1,4 +1,4 @@
-"""Names of runs' counts on the pipeline page, which translates these codes."""
+"""Keys of ``PipelineRun.counts``, which the pipeline page translates."""
 
 from webapp.lib.translations import marked
 

@@ -2,12 +2,12 @@
 database.
 
 1. A complete run that was never loaded (its process was killed in between) is loaded first.
-2. Without new rows in the lake, it ends without starting Spark.
+2. Without new rows in the lake, the cycle ends without starting Spark.
 3. The job, with Spark if there are many rows, writes its tables and finally a manifest, without
    which the run is void.
 4. The manifest is loaded; unneeded run directories are removed.
-5. After a failed or killed attempt, the next ones take the backlog in slices, the oldest commits
-   first, without Spark. Lost or damaged run directories are rebuilt from the lake.
+5. After a failed or killed attempt, the next attempts process the backlog in slices, the oldest
+   commits first, without Spark. Lost or damaged run directories are rebuilt from the lake.
 """
 
 import json
@@ -31,21 +31,28 @@ from webapp.work.runs import RunRecord, describe, new_attempt
 from webapp.work.spark_job import PreviousLost
 
 ROUTINE_WAITS = timedelta(seconds=30)
+"""New commits without news (:mod:`ingest.lake.reader`) wait for this long after a load."""
+
 SLICES_FOR = timedelta(minutes=10)
-"""After a failed attempt, or twice its duration if longer: another attempt with Spark would cost as
-much again.
+"""How long slices follow a failed attempt, or twice its duration: another attempt with Spark would
+cost as much again.
 """
+
 LEFT = "left"
+"""The count of commits that a cycle in slices did not reach."""
 
 logger = logging.getLogger(__name__)
 
 
 class LakeRewound(Exception):
-    """The lake has fewer commits than were loaded: it was replaced or lost files."""
+    """The lake has fewer commits than were loaded: it was replaced, or files were lost."""
 
 
 def has_work(now: datetime, *, routine_too: bool = False) -> bool:
-    """Whether a cycle should run now; cheap enough to ask every few seconds."""
+    """Whether a cycle should run now; cheap enough for a call every few seconds.
+
+    ``routine_too``: commits without news do not wait.
+    """
     if Manifest.objects.exclude(state=Manifest.State.LOADED).exists():
         return True
     last = loader.last_loaded()
@@ -54,25 +61,25 @@ def has_work(now: datetime, *, routine_too: bool = False) -> bool:
     new = _new_commits()
     if not new or last is None or last.loaded_at is None or routine_too:
         return bool(new)
-    return not timedelta() <= now - last.loaded_at < ROUTINE_WAITS or lake.has_news(
-        last.to_seq, new
-    )
+    is_early = timedelta() <= now - last.loaded_at < ROUTINE_WAITS
+    return not is_early or lake.has_news(last.to_seq, new)
 
 
 def left_some() -> bool:
+    """Whether the last cycle did not process the whole backlog."""
     last = PipelineRun.objects.filter(key=CYCLE).order_by("-id").first()
     return last is not None and bool(last.counts.get(LEFT))
 
 
 def _takes_slices(record: RunRecord) -> bool:
-    bad = PipelineRun.objects.filter(
+    failed = PipelineRun.objects.filter(
         key=record.row.key, state__in=(PipelineRun.State.FAILED, PipelineRun.State.ABANDONED)
     )
-    last = bad.order_by("-id").first()
+    last = failed.order_by("-id").first()
     if last is None or last.finished_at is None:
         return False
-    took = last.finished_at - last.started_at
-    return timedelta() <= timezone.now() - last.finished_at < max(SLICES_FOR, 2 * took)
+    duration = last.finished_at - last.started_at
+    return timedelta() <= timezone.now() - last.finished_at < max(SLICES_FOR, 2 * duration)
 
 
 def run_cycle(lease: Lease, record: RunRecord) -> bool:
@@ -86,26 +93,26 @@ def run_cycle(lease: Lease, record: RunRecord) -> bool:
         + ", ".join(f"{table} {count}" for table, count in new.items())
         + " commits"
     )
-    wanted = lake.commits()
+    newest = lake.commits()
     try:
-        path = _run_spark(record, wanted)
-    except PreviousLost as lost:
-        _start_over(lost, lease, record)
-        path = _run_spark(record, wanted)
+        path = _run_spark(record, newest)
+    except PreviousLost as error:
+        _start_over(error, lease, record)
+        path = _run_spark(record, newest)
     _load(path, record.row, lease, record)
     loaded = loader.loaded_commits()
-    if left := sum(seq - loaded.get(table, 0) for table, seq in wanted.items()):
+    if left := sum(seq - loaded.get(table, 0) for table, seq in newest.items()):
         record.counts[LEFT] = left
     _tidy(record)
     return True
 
 
-def _start_over(lost: PreviousLost, lease: Lease, record: RunRecord) -> None:
-    record.say(f"{lost} Everything is read again from the lake.")
-    logger.warning("%s Everything is read again from the lake.", lost)
+def _start_over(error: PreviousLost, lease: Lease, record: RunRecord) -> None:
+    record.say(f"{error} Everything is read again from the lake.")
+    logger.warning("%s Everything is read again from the lake.", error)
     attempt = new_attempt("start", timezone.now())
     with lease.writing():
-        loader.start_over(attempt, str(lost), known=loader.loaded_commits())
+        loader.start_over(attempt, str(error), known=loader.loaded_commits())
     record.counts["restarted"] = "from the lake"
 
 
@@ -123,9 +130,10 @@ def _tidy(record: RunRecord) -> None:
 
 
 def _new_commits() -> dict[str, int]:
-    known = loader.loaded_commits()
+    """Lake table → number of commits that are not loaded, if there are any."""
+    loaded = loader.loaded_commits()
     newest = lake.commits()
-    rewound = [table for table, seq in newest.items() if seq < known.get(table, 0)]
+    rewound = [table for table, seq in newest.items() if seq < loaded.get(table, 0)]
     if rewound:
         raise LakeRewound(
             f"The lake at {settings.WEIR.lake_root} has fewer commits than were loaded "
@@ -133,17 +141,17 @@ def _new_commits() -> dict[str, int]:
             "on purpose, run manage.py run_pipeline --from-start."
         )
     return {
-        table: seq - known.get(table, 0)
+        table: seq - loaded.get(table, 0)
         for table, seq in newest.items()
-        if seq > known.get(table, 0)
+        if seq > loaded.get(table, 0)
     }
 
 
-def _run_spark(record: RunRecord, wanted: dict[str, int]) -> str:
+def _run_spark(record: RunRecord, newest: dict[str, int]) -> str:
     """Run the job; returns the path of its manifest. Raises :class:`SparkFailed`."""
     run_dir = run_dirs.of(record.row)
     last = loader.last_loaded()
-    options = {"to": json.dumps(wanted), "request": _write_request(run_dir)}
+    options = {"to": json.dumps(newest), "request": _write_request(run_dir)}
     if last and last.path:
         options |= {"previous": last.path, "previous_to": json.dumps(last.to_seq)}
     if _takes_slices(record):
@@ -190,13 +198,13 @@ def _drop(row: Manifest, error: BadManifest, lease: Lease, record: RunRecord) ->
 
 
 def _adopt(lease: Lease, record: RunRecord) -> bool:
-    """A run whose process was killed between Spark's manifest and its acceptance."""
+    """Load a run whose process was killed between writing its manifest and accepting it."""
     last = loader.last_loaded()
     since = last.run_id if last and last.run_id else 0
-    left = PipelineRun.objects.filter(
+    later = PipelineRun.objects.filter(
         key=lease.key, pk__gt=since, pk__lt=record.row.pk, manifest_path__isnull=False
     )
-    for run in left.exclude(state=PipelineRun.State.DONE).order_by("-id")[:3]:
+    for run in later.exclude(state=PipelineRun.State.DONE).order_by("-id")[:3]:
         try:
             _load(run.manifest_path or "", run, lease, record)
         except OutOfOrder:

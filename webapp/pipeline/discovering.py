@@ -1,4 +1,4 @@
-"""Follows declared sources: each is read when due, and its clusters are added and removed."""
+"""Follows declared sources: reads each source when it is due, adds and removes its clusters."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -23,34 +23,29 @@ from webapp.work.texts import storable
 KEY = "discovery"
 EVERY_S = 5
 FILE = "WEIR_SOURCES"
+"""The name of the row for the file that declares the sources."""
 REFUSED_KEPT = 20
 
 
 def follow_due(lease: WriteGuard) -> None:
-    """Read what is due now. A file that cannot be read leaves all sources as they were."""
+    """Read the sources that are due now. If the file of declarations cannot be read, all clusters
+    stay as they are.
+    """
     now = timezone.now()
     path = Path(settings.WEIR.sources)
     try:
         sources = read_declared(path)
     except Refused as error:
         with lease.writing():
-            _note(
-                FILE,
-                "declaration",
-                str(path),
-                now,
-                EVERY_S,
-                Listing(error=f"{error} Until that is mended clusters stay as they are."),
-            )
+            unreadable = Listing(error=f"{error} Until that is mended clusters stay as they are.")
+            _save_reading(FILE, "declaration", str(path), now, EVERY_S, unreadable)
         return
     SourceReading.objects.mend(now)
-    known = {row.name: row for row in SourceReading.objects.all()}
-    due = [
-        source for source in sources if source.name not in known or known[source.name].due_at <= now
-    ]
+    due_at = dict(SourceReading.objects.values_list("name", "due_at"))
+    due = [source for source in sources if due_at.get(source.name, now) <= now]
     listings = read_sources(due)
     with lease.writing():
-        _note(FILE, "declaration", str(path), now, EVERY_S, Listing(), len(sources))
+        _save_reading(FILE, "declaration", str(path), now, EVERY_S, Listing(), len(sources))
         SourceReading.objects.exclude(
             name__in=[FILE, *(source.name for source in sources)]
         ).delete()
@@ -66,11 +61,13 @@ def follow_due(lease: WriteGuard) -> None:
 
 
 def apply(source: DiscoverySource, listing: Listing, now: datetime) -> Changes:
-    """Call it in a transaction."""
+    """Add, change and remove clusters as the source lists them, and save its reading. Call it in a
+    transaction.
+    """
     changes = listed_clusters.follow(source, listing, now)
     refused = (*listing.refused, *changes.refused)
     count = len(listing.clusters) - len(changes.refused)
-    _note(
+    _save_reading(
         source.name,
         source.kind,
         source.place,
@@ -82,7 +79,7 @@ def apply(source: DiscoverySource, listing: Listing, now: datetime) -> Changes:
     return changes
 
 
-def _note(
+def _save_reading(
     name: str,
     kind: str,
     place: str,
@@ -101,14 +98,14 @@ def _note(
     if not listing.error:
         row |= {"last_success_at": now, "clusters": clusters}
     if not listing.error or listing.refused:
-        first: Sequence[dict[str, str]] = [
+        refused: Sequence[dict[str, str]] = [
             {"what": target.what, "why": target.why} for target in listing.refused[:REFUSED_KEPT]
         ]
-        row |= {"refused": storable(first), "refused_count": len(listing.refused)}
+        row |= {"refused": storable(refused), "refused_count": len(listing.refused)}
     SourceReading.objects.update_or_create(name=name, defaults=row)
 
 
 def wake() -> None:
-    """Read all sources at once, whatever their interval."""
+    """Make all sources due now, whatever their interval."""
     SourceReading.objects.update(due_at=timezone.now())
     DueWork.objects.filter(key=KEY).update(next_attempt_at=timezone.now())

@@ -24,7 +24,7 @@ from webapp.work.registry import (
     HOUR_S,
     MAINTAIN_TASK,
     ClaimedWork,
-    Ended,
+    FinishedAttempt,
     Work,
     register,
     work_of,
@@ -42,9 +42,7 @@ CYCLE_TASK = spark_task("pipeline.spark_cycle", schedule.SPARK)
 COLLECTION_RESTS_AT_MOST = timedelta(seconds=30)
 
 CYCLE_RESTS_AT_MOST = timedelta(seconds=15)
-"""A machine busy with cycles keeps time for other work; a first cycle of minutes does not delay the
-next one for minutes.
-"""
+"""A rest leaves time for other work; a long first cycle does not delay the next for minutes."""
 
 
 def _shards() -> dict[str, int]:
@@ -66,12 +64,12 @@ def _slow_lane() -> dict[str, int]:
     )
 
 
-def _next_collection(ended: Ended) -> datetime:
-    rest = min(2 * (ended.ended - ended.began), COLLECTION_RESTS_AT_MOST)
-    return max(ended.began + timedelta(seconds=ended.lease.interval_s), ended.ended + rest)
+def _next_collection(attempt: FinishedAttempt) -> datetime:
+    rest = min(2 * (attempt.ended_at - attempt.started_at), COLLECTION_RESTS_AT_MOST)
+    return max(attempt.started_at + attempt.interval, attempt.ended_at + rest)
 
 
-def _note_collected(key: str) -> None:
+def _hint_after_collection(key: str) -> None:
     hint(CYCLE_TASK, CYCLE)
     _hint_at_the_next(key)
     if DueWork.objects.due(timezone.now()).filter(key=COLLECT_SLOW).exists():
@@ -82,28 +80,30 @@ def _has_cycle(attempt: ClaimedWork) -> bool:
     return cycle.has_work(timezone.now(), routine_too=attempt.by_hand)
 
 
-def _next_cycle(ended: Ended) -> datetime | None:
-    if ended.idle:
-        return ended.ended if ended.lease.interval_s <= schedule.TICK_S else None
+def _next_cycle(attempt: FinishedAttempt) -> datetime | None:
+    if attempt.is_idle:
+        # With a short interval, the cycle is due again at once: the next hint finds it.
+        return attempt.ended_at if attempt.lease.interval_s <= schedule.TICK_S else None
     if cycle.left_some():
-        return ended.ended
-    rest = min((ended.ended - ended.began) / 2, CYCLE_RESTS_AT_MOST)
-    return max(ended.began + timedelta(seconds=ended.lease.interval_s), ended.ended + rest)
+        return attempt.ended_at
+    rest = min((attempt.ended_at - attempt.started_at) / 2, CYCLE_RESTS_AT_MOST)
+    return max(attempt.started_at + attempt.interval, attempt.ended_at + rest)
 
 
 def _hint_at_the_next(key: str) -> None:
+    """Hint at the next attempt if it is due before the next tick."""
     now = timezone.now()
     task = work_of(key).task
-    ahead = DueWork.objects.filter(
+    due_soon = DueWork.objects.filter(
         key=key,
         next_attempt_at__gt=now,
         next_attempt_at__lt=now + timedelta(seconds=schedule.TICK_S),
     )
-    for due_at in ahead.values_list("next_attempt_at", flat=True):
+    for due_at in due_soon.values_list("next_attempt_at", flat=True):
         hint(task, key, due_at - now)
 
 
-def _cycle_done(key: str) -> None:
+def _hint_after_cycle(key: str) -> None:
     _hint_at_the_next(key)
     if cycle.left_some() and cycle.has_work(timezone.now()):
         hint(CYCLE_TASK, CYCLE)
@@ -120,7 +120,7 @@ register(
         COLLECT_TASK,
         every=_shards,
         next_at=_next_collection,
-        done=_note_collected,
+        done=_hint_after_collection,
         has_work=lambda _attempt: not disk_budget.problems(),
         do=lambda lease, record: collecting.collect_shard_of(
             number_of(lease.key, COLLECT), lease, record
@@ -131,7 +131,7 @@ register(
         COLLECT_TASK,
         every=_slow_lane,
         next_at=_next_collection,
-        done=_note_collected,
+        done=_hint_after_collection,
         has_work=lambda _attempt: not disk_budget.problems(),
         do=collecting.collect_slow,
     ),
@@ -142,7 +142,7 @@ register(
         has_work=_has_cycle,
         do=cycle.run_cycle,
         next_at=_next_cycle,
-        done=_cycle_done,
+        done=_hint_after_cycle,
     ),
     Work(
         rollups.KEY,

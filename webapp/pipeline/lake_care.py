@@ -1,5 +1,5 @@
-"""Daily maintenance of the lake: merges small files, removes replaced ones after a day, and removes
-facts with their roll-ups.
+"""Daily maintenance of the lake: merges small files, removes replaced files after a day, and
+removes checkpoint facts that are older than their roll-ups are kept.
 """
 
 from django.utils import timezone
@@ -16,6 +16,7 @@ from webapp.work.runs import RunRecord
 
 
 def care(record: RunRecord) -> None:
+    """Raises the first :class:`LakeDamaged` after the last table."""
     opened, damage = lake(), None
     for table in ALL_TABLES:
         try:

@@ -1,4 +1,6 @@
-"""Rows that a lost run would have retracted."""
+"""Checkpoints in the database that a lost run would have retracted: the cycle starts over from the
+lake, and its results contain the jobs of these checkpoints but not these checkpoints.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -17,8 +19,8 @@ Say = Callable[[str], None]
 
 
 def may_be_left(row: Manifest) -> bool:
-    """Whether this run reads again what was loaded before a run was lost, and the lake still holds
-    all loaded data.
+    """Whether the run ``row`` reads again what was loaded before a run was lost, and the lake still
+    has all of it.
     """
     restart = (
         Manifest.objects.filter(pk__lt=row.pk, state=Manifest.State.LOADED, restarted__isnull=False)
@@ -29,28 +31,29 @@ def may_be_left(row: Manifest) -> bool:
         row.from_seq.get(table, 0) < seq for table, seq in restart.from_seq.items()
     ):
         return False
-    held = lake.commits()
+    newest = lake.commits()
     return all(
-        max(row.to_seq.get(table, 0), held.get(table, 0)) >= seq
+        max(row.to_seq.get(table, 0), newest.get(table, 0)) >= seq
         for table, seq in restart.from_seq.items()
     )
 
 
 def remove(manifest: RunManifest, lease: Lease, say: Say) -> None:
-    suspects = {key for batch in _batches(manifest) for key in _others(batch)}
+    """Delete checkpoints that have the id, but not the trigger time, of one that the run brings."""
+    suspects = {key for batch in _batches(manifest) for key in _other_stored_keys(batch)}
     if suspects:
         for batch in _batches(manifest):
             suspects.difference_update(batch)
     removed = 0
     for cluster, job_id, checkpoint_id, trigger_time in sorted(suspects):
         with lease.writing():
-            left = CheckpointFact.objects.filter(
+            rows = CheckpointFact.objects.filter(
                 cluster=cluster,
                 job_id=job_id,
                 checkpoint_id=checkpoint_id,
                 trigger_time=trigger_time,
             )
-            removed += left.delete()[0]
+            removed += rows.delete()[0]
     if removed:
         say(f"removed {removed} rows of {TABLE} that the lake does not bring again")
 
@@ -63,14 +66,14 @@ def _batches(manifest: RunManifest) -> Iterator[set[Key]]:
         }
 
 
-def _others(brought: set[Key]) -> set[Key]:
+def _other_stored_keys(batch: set[Key]) -> set[Key]:
     ids: dict[tuple[str, str], set[int]] = {}
-    for cluster, job_id, checkpoint_id, _ in brought:
+    for cluster, job_id, checkpoint_id, _ in batch:
         ids.setdefault((cluster, job_id), set()).add(checkpoint_id)
     keys: set[Key] = set()
-    for (cluster, job_id), numbers in ids.items():
-        same = CheckpointFact.objects.filter(
-            cluster=cluster, job_id=job_id, checkpoint_id__in=numbers
+    for (cluster, job_id), job_ids in ids.items():
+        stored = CheckpointFact.objects.filter(
+            cluster=cluster, job_id=job_id, checkpoint_id__in=job_ids
         )
-        keys.update(same.values_list("cluster", "job_id", "checkpoint_id", "trigger_time"))
-    return keys - brought
+        keys.update(stored.values_list("cluster", "job_id", "checkpoint_id", "trigger_time"))
+    return keys - batch

@@ -1,12 +1,13 @@
 """Loads complete Spark runs into the database: in order, in short transactions, repeatable.
 
 1. A manifest is accepted only if it starts at the commits at which the last loaded one ended.
-2. Rows that it retracts (their key changed) are removed; after a lost run, also rows that it does
-   not contain.
-3. Its tables are upserted in transactions of at most 2,000 rows, each under the caller's lease.
+2. Rows that the run retracts (their key changed) are removed; after a lost run, also its leftovers
+   (:mod:`webapp.pipeline.leftovers`).
+3. The run's tables are upserted in transactions of at most 2,000 rows, each under the caller's
+   lease.
 4. Occurrences are folded into findings, and jobs get their health.
-5. The last transaction marks it as loaded. If killed before, the next load repeats it, with the
-   same rows.
+5. The last transaction marks the manifest as loaded. If the process is killed before, the next load
+   repeats everything, with the same rows.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,7 +33,7 @@ Say = Callable[[str], None]
 
 
 class OutOfOrder(Exception):
-    """The manifest does not follow the last loaded one; nothing of it was loaded."""
+    """The manifest does not follow the last loaded one, so it was not loaded."""
 
 
 def last_loaded() -> Manifest | None:
@@ -40,13 +41,15 @@ def last_loaded() -> Manifest | None:
 
 
 def loaded_commits() -> dict[str, int]:
-    """Lake table → commits of it that are loaded."""
+    """Lake table → number of its commits that are loaded."""
     last = last_loaded()
     return dict(last.to_seq) if last else {}
 
 
 def start_over(attempt: str, why: str, *, known: Mapping[str, int] | None = None) -> None:
-    """Mark the lake as unread: the next run reads all of it, into the same rows."""
+    """Mark the lake as unread: the next run reads all of it, into the same rows. ``known``: the
+    commits that were loaded before a run was lost (:mod:`webapp.pipeline.leftovers`).
+    """
     now = timezone.now()
     with transaction.atomic():
         Manifest.objects.exclude(state=Manifest.State.LOADED).delete()
@@ -63,14 +66,14 @@ def start_over(attempt: str, why: str, *, known: Mapping[str, int] | None = None
 def accept(manifest: RunManifest, path: str, run: PipelineRun | None, lease: Lease) -> Manifest:
     """Register a complete run as the next to load; raises :class:`OutOfOrder` if it is not."""
     with lease.writing():
-        known = Manifest.objects.filter(attempt=manifest.attempt).first()
-        if known is not None:
-            return known
+        accepted = Manifest.objects.filter(attempt=manifest.attempt).first()
+        if accepted is not None:
+            return accepted
         ended_at = loaded_commits()
-        if not same_commits(manifest.from_seq, ended_at):
+        if not _are_same_commits(manifest.from_seq, ended_at):
             raise OutOfOrder(
-                f"Run {manifest.attempt} starts at commits {_words(manifest.from_seq)}, "
-                f"but what is loaded ends at {_words(ended_at)}; it is not loaded."
+                f"Run {manifest.attempt} starts at commits {_in_words(manifest.from_seq)}, "
+                f"but what is loaded ends at {_in_words(ended_at)}; it is not loaded."
             )
         return Manifest.objects.create(
             run=run,
@@ -82,6 +85,7 @@ def accept(manifest: RunManifest, path: str, run: PipelineRun | None, lease: Lea
 
 
 def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[str, int]:
+    """Load an accepted run; returns table → number of changed rows."""
     changed: dict[str, int] = {}
     with_events: set[str] = set()
     for name in manifest.retracted:
@@ -93,7 +97,7 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
             say(f"removed {removed} rows of {name} whose key turned out to be another")
     if leftovers.may_be_left(row):
         leftovers.remove(manifest, lease, say)
-    findings, of_checkpoints = FindingLoad(lease, say), CheckpointEvents()
+    findings, checkpoint_events = FindingLoad(lease, say), CheckpointEvents()
     for name, served in SERVED.items():
         if name not in manifest.tables:
             continue
@@ -105,14 +109,14 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
                 if name == "log_event":
                     with_events |= clusters
                 findings.before(name, rows)
-                of_checkpoints.before(name, rows)
+                checkpoint_events.before(name, rows)
                 changed[name] += upsert(served.table, served.model, rows, served.derived)
                 if served.after_load is not None:
                     served.after_load(rows)
         if manifest.tables[name].rows:
             say(f"loaded {name}: {manifest.tables[name].rows} rows, {changed[name]} changed")
     with lease.writing():
-        of_checkpoints.finish()
+        checkpoint_events.finish()
     findings.finish(
         batches(manifest, "job_judgement") if "job_judgement" in manifest.tables else ()
     )
@@ -124,15 +128,11 @@ def load(row: Manifest, manifest: RunManifest, lease: Lease, say: Say) -> dict[s
     return changed
 
 
-def same_commits(left: Mapping[str, int], other: Mapping[str, int]) -> bool:
-    """Whether both have the same commits; a missing table counts as 0."""
-    return all(left.get(table, 0) == other.get(table, 0) for table in CYCLE_TABLES)
+def _are_same_commits(left: Mapping[str, int], right: Mapping[str, int]) -> bool:
+    """Whether all tables have the same number of commits; a missing table counts as 0."""
+    return all(left.get(table, 0) == right.get(table, 0) for table in CYCLE_TABLES)
 
 
-def _words(commits: Mapping[str, int]) -> str:
-    return (
-        ", ".join(
-            f"{table} {commits.get(table, 0)}" for table in CYCLE_TABLES if commits.get(table, 0)
-        )
-        or "nothing"
-    )
+def _in_words(commits: Mapping[str, int]) -> str:
+    tables = (f"{table} {commits[table]}" for table in CYCLE_TABLES if commits.get(table))
+    return ", ".join(tables) or "nothing"

@@ -1,4 +1,4 @@
-"""Why inputs were skipped: codes of ``ingest``, which the pipeline page translates."""
+"""Codes of ``ingest`` for why an input was skipped, which the pipeline page translates."""
 
 from webapp.lib.translations import marked
 

@@ -1,7 +1,7 @@
-"""How long rows are kept. Only rows of live clusters expire: recordings stay until they are
-removed. Each kind of expiring rows is a ``Rule`` here, which the page of stored data lists. For a
-new folder of the home: count it in ``stored_sizes``, name it in :mod:`webapp.config.file_modes`, and
-copy or exclude it in ``operation.md``. Code that adds data must ask
+"""How long rows are kept. Rows of recordings stay until the recording is removed. Each kind of
+expiring rows is a ``Rule`` here, which the page of stored data lists. For a new folder in Weir's
+home: count it in ``stored_sizes``, name it in :mod:`webapp.config.file_modes`, and copy or exclude
+it in ``operation.md``. Code that adds data must ask
 :mod:`webapp.fleet.pipeline_status.disk_budget` for room.
 """
 
@@ -41,13 +41,13 @@ HOUR = timedelta(hours=1)
 
 ROWS_PER_DELETE = 2_000
 NAME = "retention"
-"""Of the heartbeat that says up to when rows were looked at."""
+"""The name of the heartbeat that has the last instant by which rows were old."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Rows of one table are deleted when the instant in ``column`` is older than ``kept``;
-    ``only``: restricts them. With ``of_cluster``, rows of recordings stay.
+    """Rows of one table that match ``only`` are deleted when the instant in ``column`` is older
+    than ``kept``. ``of_cluster``: the table has a column ``cluster``, and rows of recordings stay.
     """
 
     model: type[Model]
@@ -104,16 +104,16 @@ RULES_OF_WEIR = (
 
 
 def as_of(now: datetime) -> datetime:
-    """The instant by which rows are old: ``now``, but at most a day after the last one that
-    :func:`advance` noted. While a clock is far ahead for some hours, few rows go too early; if Weir
-    was stopped for months, rows go within days.
+    """The instant by which rows are old: ``now``, but at most a day after the instant that
+    :func:`advance` stored last. So a clock that is far ahead for some hours deletes few rows too
+    early; after a stop of months, the instant catches up a day with each purge.
     """
     last = Heartbeat.objects.filter(name=NAME).values_list("at", flat=True).first()
     return min(now, last + timedelta(days=1)) if last else now
 
 
 def advance(now: datetime) -> datetime:
-    """:func:`as_of`, which is noted as the last one."""
+    """:func:`as_of`; stores the instant."""
     at = as_of(now)
     Heartbeat.objects.update_or_create(name=NAME, defaults={"at": at})
     return at
@@ -135,7 +135,7 @@ def _recordings() -> QuerySet[Any, Any]:
 def _too_old(now: datetime) -> Iterator[QuerySet[Any]]:
     for rule in RULES:
         yield rule.old(now)
-    yield _open_of_no_job(now)
+    yield _open_findings_without_job(now)
     yield from audit_retention.too_old(now)
     yield Silence.objects.over(now - notable())
     newest = Manifest.objects.filter(state=Manifest.State.LOADED).order_by("-id").values("id")[:1]
@@ -146,9 +146,9 @@ def _too_old(now: datetime) -> Iterator[QuerySet[Any]]:
         yield rule.old(now)
 
 
-def _open_of_no_job(now: datetime) -> QuerySet[Any]:
-    """Open findings that nothing will close any more. All others stay open however old, and their
-    alerts fire: an unseen cluster may still have its problems.
+def _open_findings_without_job(now: datetime) -> QuerySet[Any]:
+    """Old open findings of jobs that were deleted, which nothing would close. Findings of unseen
+    clusters stay open: such a cluster may still have its problems.
     """
     unseen = Cluster.objects.unseen(now).values("name")
     return (
@@ -176,8 +176,9 @@ def _delete(old: QuerySet[Any], lease: Lease) -> int:
 
 
 def _delete_rows(rows: QuerySet[Any]) -> None:
-    places = loads.places_of(rows) if rows.model is JobHost else []
-    of_days = days.places_of(rows) if rows.model is HostEvent else []
+    """Delete rows, and correct the sums that contained them."""
+    load_places = loads.places_of(rows) if rows.model is JobHost else []
+    day_places = days.places_of(rows) if rows.model is HostEvent else []
     rows.delete()
-    loads.sum_again(places)
-    days.sum_again(of_days)
+    loads.sum_again(load_places)
+    days.sum_again(day_places)

@@ -1,4 +1,6 @@
-"""Sums up hours and days beside the cycle: new facts in the lake, through Spark, into the database."""
+"""Sums up checkpoints by hour and day: new facts in the lake, through Spark, into the database.
+Runs beside the cycle.
+"""
 
 import logging
 from datetime import timedelta
@@ -25,7 +27,9 @@ KEY = "rollups/checkpoints"
 TASK = spark_job.spark_task("pipeline.roll_up", schedule.SPARK)
 TABLE = "checkpoint_rollup"
 MOST_FILES = 64
-"""Each cycle leaves a small file, and each run reads all of a day: merged from here on."""
+"""Each cycle adds a small file, and each run reads all files of a day. More files than this in two
+days are merged.
+"""
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +40,7 @@ def has_work() -> bool:
 
 
 def wake_first() -> None:
-    """Hint at the first roll-ups at once, for new users."""
+    """Hint at the first roll-ups at once, so that a new user sees them soon."""
     if (
         not RolledUp.objects.filter(table=kept_facts.TABLE).exists()
         and has_work()
@@ -78,8 +82,8 @@ def _load(manifest: manifests.Manifest, lease: Lease) -> int:
 
 
 def _start(opened: Lake) -> int:
-    """The commit up to which roll-ups are loaded; 0 if there are none, or the table was replaced
-    since.
+    """The commit up to which roll-ups are loaded; 0 if there are none, or if the table was replaced
+    afterwards.
     """
     loaded = RolledUp.objects.filter(table=kept_facts.TABLE).values_list("to_seq", flat=True)
     to_seq = loaded.first() or 0
@@ -93,24 +97,26 @@ def _has_news(opened: Lake) -> bool:
 
 
 def _is_behind(opened: Lake) -> bool:
+    """Whether the last loaded cycle did not append its facts to the lake."""
     last = loader.last_loaded()
-    there = kept_facts.taken(opened)
+    progress = kept_facts.taken(opened)
     return (
         last is not None
         and bool(last.path)
-        and not kept_facts.is_kept(there, last)
-        and kept_facts.is_next(there, last)
+        and not kept_facts.is_kept(progress, last)
+        and kept_facts.is_next(progress, last)
     )
 
 
 def _catch_up(opened: Lake, record: RunRecord) -> None:
+    """Append the facts of the last loaded cycle, if it was killed before it did."""
     last = loader.last_loaded()
     if last is None or not _is_behind(opened):
         return
     try:
         rows = kept_facts.keep(opened, manifests.read(last.path))
-    except (BadManifest, PreviousLost) as lost:
-        # The next cycle will find the same, and read everything again from the lake.
-        record.say(str(lost))
+    except (BadManifest, PreviousLost) as error:
+        # The next cycle will meet the same error, and read everything again from the lake.
+        record.say(str(error))
     else:
         record.say(f"read {rows} rows of run {last.attempt}, which was killed before it did")

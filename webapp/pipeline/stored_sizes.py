@@ -22,7 +22,9 @@ logger = logging.getLogger(__name__)
 
 
 def measure(now: datetime, lease: Lease, record: RunRecord) -> None:
-    sizes = {"database": _database_bytes(), **{area: _sum(of) for area, of in _places().items()}}
+    sizes: dict[str, int | None] = {"database": _database_bytes()}
+    for area, places in _places().items():
+        sizes[area] = _sum_bytes(places)
     with lease.writing():
         for area, size_bytes in sizes.items():
             KeptSize.objects.update_or_create(
@@ -32,6 +34,7 @@ def measure(now: datetime, lease: Lease, record: RunRecord) -> None:
 
 
 def _places() -> dict[str, list[str]]:
+    """Area → its files, folders and URIs."""
     weir, home = settings.WEIR, settings.WEIR.home
     places = {
         "lake": [weir.lake_root],
@@ -40,10 +43,10 @@ def _places() -> dict[str, list[str]]:
         "logs": [str(home / "logs")],
         "pushed": [str(home / name) for name in PUSHED],
     }
-    named = {place for area in places.values() for place in area}
-    rest = (str(path) for path in home.glob("*") if str(path) not in named)
+    in_an_area = {place for area in places.values() for place in area}
+    other = (str(path) for path in home.glob("*") if str(path) not in in_an_area)
     database = weir.sqlite_file
-    places["other"] = [path for path in rest if not (database and path.startswith(database))]
+    places["other"] = [path for path in other if not (database and path.startswith(database))]
     return places
 
 
@@ -56,8 +59,8 @@ def _database_bytes() -> int:
     return sum(_bytes_of(f"{file}{end}") for end in ("", "-wal", "-shm"))
 
 
-def _sum(places: list[str]) -> int | None:
-    """``None`` if any of them cannot be measured."""
+def _sum_bytes(places: list[str]) -> int | None:
+    """``None`` if any of the places cannot be measured."""
     try:
         return sum(map(_bytes_of, places))
     except (OSError, ValueError, ImportError) as error:
@@ -66,11 +69,13 @@ def _sum(places: list[str]) -> int | None:
 
 
 def _bytes_of(place: str) -> int:
-    """The size of a file, or of everything below a folder; 0 if missing. Links are not followed."""
-    return sum(_sizes_elsewhere(place) if "://" in place else _file_sizes(Path(place)))
+    """The size of a file, or of everything below a folder; 0 if missing. Symbolic links are not
+    followed.
+    """
+    return sum(_remote_sizes(place) if "://" in place else _local_sizes(Path(place)))
 
 
-def _file_sizes(path: Path) -> Iterator[int]:
+def _local_sizes(path: Path) -> Iterator[int]:
     try:
         status = path.lstat()
         if not stat.S_ISDIR(status.st_mode):
@@ -80,10 +85,10 @@ def _file_sizes(path: Path) -> Iterator[int]:
     except FileNotFoundError:
         return
     for child in children:
-        yield from _file_sizes(child)
+        yield from _local_sizes(child)
 
 
-def _sizes_elsewhere(uri: str) -> Iterator[int]:
+def _remote_sizes(uri: str) -> Iterator[int]:
     filesystem, path = fsspec.core.url_to_fs(uri)
     if filesystem.exists(path):
         for entry in filesystem.find(path, detail=True).values():

@@ -21,10 +21,9 @@ from webapp.work.upserts import Row
 
 @dataclass(frozen=True)
 class TableModel:
-    """Columns only in the model: ``derived`` ones follow from a row, ``later`` ones are filled in
-    after loading.
-
-    ``after_load`` gets rows once they are loaded, in the transaction that loads them.
+    """The Django model of a serving table. Columns that only the model has: ``derived`` ones are
+    computed from a row, ``later`` ones are filled in after loading. ``after_load`` gets the rows of
+    each batch at the end of the transaction that loads them.
     """
 
     table: ServingTable
@@ -34,6 +33,41 @@ class TableModel:
     after_load: Callable[[Sequence[Row]], None] | None = None
 
 
+MODELS: dict[str, type[models.Model]] = {
+    "job_current": JobCurrent,
+    "checkpoint_fact": CheckpointFact,
+    "checkpoint_rollup": CheckpointRollup,
+    "pressure_window": PressureWindow,
+    "size_trend": SizeTrend,
+    "checkpoint_upload": CheckpointUpload,
+    "log_event": LogEvent,
+    "job_exception": JobException,
+    "job_annotation": JobAnnotation,
+    "job_start": JobStart,
+    "job_host": JobHost,
+    "host_event": HostEvent,
+    "taskmanager_life": TaskManagerLife,
+    "skipped_input": SkippedInput,
+    # In this order: see webapp.findings.loading.
+    "job_judgement": JobJudgement,
+    "finding_occurrence": FindingOccurrence,
+}
+DERIVED: dict[str, dict[str, Callable[[Row], object]]] = {
+    "job_current": {"trouble": trouble, "family": family}
+}
+LATER = {
+    "job_current": (
+        "health",
+        "health_state",
+        "judged_at",
+        "orphan_bytes",
+        "burn",
+        "burn_over_min",
+        "worst_finding_points",
+        "first_attempt_id",
+        "is_newest_attempt",
+    )
+}
 AFTER_LOAD: dict[str, Callable[[Sequence[Row]], None]] = {
     "job_current": lambda rows: follow_links(link_loaded(rows)),
     "checkpoint_fact": fresh_starts.take_up,
@@ -42,39 +76,12 @@ AFTER_LOAD: dict[str, Callable[[Sequence[Row]], None]] = {
 }
 
 SERVED: dict[str, TableModel] = {
-    name: TableModel(SERVING_TABLES[name], model, derived, later, AFTER_LOAD.get(name))
-    for name, model, derived, later in (
-        (
-            "job_current",
-            JobCurrent,
-            {"trouble": trouble, "family": family},
-            (
-                "health",
-                "health_state",
-                "judged_at",
-                "orphan_bytes",
-                "burn",
-                "burn_over_min",
-                "worst_finding_points",
-                "first_attempt_id",
-                "is_newest_attempt",
-            ),
-        ),
-        ("checkpoint_fact", CheckpointFact, {}, ()),
-        ("checkpoint_rollup", CheckpointRollup, {}, ()),
-        ("pressure_window", PressureWindow, {}, ()),
-        ("size_trend", SizeTrend, {}, ()),
-        ("checkpoint_upload", CheckpointUpload, {}, ()),
-        ("log_event", LogEvent, {}, ()),
-        ("job_exception", JobException, {}, ()),
-        ("job_annotation", JobAnnotation, {}, ()),
-        ("job_start", JobStart, {}, ()),
-        ("job_host", JobHost, {}, ()),
-        ("host_event", HostEvent, {}, ()),
-        ("taskmanager_life", TaskManagerLife, {}, ()),
-        ("skipped_input", SkippedInput, {}, ()),
-        # In this order: see webapp.findings.loading.
-        ("job_judgement", JobJudgement, {}, ()),
-        ("finding_occurrence", FindingOccurrence, {}, ()),
+    name: TableModel(
+        SERVING_TABLES[name],
+        model,
+        DERIVED.get(name, {}),
+        LATER.get(name, ()),
+        AFTER_LOAD.get(name),
     )
+    for name, model in MODELS.items()
 }

@@ -1,4 +1,6 @@
-"""Celery tasks: hints to check a row. Lost, duplicate or late ones only change the time."""
+"""Celery tasks: hints to check a row of due work. A lost, duplicate or late task only changes when
+the work is done.
+"""
 
 import logging
 from datetime import timedelta
@@ -24,8 +26,8 @@ logger = logging.getLogger(__name__)
 
 @app.task(name="pipeline.tick", time_limit=120)
 def tick() -> None:
-    """Create missing rows, hint at due ones, record that beat and a worker live, and check the
-    others.
+    """Create missing rows of due work, hint at due rows, and record that beat and a worker live.
+    Also checks Weir itself and clusters, and wakes deliveries and alerts.
     """
     now = timezone.now()
     alarms.note_tick(now)
@@ -56,12 +58,11 @@ def tick() -> None:
 
 
 def hint_at(key: str, after: timedelta = timedelta()) -> None:
-    """Hint to a worker of the right queue."""
     hint(registry.work_of(key).task, key, after)
 
 
 def follow(key: str) -> None:
-    """Follow a hint: do the work if it is due, or if a hint makes it due."""
+    """Do the work if it is due, or if a hint makes it due."""
     work = registry.work_of(key)
     performed = _perform(key, even_if_not_due=work.when_hinted)
     while performed and work.when_hinted and work.more():

@@ -1,3 +1,1 @@
-"""Copies of the checkpoints of jobs at other places: kept up to date on schedule, and how far
-behind they are.
-"""
+"""Keeps copies of jobs' checkpoints at other places up to date, and shows how far behind they are."""

@@ -1,5 +1,3 @@
-"""One round of updating a copy: a Spark job's process does it, and its result becomes rows."""
-
 import json
 import tempfile
 from datetime import datetime
@@ -25,8 +23,8 @@ def is_wanted(pk: int) -> bool:
 
 
 def replicate(pk: int, lease: Lease, record: RunRecord) -> None:
-    """Raises ``SparkFailed``; the row then says why. A failed round is not repeated: the next one
-    takes the then newest checkpoint.
+    """Raises and records errors. A failed round is not repeated: the next round copies the newest
+    checkpoint of its time.
     """
     row = Replica.objects.get(pk=pk)
     try:
@@ -39,23 +37,23 @@ def replicate(pk: int, lease: Lease, record: RunRecord) -> None:
     with lease.writing():
         keep(row, result, timezone.now())
     findings.judge(Replica.objects.get(pk=pk), lease, timezone.now())
-    copied = (result.copied_files, result.copied_bytes) if result.state == COMPLETE else (0, 0)
+    is_complete = result.state == COMPLETE
     record.counts |= {
-        "copied_files": copied[0],
-        "copied_bytes": copied[1],
+        "copied_files": result.copied_files if is_complete else 0,
+        "copied_bytes": result.copied_bytes if is_complete else 0,
         "deleted_files": result.deleted_files,
     }
 
 
 def _run(request: Request, record: RunRecord) -> Result:
     with tempfile.TemporaryDirectory(prefix="weir-replication-") as folder:
-        asked = Path(folder, "request.json")
-        answer = Path(folder, "result.json")
+        request_file, result_file = Path(folder, "request.json"), Path(folder, "result.json")
         attempt = record.row.attempt
-        asked.write_text(request.text())
-        command = ["replicate", "--request", str(asked), "--out", str(answer), "--attempt", attempt]
-        spark_job.run([*command, *spark_job.interrupting(record.row)], record, attempt)
-        return result_of(json.loads(answer.read_text()))
+        request_file.write_text(request.text())
+        command = ["replicate", "--request", str(request_file), "--out", str(result_file)]
+        command += ["--attempt", attempt, *spark_job.interrupting(record.row)]
+        spark_job.run(command, record, attempt)
+        return result_of(json.loads(result_file.read_text()))
 
 
 def request_of(row: Replica) -> Request:
@@ -73,8 +71,8 @@ def request_of(row: Replica) -> Request:
 
 
 def _may_read(row: Replica, root: StorageRoot) -> bool:
-    """Which roots the job may read: those that the requester may see completely, since
-    ``_metadata`` may name any path.
+    """Whether the round may read the root: a ``_metadata`` may name any path, so the requester must
+    be allowed to see all clusters that write there.
     """
     if row.asker_clusters is None:
         return True
@@ -83,8 +81,8 @@ def _may_read(row: Replica, root: StorageRoot) -> bool:
 
 
 def keep(row: Replica, result: Result, now: datetime) -> None:
-    """Save the result; also of an earlier run that ended after its round was complete but before it
-    was saved.
+    """Save the result of a round, which may have completed a copy that an earlier, killed round did
+    not save.
     """
     columns: dict[str, Any] = {"trouble": "", "tried_at": now}
     if result.checkpoint_id is not None:
@@ -104,5 +102,5 @@ def _triggered_at(row: Replica, result: Result) -> datetime | None:
     facts = CheckpointFact.objects.filter(
         cluster=row.cluster, job_id=row.job_id, checkpoint_id=result.checkpoint_id or 0
     )
-    known = facts.values_list("trigger_time", flat=True).first()
-    return known or (datetime.fromisoformat(result.as_of) if result.as_of else None)
+    trigger_time = facts.values_list("trigger_time", flat=True).first()
+    return trigger_time or (datetime.fromisoformat(result.as_of) if result.as_of else None)

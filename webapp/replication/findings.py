@@ -1,5 +1,3 @@
-"""Runs the rules on copies after each round."""
-
 from datetime import datetime
 
 from django.db import transaction

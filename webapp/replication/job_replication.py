@@ -10,8 +10,8 @@ from webapp.replication.models import Replica
 
 @dataclass(frozen=True)
 class JobReplication:
-    """``lag_ms``: from the trigger of the copied checkpoint to ``at``, which a restore would have
-    to repeat. None if there is no complete copy, or its trigger is unknown.
+    """``lag_ms``: time from the trigger of the copied checkpoint to ``at``, which a job restored
+    from the copy would repeat. None without a complete copy or if the trigger is unknown.
     """
 
     replica: Replica
@@ -36,7 +36,7 @@ class JobReplication:
 
 
 def job_replication(job: JobCurrent, now: datetime) -> JobReplication | None:
-    """None if no copy was requested. The lag of an ended job stays."""
+    """None if no copy was requested. The lag does not grow after the end of the job."""
     replica = Replica.objects.filter(cluster=job.cluster, job_id=job.job_id).first()
     if replica is None:
         return None

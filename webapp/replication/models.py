@@ -1,5 +1,3 @@
-"""Copies of jobs' checkpoints. Contents and plans are recorded in the copies themselves."""
-
 from django.db import models
 
 from webapp.lib.messages.fields import MessageField
@@ -9,8 +7,8 @@ from webapp.storage.models import URI_LENGTH
 
 @scoped()
 class Replica(models.Model):
-    """``name`` is in the marker of the copy. Fields after ``trouble`` describe the complete copy,
-    empty before the first.
+    """The copy of one job's checkpoints. ``name`` is written into the copy. Fields after
+    ``trouble`` describe the newest complete copy; they are empty before the first.
     """
 
     name = models.CharField(max_length=64, unique=True)

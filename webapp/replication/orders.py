@@ -1,6 +1,4 @@
-"""People's actions on a copy: create, run a round now, stop, resume. Each records the person's
-name.
-"""
+"""Orders of people for a copy: create, run a round now, stop, resume. Each records their name."""
 
 from datetime import datetime
 from typing import Any
@@ -23,53 +21,50 @@ ORDERS = ("now", "stop", "resume")
 
 def ask(job: JobCurrent, destination: str, every_s: int, user: Any, at: datetime) -> Replica:
     """Request a copy that workers make and keep up to date. Raises :class:`ActionRefused`."""
-    _refuse_foreign(destination, user)
+    _refuse_unknown_storage(destination, user)
     replica = register(job, destination, name=user.get_username(), at=at, every_s=every_s)
-    _note(replica, user, at)
+    _save_order(replica, user, at)
     work_keys.wake(replica, at)
     return replica
 
 
-def order(replica: Replica, what: str, user: Any, at: datetime) -> str:
-    """Carry out one of ``ORDERS``; returns a sentence on what was done."""
-    if what == "stop":
+def order(replica: Replica, verb: str, user: Any, at: datetime) -> str:
+    """Carry out one of ``ORDERS``; returns a sentence about the result."""
+    if verb not in ORDERS:
+        raise ActionRefused(gettext("There is no such order."))
+    if verb == "now" and not replica.enabled:
+        raise ActionRefused(gettext("The copy is stopped: resume it first."))
+    if verb == "stop":
         replica.enabled = False
-        _note(replica, user, at)
+        _save_order(replica, user, at)
         findings.close(replica, at)
         return gettext("The copy stays as it is, and is no longer kept up to date.")
-    if what == "resume":
-        replica.enabled = True
-    elif what != "now" or not replica.enabled:
-        raise ActionRefused(
-            gettext("The copy is stopped: resume it first.")
-            if what == "now"
-            else gettext("There is no such order.")
-        )
-    _note(replica, user, at)
+    replica.enabled = True
+    _save_order(replica, user, at)
     work_keys.wake(replica, at)
     return gettext("A worker looks for a newer checkpoint within a minute.")
 
 
-def _note(replica: Replica, user: Any, at: datetime) -> None:
+def _save_order(replica: Replica, user: Any, at: datetime) -> None:
     replica.changed_at, replica.changed_name = at, user.get_username()[:200]
     replica.save(update_fields=["enabled", "changed_at", "changed_name"])
 
 
-def _refuse_foreign(destination: str, user: Any) -> None:
+def _refuse_unknown_storage(destination: str, user: Any) -> None:
     if role_of(user) == Role.ADMIN:
         return
     try:
         storage = storage_of(canonical(destination, spellings()))
-        known = {
+        storages = {
             storage_of(canonical(uri, spellings()))
             for uri in StorageRoot.objects.values_list("uri", flat=True)
         } - {"file:"}
     except BadUri as error:
         raise InputRefused({"destination": str(error)}) from error
-    if storage not in known:
+    if storage not in storages:
         allowed = (
-            f": {', '.join(sorted(known))}"
-            if known
+            f": {', '.join(sorted(storages))}"
+            if storages
             else gettext(", and none is on a remote storage")
         )
         raise InputRefused(

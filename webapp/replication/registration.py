@@ -27,10 +27,10 @@ LEAST_EVERY_S, MOST_EVERY_S = TICK_S, 7 * 86_400
 
 def source_of(job: JobCurrent) -> str:
     """The directory of the job's newest checkpoints, canonical. Raises :class:`InputRefused`."""
-    done = CheckpointFact.objects.filter(
+    facts = CheckpointFact.objects.filter(
         cluster=job.cluster, job_id=job.job_id, external_path__isnull=False, is_savepoint=False
     )
-    path = done.order_by("-trigger_time").values_list("external_path", flat=True).first()
+    path = facts.order_by("-trigger_time").values_list("external_path", flat=True).first()
     if not path:
         raise InputRefused(
             {
@@ -53,9 +53,9 @@ def register(
     source: str = "",
     every_s: int | None = None,
 ) -> Replica:
-    """Register the copy of a job; a stopped one is resumed, or replaced by one elsewhere. Raises
-    :class:`InputRefused`. ``every_s``: None keeps the current one, by default ``DEFAULT_EVERY_S``.
-    The requester's scope is saved: rounds only read what it allows.
+    """Register the copy of a job. A stopped copy is resumed, or replaced if the places differ.
+    ``every_s``: None keeps the current interval, at first ``DEFAULT_EVERY_S``. Rounds only read
+    what the requester's scope allows. Raises :class:`InputRefused`.
     """
     if every_s is not None:
         _refuse_interval(every_s)
@@ -64,8 +64,8 @@ def register(
         source = canonical(source, spellings()) if source else source_of(job)
     except BadUri as error:
         raise InputRefused({"destination": str(error)}) from error
-    if refused := refusal_of_tree(read_at or place.uri):
-        raise InputRefused({"destination": localised(refused)})
+    if refusal := refusal_of_tree(read_at or place.uri):
+        raise InputRefused({"destination": localised(refusal)})
     if not StorageRoot.objects.exists() or not any(
         is_below(source, root) for root in StorageRoot.objects.values_list("uri", flat=True)
     ):
@@ -78,45 +78,45 @@ def register(
                 % {"source": source}
             }
         )
-    known = Replica.objects.filter(cluster=job.cluster, job_id=job.job_id).first()
-    is_new = known is None or (canonical(known.destination, spellings()), known.source) != (
+    stored = Replica.objects.filter(cluster=job.cluster, job_id=job.job_id).first()
+    is_new = stored is None or (canonical(stored.destination, spellings()), stored.source) != (
         place.uri,
         source,
     )
     _refuse_taken(
         place,
         Replica.objects.exclude(cluster=job.cluster, job_id=job.job_id)
-        if known is None or is_new
-        else earlier(known),
+        if stored is None or is_new
+        else earlier(stored),
     )
-    if known and is_new and known.enabled:
+    if stored and is_new and stored.enabled:
         raise InputRefused(
             {
                 "destination": gettext(
                     "The job is copied to %(destination)s already; stop that first (--stop)."
                 )
-                % {"destination": known.destination}
+                % {"destination": stored.destination}
             }
         )
-    asked = {
+    columns = {
         "source": source,
         "destination": destination.rstrip("/"),
         "read_at": read_at,
         "created_at": at,
         "created_name": name[:200],
     }
-    every_s = every_s or (known.every_s if known else DEFAULT_EVERY_S)
+    every_s = every_s or (stored.every_s if stored else DEFAULT_EVERY_S)
     try:
         with transaction.atomic():
-            if known and is_new:
-                known.delete()
+            if stored and is_new:
+                stored.delete()
             row, _ = Replica.objects.get_or_create(
                 cluster=job.cluster,
                 job_id=job.job_id,
-                defaults={"name": uuid.uuid4().hex, "every_s": every_s, **asked},
+                defaults={"name": uuid.uuid4().hex, "every_s": every_s, **columns},
             )
     except IntegrityError:  # somebody else requested the same place at the same time
-        raise _name_taken() from None
+        raise _place_taken() from None
     scope = scopes.current()
     row.asker_clusters = None if scope.is_everything else sorted(scope.clusters)
     row.every_s, row.enabled = every_s, True
@@ -134,23 +134,20 @@ def _refuse_interval(every_s: int) -> None:
         )
 
 
-def _refuse_taken(place: Root, others: QuerySet[Replica]) -> None:
+def _refuse_taken(place: Root, copies: QuerySet[Replica]) -> None:
     with scopes.everything():
-        taken = [
-            *(root.place for root in StorageRoot.objects.all()),
-            *places_of(others),
-        ]
-    if any(overlapping(place, root, spellings()) for root in taken):
-        raise _name_taken()
+        occupied = [*(root.place for root in StorageRoot.objects.all()), *places_of(copies)]
+    if any(overlapping(place, other, spellings()) for other in occupied):
+        raise _place_taken()
 
 
 def earlier(copy: Replica) -> QuerySet[Replica]:
-    """Earlier requested copies: of two that overlap, the first keeps its place."""
+    """Copies that were requested before ``copy``, which keep their places if they overlap."""
     return Replica.objects.filter(pk__lt=copy.pk)
 
 
 def places_of(copies: Iterable[Replica]) -> list[Root]:
-    """Places where no other copy may be written, besides roots: copies and quarantines."""
+    """Places outside of roots where no other copy may be written: ``copies`` and quarantines."""
     quarantines = StorageRoot.objects.exclude(quarantine_uri="").values_list(
         "quarantine_uri", flat=True
     )
@@ -160,7 +157,7 @@ def places_of(copies: Iterable[Replica]) -> list[Root]:
     ]
 
 
-def _name_taken() -> InputRefused:
+def _place_taken() -> InputRefused:
     return InputRefused(
         {
             "destination": gettext(

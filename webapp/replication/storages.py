@@ -1,4 +1,4 @@
-"""The storages of copies, and how fast checkpoints were copied from each."""
+"""Computes how fast checkpoints were copied from each storage."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,15 +13,13 @@ from webapp.work.models import PipelineRun
 LOOK_BACK = timedelta(days=30)
 MOST_ROUNDS = 5_000
 LEAST_SHARE = 0.1
-"""Of the bytes of the largest round. Smaller ones spend their time on the start of their process,
-which a move does once.
+"""Rounds with a smaller share of the bytes of the largest round are ignored: they spend their time
+on the start of the process.
 """
 
 
 @dataclass(frozen=True)
 class CopyRate:
-    """Of rounds that copied something, including the start of their process."""
-
     files_per_s: float
     bytes_per_s: float
 
@@ -36,9 +34,9 @@ def storage_of(uri: str) -> str:
 
 
 def copy_rates(now: datetime) -> dict[str, CopyRate]:
-    """Rates by the storage that was read, of copies that the viewer may see."""
+    """Storage that was read → rate, from copies that the viewer may see."""
     sources = {key_of(copy): storage_of(copy.source) for copy in Replica.objects.all()}
-    # Of the runs of a visible copy only the duration and the copied bytes.
+    # Runs are hidden from some viewers; only durations and sizes are read here.
     with scopes.everything():
         runs = PipelineRun.objects.filter(
             key__in=sources, state=PipelineRun.State.DONE, started_at__gt=now - LOOK_BACK
@@ -48,14 +46,14 @@ def copy_rates(now: datetime) -> dict[str, CopyRate]:
     for row in rows:
         if row["duration_ms"] and row["counts"].get("copied_bytes"):
             rounds.setdefault(sources[row["key"]], []).append(row)
-    return {source: _rate(of) for source, of in rounds.items()}
+    return {storage: _rate(rows) for storage, rows in rounds.items()}
 
 
 def _rate(rows: Sequence[Mapping[str, Any]]) -> CopyRate:
     largest = max(row["counts"]["copied_bytes"] for row in rows)
     counted = [row for row in rows if row["counts"]["copied_bytes"] >= LEAST_SHARE * largest]
-    took_s = sum(row["duration_ms"] for row in counted) / 1000
+    duration_s = sum(row["duration_ms"] for row in counted) / 1000
     files, size_bytes = (
         sum(row["counts"][name] for row in counted) for name in ("copied_files", "copied_bytes")
     )
-    return CopyRate(files / took_s, size_bytes / took_s)
+    return CopyRate(files / duration_s, size_bytes / duration_s)

@@ -1,19 +1,17 @@
-"""Keys of the due work of copies; below ``storage/``, so that the workers of audits do it."""
-
 from datetime import datetime
 
 from webapp.replication.models import Replica
 from webapp.work.models import DueWork
 
 PREFIX = "storage/replica-"
-"""With the number of its row."""
+"""The prefix before the id of a ``Replica``."""
 
 
 def key_of(replica: Replica) -> str:
     return f"{PREFIX}{replica.pk}"
 
 
-def replicas_s() -> dict[str, int]:
+def intervals_s() -> dict[str, int]:
     return {
         f"{PREFIX}{pk}": every_s
         for pk, every_s in Replica.objects.filter(enabled=True).values_list("pk", "every_s")

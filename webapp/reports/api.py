@@ -70,11 +70,11 @@ class ReportRequest(serializers.Serializer[Any]):
     incident = _optional_text(help_text="uid of an incident: all of its jobs")
 
     def get_fields(self) -> dict[str, Any]:
-        # "from" is a word of Python.
+        # "from" is a keyword of Python.
         return {**super().get_fields(), "from": _optional_text(), "to": _optional_text()}
 
 
-class WhateverTheyAccept(BaseContentNegotiation):
+class IgnoreAccept(BaseContentNegotiation):
     """Sends files as they are, and errors as JSON, whatever the client accepts."""
 
     def select_parser(self, request: Request, parsers: Any) -> Any:
@@ -103,9 +103,9 @@ class ReportViews(ListView):
         responses={202: ReportSerializer, **REFUSALS},
     )
     def create(self, request: Request) -> Response:
-        wanted = ReportRequest(data=request.data)
-        wanted.is_valid(raise_exception=True)
-        report = _request(wanted.validated_data, request)
+        serializer = ReportRequest(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        report = _request(serializer.validated_data, request)
         return Response(ReportSerializer(report).data, status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(
@@ -129,7 +129,7 @@ class ReportViews(ListView):
         url_path=r"files/(?P<form>html|json)",
         filter_backends=[],
         pagination_class=None,
-        content_negotiation_class=WhateverTheyAccept,
+        content_negotiation_class=IgnoreAccept,
     )
     def file(self, request: Request, uid: str, form: str) -> HttpResponse:
         try:

@@ -1,9 +1,8 @@
-"""The content of a report as plain data: two pages, and an appendix. Both are documents of analyses
-(:mod:`webapp.analyses.document`), whose blocks page and files render. A report
-is complete: renderers need no other data. Its texts are shortened and redacted
-(:func:`webapp.reports.texts.fit`). Charts are drawn from its own tables
-(:mod:`webapp.reports.renderers.html`). Gathering is bounded (``gathering``), and tables give the
-number of all rows.
+"""The content of a report as plain data: two pages and an appendix, as documents of analyses
+(:mod:`webapp.analyses.document`). A report is complete: renderers need no other data, and charts
+are drawn from its tables (:mod:`webapp.reports.renderers.html`). Its texts are shortened and
+redacted (:func:`webapp.reports.texts.fit`). Its size is limited, and tables give the number of all
+rows.
 """
 
 from dataclasses import dataclass
@@ -12,12 +11,12 @@ from datetime import datetime
 from webapp.analyses.document import Document
 
 VERSION = 2
-"""Raised where a field changes its meaning or goes away; new fields do not raise it."""
+"""Raise it if a field changes its meaning or is removed, not for new fields."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the appendix. ``key`` names it for programs; ``address`` leads to it in Weir."""
+    """A part of the appendix. ``key`` identifies it for programs; ``address``: its page in Weir."""
 
     key: str
     title: str

@@ -1,5 +1,5 @@
-"""Reports as JSON and back: dataclasses become objects, rows of tables objects by the keys of their
-columns, instants ISO 8601 in UTC.
+"""Writes and reads reports as JSON: dataclasses become objects, rows of tables become objects with
+the keys of the columns, instants are ISO 8601 in UTC.
 """
 
 import json
@@ -16,7 +16,7 @@ _BLOCKS = {block.__dataclass_fields__["kind"].default: block for block in get_ar
 
 
 class UnknownVersion(ValueError):
-    """The report was made by another version of Weir and cannot be read by this one."""
+    """Another version of Weir made the report, and this version cannot read it."""
 
 
 def to_json(report: Report) -> str:
@@ -28,31 +28,33 @@ def from_plain(report: Any) -> Report:
     """Raises :class:`UnknownVersion`."""
     if not isinstance(report, dict) or report.get("version") != VERSION:
         raise UnknownVersion("This report was made by another version of Weir; make it again.")
-    made: Report = _make(Report, report)
-    return made
+    parsed: Report = _parse(Report, report)
+    return parsed
 
 
-def _make(kind: Any, value: Any) -> Any:
-    """``value`` as ``kind``, without fields unknown to this version."""
+def _parse(kind: Any, value: Any) -> Any:
+    """``value`` as ``kind``, without fields that this version does not know."""
     if kind == Block:
         kind = _BLOCKS[value["kind"]]
     if get_origin(kind) is tuple:
-        return tuple(_make(get_args(kind)[0], item) for item in value)
+        return tuple(_parse(get_args(kind)[0], item) for item in value)
     if kind is datetime:
         return datetime.fromisoformat(value)
     if not is_dataclass(kind) or not isinstance(kind, type):
         return value
     hints = _hints(kind)
-    known = {name: item for name, item in value.items() if name in hints}
+    items = {name: item for name, item in value.items() if name in hints}
     if kind is Table:
-        columns = _make(tuple[Column, ...], known["columns"])
+        columns = _parse(tuple[Column, ...], items["columns"])
         rows = tuple(
             tuple(_value(row[column.key], column.unit) for column in columns)
-            for row in known["rows"]
+            for row in items["rows"]
         )
-        return Table(**known | {"columns": columns, "rows": rows})
-    made = kind(**{name: _make(hints[name], item) for name, item in known.items()})
-    return replace(made, value=_value(made.value, made.unit)) if isinstance(made, Fact) else made
+        return Table(**items | {"columns": columns, "rows": rows})
+    parsed = kind(**{name: _parse(hints[name], item) for name, item in items.items()})
+    if isinstance(parsed, Fact):
+        return replace(parsed, value=_value(parsed.value, parsed.unit))
+    return parsed
 
 
 def _value(value: Any, unit: Unit) -> Value:

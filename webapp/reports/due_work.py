@@ -6,7 +6,7 @@ from webapp.work.runs import RunRecord
 
 
 def _has_work(attempt: ClaimedWork) -> bool:
-    # With all libraries of charts, which a worker loads only when a report is made.
+    # Loads libraries of charts, which a worker needs only to make a report.
     from webapp.reports import execution
 
     return execution.has_work(number_of(attempt.key, work_keys.PREFIX))

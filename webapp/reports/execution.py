@@ -1,5 +1,3 @@
-"""Makes one report, under the lease of its due work. If it is killed, it starts over."""
-
 import logging
 from datetime import datetime
 
@@ -22,7 +20,7 @@ from webapp.work.runs import RunRecord, describe
 logger = logging.getLogger(__name__)
 
 MOST_ATTEMPTS = 4
-"""Then it is given up: what failed this often fails again."""
+"""After so many failures the report is given up."""
 
 
 def has_work(pk: int) -> bool:
@@ -30,7 +28,7 @@ def has_work(pk: int) -> bool:
 
 
 def carry_out(pk: int, lease: Lease, record: RunRecord) -> None:
-    """Raises every error; once the report is given up, the error is also recorded in it."""
+    """Raises all errors except :class:`BadScope`. If the report is given up, its row has the error."""
     report = IncidentReport.objects.listed().get(pk=pk)
     attempt = _begin(report, lease)
     try:

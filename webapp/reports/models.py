@@ -21,16 +21,12 @@ class IncidentReportQuerySet(models.QuerySet["IncidentReport"]):
         return self.filter(state__in=AT_WORK)
 
     def listed(self) -> Self:
-        """Without their documents, which are large."""
+        """Reports without their documents, which are large."""
         return self.defer("document")
 
 
 @scoped()
 class IncidentReport(models.Model):
-    """One report, requested or finished. Its document has the whole content; files are made from
-    it.
-    """
-
     uid = models.CharField(max_length=40, unique=True, default=new_report_uid, editable=False)
     title = MessageField(blank=True)
     jobs = models.JSONField(

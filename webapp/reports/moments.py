@@ -1,5 +1,3 @@
-"""Events of jobs as lines of a time line, for reports and incident pages."""
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,11 +12,11 @@ from webapp.fleet.models import JobAnnotation, JobException
 
 MOST_OF_A_KIND = 500
 TONES = {"critical": "crit", "warning": "warn"}
-"""Of findings and alerts, by severity; others are facts."""
+"""Severity of a finding or an alert → tone; others have the tone "done"."""
 _MARKS = {"restart": "warn", "failure": "crit", "taskmanager_lost": "crit"}
 _RANK = {"crit": 3, "warn": 2, "ok": 1, "done": 1}
 Jobs = Mapping[tuple[str, str], str]
-"""Cluster and job id → name."""
+"""(cluster, job id) → name."""
 Span = tuple[datetime, datetime]
 
 
@@ -36,7 +34,7 @@ class Moment:
 
 
 def of_jobs(jobs: Jobs, span: Span) -> Iterator[Moment]:
-    """Three queries, each bounded to its newest rows; in no order."""
+    """In no order; at most the newest ``MOST_OF_A_KIND`` rows of each kind."""
     yield from _checkpoints(jobs, span)
     yield from _annotations(jobs, span)
     yield from _exceptions(jobs, span)
@@ -56,13 +54,10 @@ def _rows_of_jobs(rows: Any, jobs: Jobs) -> Any:
 
 def _checkpoints(jobs: Jobs, span: Span) -> Iterator[Moment]:
     in_time = _rows_of_jobs(CheckpointFact.objects.filter(trigger_time__range=span), jobs)
-    found = in_time.filter(outcome__in=FAILED_OUTCOMES) | in_time.filter(is_savepoint=True)
+    facts = in_time.filter(outcome__in=FAILED_OUTCOMES) | in_time.filter(is_savepoint=True)
     names = ("cluster", "job_id", "is_savepoint", "outcome", "reason", "checkpoint_id")
-    rows = list(
-        found.order_by("-trigger_time", "-id").values(*names, "trigger_time", "end_time")[
-            :MOST_OF_A_KIND
-        ]
-    )[::-1]
+    newest_first = facts.order_by("-trigger_time", "-id")
+    rows = list(newest_first.values(*names, "trigger_time", "end_time")[:MOST_OF_A_KIND])[::-1]
     rows.sort(key=lambda row: (row["cluster"], row["job_id"]))
     for job, of_job in groupby(rows, key=lambda row: (row["cluster"], row["job_id"])):
         if job not in jobs:
@@ -119,12 +114,12 @@ def _annotations(jobs: Jobs, span: Span) -> Iterator[Moment]:
         "cluster", "job_id", "at", "kind", "label", "subject"
     )[:MOST_OF_A_KIND]:
         if (cluster, job_id) in jobs:
-            words, called = label or subject or kind, kind.replace("_", " ")
-            if all(word in words.lower() for word in called.split()):
+            words, kind_words = label or subject or kind, kind.replace("_", " ")
+            if all(word in words.lower() for word in kind_words.split()):
                 title = message("{what:opening}", what=words)
             else:
-                called = Message(called.capitalize(), {})
-                title = message("{kind:name}: {what:text}", kind=called, what=words)
+                kind_words = Message(kind_words.capitalize(), {})
+                title = message("{kind:name}: {what:text}", kind=kind_words, what=words)
             has_failed = kind == "terminal" and "fail" in words.lower()
             tone = "crit" if has_failed else _MARKS.get(kind, "done")
             yield Moment(at, kind, tone, title, job_name=jobs[cluster, job_id])

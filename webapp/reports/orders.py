@@ -1,4 +1,4 @@
-"""Requests of reports. The row is the request; a worker carries it out, or a command at once."""
+"""Requests of reports. Each request is a row, which a worker carries out."""
 
 from datetime import datetime
 from typing import Any
@@ -13,11 +13,11 @@ from webapp.reports.models import IncidentReport
 from webapp.reports.report_scope import BadScope, JobKey, ReportScope, checked, rows_of
 
 MOST_WAITING = 100
-"""Waiting requests: a broken script must not fill the queue."""
+"""The most waiting requests, so that a broken script does not fill the queue."""
 
 
 def scope_of(report: IncidentReport) -> ReportScope:
-    """Raises :class:`BadScope` if the row does not hold one any more."""
+    """Raises :class:`BadScope` if this version cannot read the scope, or refuses it."""
     try:
         jobs = [JobKey(str(cluster), str(job_id)) for cluster, job_id in report.jobs]
     except (TypeError, ValueError) as error:
@@ -28,9 +28,7 @@ def scope_of(report: IncidentReport) -> ReportScope:
 def request_report(
     scope: ReportScope, *, user: Any, name: str, at: datetime, from_alert: str = ""
 ) -> IncidentReport:
-    """Request an incident report. Raises :class:`BadScope` if none of the jobs was ever seen, and
-    :class:`ActionRefused`.
-    """
+    """Raises :class:`BadScope` if none of the jobs was ever seen, and :class:`ActionRefused`."""
     if not rows_of(scope.jobs).exists():
         raise BadScope("None of these jobs was ever seen.")
     if IncidentReport.objects.to_make().count() >= MOST_WAITING:
@@ -50,13 +48,13 @@ def request_report(
             author=user,
             author_name=name[:200],
             asked_at=at,
-            cluster=_narrowed_to(scope),
+            cluster=_only_cluster(scope),
         )
         work_keys.wake(report.pk, at)
     return report
 
 
-def _narrowed_to(scope: ReportScope) -> str:
+def _only_cluster(scope: ReportScope) -> str:
     clusters = {job.cluster for job in scope.jobs}
     if scopes.current().is_everything:
         return ""

@@ -40,8 +40,8 @@ class ReportScope:
 
     @property
     def rows(self) -> Q:
-        """A filter of findings and alerts: rows of these jobs, and of their clusters (without a
-        job).
+        """A filter of findings and alerts: rows of these jobs, and rows of their clusters that have
+        no job.
         """
         query = Q(job_id="", cluster__in={job.cluster for job in self.jobs})
         for cluster in {job.cluster for job in self.jobs}:
@@ -51,15 +51,12 @@ class ReportScope:
 
     @property
     def points_a_job(self) -> int:
-        """The number of single checkpoints per job, so that a report of fifty jobs stays small
-        enough to open.
-        """
         return max(60, min(400, 3_000 // max(len(self.jobs), 1)))
 
 
 def rows_of(keys: Collection[JobKey]) -> QuerySet[JobCurrent]:
-    """The known ones of these jobs, and jobs of the same ids on other clusters among theirs, which
-    the caller must leave out.
+    """Rows of these jobs. The caller must leave out other combinations of the same clusters and
+    ids.
     """
     return JobCurrent.objects.filter(
         cluster__in={key.cluster for key in keys}, job_id__in={key.job_id for key in keys}
@@ -67,7 +64,7 @@ def rows_of(keys: Collection[JobKey]) -> QuerySet[JobCurrent]:
 
 
 def with_attempts(scope: ReportScope, jobs: Iterable[JobCurrent]) -> ReportScope:
-    """Add other attempts of these jobs in the range, up to a report's limit. One query per job."""
+    """Add other attempts of these jobs in the range, up to ``MOST_JOBS`` in all."""
     keys = dict.fromkeys(scope.jobs)
     for job in jobs:
         if JobKey(job.cluster, job.job_id) in keys:
@@ -81,7 +78,7 @@ def with_attempts(scope: ReportScope, jobs: Iterable[JobCurrent]) -> ReportScope
 
 
 class BadScope(InputRefused):
-    """The message is one sentence, safe to show."""
+    """The message is a sentence that is safe to show."""
 
 
 def checked(jobs: Sequence[JobKey], start: datetime, end: datetime) -> ReportScope:
@@ -112,7 +109,7 @@ def check_span(start: datetime, end: datetime) -> None:
 
 
 BEFORE, AFTER = timedelta(minutes=15), timedelta(minutes=5)
-"""Around an alert: what led to it came before."""
+"""Time before and after an alert that its report covers."""
 SHORT_LIFE = timedelta(hours=6)
 MOST_SHOWN = 30
 _LARGE = ("graph", "configuration", "checkpoint_config")
@@ -120,7 +117,7 @@ _LARGE = ("graph", "configuration", "checkpoint_config")
 
 @dataclass(frozen=True)
 class RequestedScope:
-    """What the form shows: ``chosen`` jobs, the ``worst`` others, and the range as texts."""
+    """The form: ``chosen`` jobs, the ``worst`` other jobs, and the range as texts."""
 
     chosen: tuple[JobCurrent, ...]
     worst: tuple[JobCurrent, ...]
@@ -146,9 +143,7 @@ def read(parameters: QueryDict) -> RequestedScope:
 
 
 def proposed(jobs: Sequence[JobCurrent]) -> tuple[str, str]:
-    """The proposed range: the whole life of ended jobs, up to a report's limit; else the last
-    hours.
-    """
+    """The lives of ended jobs, up to ``LONGEST``; else the last hours."""
     if not jobs or not all(_is_past(job) for job in jobs):
         return timeranges.DEFAULT_FROM, timeranges.DEFAULT_TO
     lives = [whole_life(job, job.last_seen_at or job.as_of) for job in jobs]
@@ -189,10 +184,7 @@ def span(from_text: str, to_text: str, at: datetime) -> tuple[datetime, datetime
 
 
 def scope_of_alert(alert: Alert, at: datetime) -> ReportScope:
-    """Its job, or the worst jobs of its cluster, from a little before it began.
-
-    Raises :class:`BadScope`.
-    """
+    """The alert's job, or the worst jobs of its cluster. Raises :class:`BadScope`."""
     if not alert.cluster:
         raise BadScope(
             "This alert is of a storage root, which belongs to no job; choose jobs instead."
@@ -215,10 +207,7 @@ def scope_of_alert(alert: Alert, at: datetime) -> ReportScope:
 
 
 def scope_of_incident(incident: Incident, at: datetime) -> ReportScope:
-    """The jobs of its findings, the worst first, from a little before it began.
-
-    Raises :class:`BadScope`.
-    """
+    """The jobs of the incident's findings, the worst first. Raises :class:`BadScope`."""
     of_jobs = Finding.objects.filter(incident_member__incident=incident).exclude(job_id="")
     ranked = (
         of_jobs.order_by()
@@ -240,8 +229,8 @@ def scope_of_incident(incident: Incident, at: datetime) -> ReportScope:
 
 
 def scope_from(incident: str, alert: str, at: datetime) -> ReportScope | None:
-    """By the uid of an incident or an alert; None if neither is given. Raises :class:`BadScope` and
-    ``Http404``.
+    """The scope of the incident or the alert with this uid; None if both are empty. Raises
+    :class:`BadScope` and ``Http404``.
     """
     if incident:
         return scope_of_incident(get_object_or_404(Incident, uid=incident), at)
@@ -259,8 +248,8 @@ def _worst_of(cluster: str) -> list[JobKey]:
 
 
 def _jobs(keys: Sequence[JobKey]) -> list[JobCurrent]:
-    known = {JobKey(row.cluster, row.job_id): row for row in rows_of(keys).defer(*_LARGE)}
-    return [known[key] for key in dict.fromkeys(keys) if key in known][:MOST_JOBS]
+    rows = {JobKey(row.cluster, row.job_id): row for row in rows_of(keys).defer(*_LARGE)}
+    return [rows[key] for key in dict.fromkeys(keys) if key in rows][:MOST_JOBS]
 
 
 def _worst_jobs(chosen: Sequence[JobKey]) -> list[JobCurrent]:

@@ -11,7 +11,7 @@ class Gone(Exception):
 
 
 def document_of(report: IncidentReport) -> Report | None:
-    """``None`` if it is unfinished, or if this version cannot read that of another version of Weir."""
+    """``None`` if the report is not made, or if this version of Weir cannot read it."""
     if report.state != ReportState.DONE or report.document is None:
         return None
     try:
@@ -21,7 +21,7 @@ def document_of(report: IncidentReport) -> Report | None:
 
 
 def content(report: IncidentReport, form: str, language: str = ENGLISH) -> bytes:
-    """The file's content, HTML in ``language``. Raises :class:`Gone`."""
+    """The content of a file; HTML is in ``language``. Raises :class:`Gone`."""
     if report.state != ReportState.DONE:
         raise Gone(message("This report is not made yet."))
     document = document_of(report)

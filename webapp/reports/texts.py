@@ -1,4 +1,4 @@
-"""Makes texts of logs and people safe for reports: bounded, redacted, without text direction marks."""
+"""Makes texts of logs and people safe for reports: short, redacted, without marks of direction."""
 
 import re
 from dataclasses import fields, is_dataclass, replace
@@ -11,22 +11,21 @@ from ingest.redaction.texts import redact
 from webapp.analyses.document import Column, Link
 
 NAME, SENTENCE, TRACE = 200, 400, 2_500
-"""Letters of a name, of what a sentence quotes, of a stack trace; what is longer ends in '…'."""
+"""The most letters of a name, a text in a sentence, and a stack trace; longer texts end with '…'.
+"""
 
-_TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Characters that change the direction of what follows them."""
+_DIRECTION_MARKS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that change the direction of the text after them."""
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
-    """The text without invisible or misleading characters."""
-    return _TURNS.sub(
-        "\ufffd", _CONTROLS.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
-    )
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _DIRECTION_MARKS.sub("\ufffd", _CONTROLS.sub("\ufffd", lines))
 
 
 def fit(value: Any) -> Any:
-    """A report, or a part of one, with all texts made safe; links become their texts."""
+    """A report or a part of it, with safe texts. Links become their texts."""
     if isinstance(value, Message):
         return with_texts(value, lambda text: bounded(text, SENTENCE))
     if isinstance(value, str | Promise):
@@ -45,13 +44,12 @@ def fit(value: Any) -> Any:
 
 
 def bounded(text: str, longest: int = SENTENCE) -> str:
-    # First cut generously: secrets are not searched in megabytes, and one cut in half is still
-    # found.
-    whole = redact(clean(text[: 4 * longest + 200]))
-    return whole if len(whole) <= longest else whole[: longest - 1].rstrip() + "…"
+    # Cut before redaction, but later, so that a secret at the end is found: texts may be megabytes.
+    redacted = redact(clean(text[: 4 * longest + 200]))
+    return redacted if len(redacted) <= longest else redacted[: longest - 1].rstrip() + "…"
 
 
-def name(text: str | None, otherwise: str = "") -> str:
-    """One line: a job, a vertex, a host."""
-    chosen = text or otherwise
+def name(text: str | None, default: str = "") -> str:
+    """The name of a job, a vertex or a host in one line."""
+    chosen = text or default
     return chosen if isinstance(chosen, Message) else " ".join(bounded(chosen, NAME).split())

@@ -13,7 +13,7 @@ urlpatterns = [
     re_path(rf"^reports/{UID}/$", views.report, name="report"),
     re_path(rf"^reports/{UID}/progress$", views.progress, name="report-progress"),
     re_path(rf"^reports/{UID}/delete$", views.delete, name="report-delete"),
-    re_path(rf"^reports/{UID}/open$", views.opened, name="report-open"),
+    re_path(rf"^reports/{UID}/open$", views.show_file, name="report-open"),
     re_path(
         rf"^reports/{UID}/report\.(?P<form>html|json)$", views.download, name="report-download"
     ),

@@ -38,7 +38,7 @@ def report_badge(state: str) -> Badge:
 
 REPORTS_A_PAGE = 25
 SANDBOX = "sandbox allow-scripts allow-popups allow-modals"
-"""The file is shown as if it came from nowhere: its scripts see no cookie and no page of ours."""
+"""The file has an origin of its own: its scripts cannot see cookies and pages of Weir."""
 
 
 @require_GET
@@ -55,12 +55,10 @@ def reports(request: HttpRequest) -> HttpResponse:
 
 @operators_only
 def new(request: HttpRequest) -> HttpResponse:
-    """The request form; by POST the request, for the jobs and the range in it, or for the alert or
-    incident in the address.
-    """
+    """POST requests a report of the jobs in the form, or of the alert or incident in the address."""
     if request.method == "POST":
         try:
-            report = _ordered(request)
+            report = _request_report(request)
         except ActionRefused as error:
             messages.error(request, str(error))
         else:
@@ -76,13 +74,13 @@ def report(request: HttpRequest, uid: str) -> HttpResponse:
     document = document_of(incident_report)
     if document is not None:
         context |= context_of(document)
-        context["forms"] = [(form, known.title) for form, known in FORMS.items()]
+        context["forms"] = [(key, form.title) for key, form in FORMS.items()]
     return render(request, "reports/report.html", context)
 
 
 @require_GET
 def progress(request: HttpRequest, uid: str) -> HttpResponse:
-    """The part of the page that changes while the report is made; then the page is reloaded."""
+    """The part of the page that changes; at the end the page is reloaded."""
     incident_report = _report(uid)
     response = render(request, "reports/_progress.html", _state(request, incident_report))
     if incident_report.state in (ReportState.DONE, ReportState.FAILED):
@@ -105,7 +103,7 @@ def delete(request: HttpRequest, uid: str) -> HttpResponse:
 
 @csp_exempt()  # type: ignore[arg-type]  # its annotation knows no views with arguments
 @require_GET
-def opened(request: HttpRequest, uid: str) -> HttpResponse:
+def show_file(request: HttpRequest, uid: str) -> HttpResponse:
     """Show the file in the browser, with its own policy, in a sandbox."""
     language = get_language_from_request(request)
     response = HttpResponse(
@@ -130,10 +128,7 @@ def download(request: HttpRequest, uid: str, form: str) -> HttpResponseBase:
     return response
 
 
-def _ordered(request: HttpRequest) -> IncidentReport:
-    """Of the incident or alert in the address, else of the jobs in the form. Raises
-    :class:`ActionRefused` and :class:`BadScope`.
-    """
+def _request_report(request: HttpRequest) -> IncidentReport:
     now, incident, alert = timezone.now(), _uid(request, "incident"), _uid(request, "alert")
     scope = report_scope.scope_from(incident, alert, now)
     return orders.request_report(

@@ -9,7 +9,7 @@ from webapp.work.models import DueWork
 
 TASK = Task("pipeline.make_report", schedule.DEFAULT, 600)
 PREFIX = "reports/"
-"""With a report's number."""
+"""The prefix before a report's number."""
 RETRY_S = 60
 
 
@@ -25,7 +25,7 @@ def intervals_s() -> dict[str, int]:
 
 
 def wake(pk: int, at: datetime) -> None:
-    """Make it due now: a worker gets a hint after the commit, and another at the next tick."""
+    """Make the report due now, and hint to a worker after the commit."""
     key = key_of(pk)
     DueWork.objects.make_due(key, RETRY_S, at)
     transaction.on_commit(lambda: hint(TASK, key))

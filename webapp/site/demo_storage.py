@@ -66,7 +66,7 @@ def audit_the_past(ended_at: datetime, name: str, lease: Lease, record: RunRecor
     as_of = ended_at + AFTER_THE_PAST
     if rows and not StorageAudit.objects.loaded().filter(as_of=as_of).exists():
         request = audit_request.AuditRequest(
-            roots=audit_request.registered(rows, audit_request.unreachable_clusters()),
+            roots=audit_request.registered_roots(rows, audit_request.unreachable_clusters()),
             age_guard_h=settings.WEIR.storage_age_guard_h,
             purpose=AuditPurpose.SCHEDULED,
             as_of=as_of,

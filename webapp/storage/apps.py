@@ -12,10 +12,10 @@ class StorageConfig(AppConfig):
 
 
 def _withdraw_attestations(instance: Any, **_: object) -> None:
-    """Otherwise a root of several clusters would seem to belong only to the remaining ones."""
+    """A root of several clusters would otherwise seem to belong only to the other clusters."""
     from webapp.storage.models import StorageRoot
 
-    # The user who removes the cluster may not see the others.
+    # The user who removes the cluster may not see the other clusters.
     StorageRoot._base_manager.filter(clusters=instance).update(
         attested_at=None, attested_name="", attested_by=None
     )

@@ -1,6 +1,5 @@
-"""Findings of the storage rules: opened, renewed, and closed by the first audit without them.
-Judging an audit again gives the same findings; an audit older than a root's last judged one is
-ignored for that root.
+"""Opens and renews findings of the storage rules; the first audit without a finding closes it. An
+audit is ignored for a root that a newer audit has judged.
 """
 
 import hashlib
@@ -26,9 +25,8 @@ from webapp.work.lease import WriteGuard
 
 
 def evidence_source() -> MetadataSource:
-    """The same for all clusters, with the owners of each root: nothing of another cluster's root is
-    read. If a job was restored from another cluster's files, the root is registered for both, or
-    for none.
+    """Settings for reading ``_metadata`` during collection. A cluster reads only from roots that
+    are registered for it or for no cluster.
     """
     roots = StorageRoot.objects.order_by("uri").prefetch_related("clusters")
     return MetadataSource(
@@ -58,22 +56,22 @@ def judge(audit: StorageAudit, guard: WriteGuard, say: Callable[[str], None]) ->
         for row in RootFigures.objects.filter(audit=audit).order_by("root")
         if not _is_outdated(row)
     ]
-    standing = by_identity(_open_findings({row.root for row in roots}))
+    open_findings = by_identity(_open_findings({row.root for row in roots}))
     new: dict[Identity, dict[str, Any]] = {}
-    for sample, limits in _with_limits(audit, roots):
+    for sample, limits in _samples_with_limits(audit, roots):
         for finding in registry.diagnose(sample, limits).findings:
             plain = finding_to_plain(finding)
             new.setdefault(
                 (*_job_of(sample), finding.rule, bounded_subject(finding.subject_id)),
                 plain | {"job_name": _name_of(sample)},
             )
-    over = settle(new, standing, guard, audit.as_of)
-    if new or over:
-        say(f"findings on storage: {len(new)} stand, {over} closed")
+    closed = settle(new, open_findings, guard, audit.as_of)
+    if new or closed:
+        say(f"findings on storage: {len(new)} stand, {closed} closed")
 
 
 def bounded_subject(subject_id: str) -> str:
-    """A long path shortened to the column's length, still unique."""
+    """The subject in the length of its column; the end of a long one is replaced by its hash."""
     if len(subject_id) <= SUBJECT_LENGTH:
         return subject_id
     return (
@@ -92,22 +90,22 @@ def _open_findings(roots: set[str]) -> list[Finding]:
     return [finding for finding in rows if finding.data.get("root") in roots]
 
 
-def _with_limits(
+def _samples_with_limits(
     audit: StorageAudit, roots: Iterable[RootFigures]
 ) -> Iterator[tuple[Sample, Limits]]:
     roots, overrides = list(roots), as_plain()
-    limits = Settings(overrides)
-    everywhere = limits.limits("", "")
-    lowest = min(
+    rule_settings = Settings(overrides)
+    fleet_limits = rule_settings.limits("", "")
+    least_small_files = min(
         [
-            everywhere[SMALL_FILES],
+            fleet_limits[SMALL_FILES],
             *(override["value"] for override in overrides if override["key"] == SMALL_FILES),
         ]
     )
     for root in root_samples(audit, roots):
-        yield root, everywhere
-    for job in job_samples(audit, roots, lowest):
-        yield job, limits.limits(job.cluster, job.job_id, job.job_name)
+        yield root, fleet_limits
+    for job in job_samples(audit, roots, least_small_files):
+        yield job, rule_settings.limits(job.cluster, job.job_id, job.job_name)
 
 
 def _job_of(sample: Sample) -> tuple[str, str]:

@@ -24,14 +24,13 @@ PLAIN_NO = Badge(_("no"), "◆", "warn")
 
 
 def answer(value: bool | None, no: Badge = NO) -> Badge:
-    """``None`` is unknown."""
-    return UNKNOWN if value is None else YES if value else no
+    if value is None:
+        return UNKNOWN
+    return YES if value else no
 
 
 MISSED_AUDITS = 3
-"""As many as of cycles (:mod:`webapp.fleet.freshness`): one that is missed may be a restart of the
-workers.
-"""
+"""As for cycles (:mod:`webapp.fleet.freshness`): a restart of the workers may miss one audit."""
 
 
 def is_known(figures: RootFigures, now: datetime) -> bool:

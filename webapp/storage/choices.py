@@ -6,7 +6,7 @@ from webapp.lib.translations import gettext_lazy as _
 class RootKind(models.TextChoices):
     """What Flink writes below a root.
 
-    Files of high availability are read for references and never a candidate.
+    Files of high availability are read for references and never cleaned.
     """
 
     CHECKPOINTS = "checkpoints", _("checkpoints")
@@ -22,8 +22,8 @@ class AuditState(models.TextChoices):
 
 
 class AuditPurpose(models.TextChoices):
-    """Who asked for an audit: the schedule, a person at the command line, or a plan that checks
-    itself again.
+    """Who requested an audit: the schedule, a person at the command line, or a clean-up plan that
+    is checked again.
     """
 
     SCHEDULED = "scheduled", _("scheduled")

@@ -1,4 +1,4 @@
-"""Owners of job directories, for pages that know only the path."""
+"""Finds the job that writes to a directory, for pages that know only the path."""
 
 from ingest.flink_ids import is_given
 from ingest.metadata.owners import job_id_of, owner_directory
@@ -8,8 +8,9 @@ from webapp.storage.newest_audits import latest_audits
 
 
 def owner_of(directory: str) -> JobCurrent | None:
-    """The only known writer of ``directory`` by its newest audit. If no audit knows, the only job
-    of that id, unless it writes elsewhere or others may have its id.
+    """The only job that writes to ``directory`` according to its newest audit. If no audit knows
+    the cluster: the only job with the id in the path, unless it writes elsewhere or a user chose
+    its id, which other jobs may have too. Else None.
     """
     job_id = job_id_of(directory)
     if job_id is None:
@@ -20,6 +21,6 @@ def owner_of(directory: str) -> JobCurrent | None:
     owners = list(jobs.filter(cluster=cluster) if cluster else jobs[:2])
     if len(owners) != 1:
         return None
-    written = owner_directory((owners[0].last_completed_path or "").rstrip("/"))
-    is_owner = cluster or written == directory or not (written or is_given(job_id))
-    return owners[0] if is_owner else None
+    last_directory = owner_directory((owners[0].last_completed_path or "").rstrip("/"))
+    is_unique_id = not last_directory and not is_given(job_id)
+    return owners[0] if cluster or last_directory == directory or is_unique_id else None

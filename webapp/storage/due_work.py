@@ -11,24 +11,23 @@ LIST_LIMIT_S = 12 * 3600
 LOOKS_FOR_ROOM_EVERY = timedelta(minutes=10)
 
 TASK = spark_task("pipeline.audit_storage", schedule.STORAGE, first_s=LIST_LIMIT_S)
-"""An audit lists for as long as it takes; the cycle must not wait for it."""
+"""In a queue of its own: listing may take hours, and the cycle must not wait for it."""
 
 register(
     Work(
         work_keys.AUDIT,
         TASK,
-        every=work_keys.audits_s,
+        every=work_keys.audit_intervals_s,
         has_work=lambda attempt: attempt.by_hand or not disk_budget.problems(),
         do=scheduled_audits.audit_all,
-        next_at=lambda done: (
-            done.ended + LOOKS_FOR_ROOM_EVERY
-            if done.idle
-            else work_keys.after(done.began, done.ended)
+        next_at=lambda attempt: (
+            attempt.ended_at + LOOKS_FOR_ROOM_EVERY
+            if attempt.is_idle
+            else work_keys.next_audit_at(attempt.started_at, attempt.ended_at)
         ),
     ),
-    # Left by a killed command: nothing to do.
+    # A killed command leaves this row: there is nothing to do.
     Work(work_keys.BY_HAND, TASK, every=dict),
-    # Exists while a NameNode is declared, or a finding of a former one is open.
     Work(
         namenode_findings.KEY,
         MAINTAIN_TASK,

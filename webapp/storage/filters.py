@@ -29,7 +29,7 @@ class RootFiguresFilters(ListFilters):
 
 
 class OfAudit(ListFilters):
-    """Rows of one audit, or of the newest one of each root."""
+    """Rows of one audit, or of the newest audit of each root."""
 
     audit_id = Text(about="of this audit; else of the newest one of each root")
 

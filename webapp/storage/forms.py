@@ -9,7 +9,7 @@ from webapp.storage.models import StorageRoot
 
 
 class StorageRootForm(forms.ModelForm):
-    """The URI cannot be changed later: all data of a root refers to it."""
+    """The URI cannot be changed later."""
 
     class Meta:
         model = StorageRoot
@@ -49,4 +49,4 @@ class StorageRootForm(forms.ModelForm):
             self.fields["uri"].disabled = True
 
     def validate_unique(self) -> None:
-        """In its canonical spelling only, which registration knows."""
+        """Skipped: registration compares canonical spellings of the URI."""

@@ -1,5 +1,5 @@
-"""Snapshots of one audit that Flink will not delete by itself: savepoints, and checkpoints of jobs
-that have ended. Bounded.
+"""Finds snapshots of one audit that Flink will not delete: savepoints, and checkpoints of ended
+jobs.
 """
 
 from collections import defaultdict
@@ -19,9 +19,9 @@ NEEDED, SUPERSEDED, LAST, UNKNOWN = "needed", "superseded", "last", "unknown"
 
 @dataclass(frozen=True)
 class KeptSavepoint:
-    """``standing``: needed (a job that has not ended was restored from it), superseded (a newer
-    snapshot of its job is whole), last (none is), unknown (whose it is). ``needed_by``: ids of jobs
-    that need it.
+    """``standing``: needed (a job that has not ended was restored from the savepoint), superseded
+    (its job has a newer complete snapshot), last (it has none), unknown (the job is unknown).
+    ``needed_by``: ids of the jobs that need it.
     """
 
     path: str
@@ -40,7 +40,8 @@ class KeptSavepoint:
 class EndedJob:
     """Checkpoints of an ended job, which Flink no longer deletes.
 
-    ``needed_by``: jobs whose snapshots refer to its files.
+    ``needed_by``: ids of the jobs that were restored from them, or whose snapshots refer to their
+    files.
     """
 
     directory: str
@@ -59,36 +60,38 @@ class EndedJob:
 
 def kept_savepoints(figures: RootFigures) -> tuple[KeptSavepoint, ...]:
     """Oldest first."""
-    rows = CheckpointStorage.objects.filter(
-        audit=figures.audit, root=figures.root, is_savepoint=True
-    ).order_by("modified", "id")[:MOST_ROWS]
-    storages = list(rows)
-    sources = _restored_from()
-    newer = _newest_whole(figures, {row.job_id for row in storages if row.job_id})
-    made = []
-    for row in storages:
-        needed = tuple(sources.get(row.metadata_path.rpartition("/")[0], ()))
-        last = newer.get((row.cluster, row.job_id)) if row.job_id else None
-        is_older = last is not None and row.modified is not None and last > row.modified
-        standing = (
-            NEEDED if needed else UNKNOWN if not row.job_id else SUPERSEDED if is_older else LAST
-        )
-        age = age_ms(figures.as_of, row.modified)
-        made.append(
+    rows = list(
+        CheckpointStorage.objects.filter(
+            audit=figures.audit, root=figures.root, is_savepoint=True
+        ).order_by("modified", "id")[:MOST_ROWS]
+    )
+    restored_jobs = _restored_jobs()
+    newest_complete = _newest_complete(figures, {row.job_id for row in rows if row.job_id})
+    savepoints = []
+    for row in rows:
+        needed_by = tuple(restored_jobs.get(row.metadata_path.rpartition("/")[0], ()))
+        savepoints.append(
             KeptSavepoint(
                 row.metadata_path,
                 row.cluster,
                 row.job_id,
                 row.checkpoint_id,
                 row.modified,
-                age,
+                age_ms(figures.as_of, row.modified),
                 row.files,
                 row.bytes,
-                standing,
-                needed,
+                NEEDED if needed_by else _standing(row, newest_complete),
+                needed_by,
             )
         )
-    return tuple(made)
+    return tuple(savepoints)
+
+
+def _standing(row: CheckpointStorage, newest: dict[tuple[str, str], datetime]) -> str:
+    if not row.job_id:
+        return UNKNOWN
+    newest_at = newest.get((row.cluster, row.job_id))
+    return SUPERSEDED if newest_at and row.modified and newest_at > row.modified else LAST
 
 
 def ended_jobs(figures: RootFigures) -> tuple[EndedJob, ...]:
@@ -102,12 +105,12 @@ def ended_jobs(figures: RootFigures) -> tuple[EndedJob, ...]:
     links = ChainLink.objects.filter(
         audit=figures.audit, kind="refers", other_directory__in=directories
     ).values_list("other_directory", "job_id")
-    needed = defaultdict(set)
-    for other, by in links:
-        needed[other].add(by)
-    for snapshot, jobs in _restored_from().items():
-        if (origin := owner_directory(snapshot)) in directories:
-            needed[origin] |= set(jobs)
+    needed_by = defaultdict(set)
+    for directory, job_id in links:
+        needed_by[directory].add(job_id)
+    for snapshot, job_ids in _restored_jobs().items():
+        if (directory := owner_directory(snapshot)) in directories:
+            needed_by[directory] |= set(job_ids)
     states = {
         (job.cluster, job.job_id): job.state
         for job in JobCurrent.objects.filter(job_id__in=ids).only("cluster", "job_id", "state")
@@ -124,15 +127,16 @@ def ended_jobs(figures: RootFigures) -> tuple[EndedJob, ...]:
             checkpoints=row.checkpoints,
             files=row.live_files,
             bytes=row.live_bytes,
-            standing=NEEDED if needed[row.directory] else LAST,
-            needed_by=tuple(sorted(needed[row.directory])),
+            standing=NEEDED if needed_by[row.directory] else LAST,
+            needed_by=tuple(sorted(needed_by[row.directory])),
         )
         for row in storages
     )
 
 
-def _restored_from() -> dict[str, list[str]]:
-    paths_by_snapshot: dict[str, list[str]] = defaultdict(list)
+def _restored_jobs() -> dict[str, list[str]]:
+    """Directory of a snapshot → ids of the jobs that were restored from it and have not ended."""
+    job_ids: dict[str, list[str]] = defaultdict(list)
     rows = (
         JobCurrent.objects.exclude(terminal=True)
         .exclude(restored_path=None)
@@ -140,15 +144,15 @@ def _restored_from() -> dict[str, list[str]]:
     )
     for job_id, path in rows.values_list("job_id", "restored_path")[:MOST_JOBS]:
         try:
-            paths_by_snapshot[canonical(path or "", spellings()).removesuffix("/_metadata")].append(
-                job_id
-            )
+            snapshot = canonical(path or "", spellings()).removesuffix("/_metadata")
         except BadUri:
             continue
-    return paths_by_snapshot
+        job_ids[snapshot].append(job_id)
+    return job_ids
 
 
-def _newest_whole(figures: RootFigures, ids: set[str]) -> dict[tuple[str, str], datetime]:
+def _newest_complete(figures: RootFigures, ids: set[str]) -> dict[tuple[str, str], datetime]:
+    """(cluster, job id) → when its newest snapshot without missing files was written."""
     rows = CheckpointStorage.objects.filter(
         audit=figures.audit, job_id__in=ids, missing_files=0, modified__isnull=False
     )

@@ -1,5 +1,3 @@
-"""One audit: a listing joined with every reference, and where its files are."""
-
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from django.conf import settings
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
 
 URI_LENGTH = 1000
 MISSING_PATH_LENGTH = 600
-"""Two of them and an audit's name are one key, and PostgreSQL indexes 2,700 bytes."""
+"""Two such paths and the name of an audit form a key, and PostgreSQL indexes 2,700 bytes."""
 
 
 class OfAudit(models.Model):
@@ -116,8 +114,8 @@ class StorageAuditQuerySet(models.QuerySet["StorageAudit"]):
         """Complete audits in the database; audits from the future are excluded."""
         return self.filter(state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW)
 
-    def not_carried_by(self, audit: "StorageAudit") -> Self:
-        """Older audits not yet loaded when ``audit`` began: of an old inventory, or concurrent."""
+    def unknown_to(self, audit: "StorageAudit") -> Self:
+        """Audits that ``audit`` does not know: they were concurrent, or of an old inventory."""
         return (
             self.loaded()
             .filter(files_kept=True, as_of__lte=audit.as_of, finished_at__gt=audit.created_at)
@@ -130,11 +128,9 @@ class StorageAuditQuerySet(models.QuerySet["StorageAudit"]):
 
 @fleet_wide()
 class StorageAudit(models.Model):
-    """``audit_id`` names it in every table. ``as_of`` is when its listing began: later files are
-    unknown.
-
-    ``previous`` is the audit whose carried state it started from; a file is an orphan only after
-    two of them.
+    """``audit_id`` names the audit in every table. ``as_of`` is when its listing began.
+    ``previous`` is the audit whose state this audit carries on; a file is an orphan only after two
+    audits.
     """
 
     audit_id = models.CharField(max_length=64, unique=True)
@@ -187,7 +183,7 @@ class StorageAudit(models.Model):
 class RootFigures(OfAudit, VerdictCounts):
     """Serving table ``storage_root``: one root in one audit.
 
-    Stored for years, one a day, as the root's history.
+    One row a day is kept for years, as the history of the root.
     """
 
     root = models.CharField(max_length=URI_LENGTH)
@@ -235,7 +231,7 @@ class VerdictFigures(OfAudit):
 
 @scoped_as("storage.StorageRoot", by="root", key="uri")
 class AuditDoubt(OfAudit):
-    """Serving table ``storage_doubt``: what could not be read or known, and its reach."""
+    """Serving table ``storage_doubt``: something that could not be read or known, and its reach."""
 
     subject = models.CharField(max_length=URI_LENGTH)
     reason = models.CharField(max_length=64)
@@ -261,7 +257,7 @@ class AuditDoubt(OfAudit):
 class JobStorage(OfAudit, VerdictCounts):
     """Serving table ``storage_job``: one job's directory.
 
-    ``cluster`` is empty unless it alone is known to write there.
+    ``cluster`` is the only cluster that is known to write there, else empty.
     """
 
     directory = models.CharField(max_length=URI_LENGTH)
@@ -304,10 +300,10 @@ class JobStorage(OfAudit, VerdictCounts):
 
 @scoped_as("storage.StorageRoot", by="root", key="uri")
 class ChainLink(OfAudit):
-    """Serving table ``storage_chain``: the job in ``directory`` depends on that in
+    """Serving table ``storage_chain``: the job in ``directory`` depends on files of the job in
     ``other_directory``.
 
-    ``directory`` is empty if nobody knows where the job writes.
+    ``directory`` is empty if it is unknown where the job writes.
     """
 
     directory = models.CharField(max_length=MISSING_PATH_LENGTH, blank=True)
@@ -404,8 +400,8 @@ class MissingFile(OfAudit):
 
 @scoped()
 class OperatorStateSize(OfAudit):
-    """Serving table ``storage_operator_state``: one operator in one checkpoint; operators with
-    little operator state have none.
+    """Serving table ``storage_operator_state``: one operator in one checkpoint. Operators with
+    little operator state have no row.
     """
 
     metadata_path = models.CharField(max_length=URI_LENGTH)
@@ -438,15 +434,15 @@ class OperatorStateSize(OfAudit):
 
 
 class StorageStatementQuerySet(models.QuerySet["StorageStatement"]):
-    def counting(self) -> Self:
+    def valid(self) -> Self:
         return self.filter(ended_at=None)
 
 
 @fleet_wide()
 class StorageStatement(models.Model):
     """``subject``: canonical directory or file; empty for a job known only by cluster and id.
-    ``bytes``, ``modified`` and ``head_sha256`` identify a file. It counts until a person takes it
-    back or an audit contradicts it.
+    ``bytes``, ``modified`` and ``head_sha256`` identify a file. A statement counts until a person
+    takes it back or an audit contradicts it; then ``ended_at`` is set.
     """
 
     kind = models.CharField(max_length=16, choices=StatementKind.choices)
@@ -474,10 +470,10 @@ class StorageStatement(models.Model):
         return f"{self.kind} {self.subject or f'{self.cluster}/{self.job_id}'}"
 
     @property
-    def named(self) -> str:
+    def title(self) -> str:
         return self.subject or f"{self.cluster}/{self.job_id}"
 
     @property
     def place(self) -> str:
-        """The place of its files: below a directory, or in directories of a job id."""
+        """The directory of its files; a job id if the directory is unknown."""
         return self.subject or self.job_id

@@ -1,6 +1,5 @@
-"""Findings of the rules on declared NameNodes: opened, renewed, and closed by good readings. A
-silent JMX closes nothing, as the state is unknown. Findings of NameNodes no longer declared are
-closed.
+"""Opens and renews findings of the rules on declared NameNodes. Good readings close a finding, and
+so does the end of the declaration; if JMX does not answer, findings stay open.
 """
 
 from datetime import datetime, timedelta
@@ -32,7 +31,7 @@ def judge_all(lease: WriteGuard, record: RunRecord) -> None:
 
 
 def judge(guard: WriteGuard, now: datetime) -> dict[str, int]:
-    """Raises as the lake's storage."""
+    """Returns counts of a run. Raises the errors of the lake's storage."""
     declared = declared_on()
     samples = samples_of(declared, now - LOOK_BACK, now) if declared else {}
     settings = Settings(as_plain())
@@ -40,7 +39,8 @@ def judge(guard: WriteGuard, now: datetime) -> dict[str, int]:
     silent = set(declared) - set(samples)
     for cluster, rows in samples.items():
         judged = registry.diagnose(readings_of(cluster, rows), settings.limits(cluster, ""))
-        silent |= {cluster} if judged.unknowns else set()
+        if judged.unknowns:
+            silent.add(cluster)
         for finding in judged.findings:
             new[cluster, "", finding.rule, finding.subject_id] = finding_to_plain(finding) | {
                 "job_name": None

@@ -19,9 +19,7 @@ MOST_SAMPLES = 20_000
 MOST_KINDS = 30
 UNREADABLE = message("The lake could not be read; the server's log has the reason.")
 SLOW_QUEUE_MS = 100
-"""A NameNode that keeps up takes a call within a millisecond or two; tenths of a second are felt by
-each writer.
-"""
+"""Usually a call waits for a millisecond or two; each writer feels tenths of a second."""
 Row = Mapping[str, Any]
 _AS_IS = (
     "ha_state",
@@ -44,9 +42,9 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class NameNode:
-    """The NameNode declared on one cluster. Figures of the newest sample ``at``, and maxima of the
-    minutes. ``per_s``: calls per second between the first and the last sample, None with fewer than
-    two or after a restart; ``kinds``: the same by kind.
+    """The NameNode that one cluster declares: figures of the newest sample ``at``, and
+    ``most_queue_ms`` of all samples. ``per_s``: calls per second between the first and the last
+    sample, None if there is only one or after a restart; ``kinds``: calls per second by kind.
     """
 
     cluster: str
@@ -70,8 +68,8 @@ class NameNode:
 
 @dataclass(frozen=True)
 class NameNodes:
-    """``silent``: clusters whose declared NameNode has no sample in these minutes. ``why``: why
-    nothing could be read, or "".
+    """``silent``: clusters whose NameNode has no sample in this time. ``why``: why nothing could be
+    read, or "".
     """
 
     known: Sequence[NameNode] = ()
@@ -80,7 +78,6 @@ class NameNodes:
 
 
 def namenodes_in(start: datetime, seconds: int) -> NameNodes:
-    """The lake is read only if a NameNode is declared."""
     declared = declared_on()
     if not declared:
         return NameNodes()
@@ -98,17 +95,18 @@ def declared_on() -> list[str]:
 
 
 def samples_of(clusters: Sequence[str], start: datetime, end: datetime) -> dict[str, list[Row]]:
-    """Cluster → samples, oldest first. Raises as the lake's storage."""
-    lines, _since = read_newest(TABLE, {}, start, end, _COLUMNS, MOST_SAMPLES)
+    """Cluster → samples, oldest first. Raises the errors of the lake's storage."""
+    table, _since = read_newest(TABLE, {}, start, end, _COLUMNS, MOST_SAMPLES)
     by_cluster: dict[str, dict[datetime, Row]] = {}
-    for row in lines.to_pylist():
-        if start <= row["ts"] < end and row["cluster"] in clusters:  # the lake prunes by files
+    for row in table.to_pylist():
+        # The lake prunes whole files, so rows outside of the range remain.
+        if start <= row["ts"] < end and row["cluster"] in clusters:
             by_cluster.setdefault(row["cluster"], {})[row["ts"]] = row
-    return {name: [of[ts] for ts in sorted(of)] for name, of in by_cluster.items()}
+    return {name: [rows[ts] for ts in sorted(rows)] for name, rows in by_cluster.items()}
 
 
 def readings_of(cluster: str, rows: Sequence[Row]) -> NameNodeReadings:
-    """For rules; ``rows`` oldest first."""
+    """The input of rules from ``rows``, oldest first."""
     newest = _namenode(cluster, rows)
     waits = tuple(row["rpc_queue_ms"] for row in rows if row["rpc_queue_ms"] is not None)
     return NameNodeReadings(
@@ -124,18 +122,15 @@ def readings_of(cluster: str, rows: Sequence[Row]) -> NameNodeReadings:
 
 def _namenode(cluster: str, rows: Sequence[Row]) -> NameNode:
     first, last = rows[0], rows[-1]
-    lasted_s = (last["ts"] - first["ts"]).total_seconds()
+    duration_s = (last["ts"] - first["ts"]).total_seconds()
     before, after = _counts(first), _counts(last)
-    per_s = _rate(first["rpc_calls"], last["rpc_calls"], lasted_s)
-    # A counter that fell restarted at zero: the calls between are unknown.
-    rates = (
-        {name: _rate(before.get(name, 0), count, lasted_s) for name, count in after.items()}
-        if per_s is not None
-        else {}
-    )
-    kinds = sorted(
-        ((name, rate) for name, rate in rates.items() if rate), key=lambda pair: (-pair[1], pair[0])
-    )
+    per_s = _rate(first["rpc_calls"], last["rpc_calls"], duration_s)
+    rates: dict[str, float] = {}
+    if per_s is not None:
+        for name, count in after.items():
+            if rate := _rate(before.get(name, 0), count, duration_s):
+                rates[name] = rate
+    kinds = sorted(rates.items(), key=lambda pair: (-pair[1], pair[0]))
     return NameNode(
         cluster,
         last["ts"],
@@ -152,10 +147,11 @@ def _counts(row: Row) -> dict[str, int]:
     return {operation["name"]: operation["calls"] for operation in row["operations"] or ()}
 
 
-def _rate(before: int | None, after: int | None, lasted_s: float) -> float | None:
-    if before is None or after is None or lasted_s <= 0 or after < before:
+def _rate(before: int | None, after: int | None, duration_s: float) -> float | None:
+    # A counter that fell restarted at zero: the calls between are unknown.
+    if before is None or after is None or duration_s <= 0 or after < before:
         return None
-    return (after - before) / lasted_s
+    return (after - before) / duration_s
 
 
 def _most(values: Any) -> float | None:

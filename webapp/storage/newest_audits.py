@@ -24,7 +24,7 @@ def loaded_figures() -> "QuerySet[RootFigures]":
 
 
 def latest() -> "QuerySet[RootFigures]":
-    """One row a root."""
+    """One row for each root."""
     newest = (
         loaded_figures().filter(root=OuterRef("root")).order_by("-as_of", "-id").values("pk")[:1]
     )
@@ -43,7 +43,6 @@ def latest_of(root: str) -> RootFigures | None:
 
 
 def audited_or_404(root: str) -> RootFigures:
-    """With its audit. Raises ``Http404``."""
     figures = latest_of(root)
     if figures is None:
         raise Http404(gettext("No audit has looked at this root."))
@@ -51,7 +50,7 @@ def audited_or_404(root: str) -> RootFigures:
 
 
 def of_job(cluster: str, job_id: str) -> list[JobStorage]:
-    """Rows of one job, one a root, largest first; empty if no audit contains the job."""
+    """Rows of one job, one for each root, largest first; at most ``MOST_ROOTS``."""
     rows = JobStorage.objects.filter(
         cluster=cluster, job_id=job_id, audit__in=latest_audits()
     ).select_related("audit")
@@ -59,7 +58,7 @@ def of_job(cluster: str, job_id: str) -> list[JobStorage]:
 
 
 def latest_checkpoint(metadata_path: str) -> CheckpointStorage | None:
-    """Its row of the newest audit, with that audit; None if no audit has seen it."""
+    """The checkpoint in the newest audit of its root, with that audit; None if it is not there."""
     rows = CheckpointStorage.objects.filter(
         audit__in=latest_audits(), metadata_path=metadata_path[:URI_LENGTH]
     )
@@ -67,8 +66,8 @@ def latest_checkpoint(metadata_path: str) -> CheckpointStorage | None:
 
 
 def latest_audits() -> "QuerySet[Any]":
-    """``audit_id`` of each root's newest audit, as a subquery, of all roots: an unseen root may
-    hold jobs that are seen.
+    """``audit_id`` of the newest audit of each root, as a subquery. Includes roots that the user
+    may not see: there may be jobs in them that the user may see.
     """
     loaded = RootFigures._base_manager.filter(
         audit__state=AuditState.LOADED, as_of__lte=timezone.now() + CLOCK_SKEW

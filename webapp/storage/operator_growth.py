@@ -1,6 +1,4 @@
-"""Operator state by operator over a job's checkpoints, from audits. Plain data for page, API,
-command and rule.
-"""
+"""Reads from audits how the state of operators grows over the checkpoints of a job."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -16,7 +14,7 @@ from webapp.storage.choices import AuditState
 from webapp.storage.models import ChainLink, OperatorStateSize, StorageAudit
 
 MOST_ANCESTORS = 5
-"""Jobs that it was restored from, one after the other."""
+"""An ancestor is a job whose snapshot another job was restored from."""
 MOST_ROWS = 4_000
 MOST_POINTS = 200
 _FIELDS = (
@@ -37,32 +35,34 @@ _FIELDS = (
 def operator_trends(
     cluster: str, job_id: str, audit: StorageAudit | None = None
 ) -> tuple[OperatorStateTrend, ...]:
-    """Trends of operators in the newest checkpoint, most elements first; nine queries at most.
-    ``audit``: one whose rows count although not yet marked as loaded.
+    """Trends of operators in the newest checkpoint, most elements first. ``audit``: its rows count
+    although it is not yet marked as loaded.
     """
-    counts = Q(audit__state=AuditState.LOADED) | (Q(audit=audit) if audit else Q(pk__in=[]))
+    is_loaded = Q(audit__state=AuditState.LOADED) | (Q(audit=audit) if audit else Q(pk__in=[]))
     ids = [job_id, *_ancestors(job_id)]
-    # With an unknown writer, the id says no more than the directory.
-    drawn = Q(cluster="", job_id__in=[id_ for id_ in ids if not is_given(id_)])
-    kept = OperatorStateSize.objects.filter(counts, Q(cluster=cluster, job_id__in=ids) | drawn)
+    # If the cluster is unknown, only an id that Flink chose at random identifies the job.
+    by_random_id = Q(cluster="", job_id__in=[id_ for id_ in ids if not is_given(id_)])
+    sizes = OperatorStateSize.objects.filter(
+        is_loaded, Q(cluster=cluster, job_id__in=ids) | by_random_id
+    )
     # Audits have a row for each retained checkpoint, so one checkpoint occurs many times.
     rows = list(
-        kept.values(*_FIELDS)
+        sizes.values(*_FIELDS)
         .annotate(seen_at=Min("audit__as_of"))
         .order_by("-modified", "-checkpoint_id")[:MOST_ROWS]
     )
-    own = [row for row in rows if row["job_id"] == job_id]
-    if not own:
+    rows_of_job = [row for row in rows if row["job_id"] == job_id]
+    if not rows_of_job:
         return ()
-    newest = max(own, key=_place)["metadata_path"]
-    states = dict(kept.filter(metadata_path=newest).values_list("operator_id", "states"))
-    of_operator: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in sorted(rows, key=_place):
-        of_operator[row["operator_id"]].append(row)
-    names = _names(cluster, job_id)
+    newest = max(rows_of_job, key=_time_and_id)["metadata_path"]
+    states = dict(sizes.filter(metadata_path=newest).values_list("operator_id", "states"))
+    rows_by_operator: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in sorted(rows, key=_time_and_id):
+        rows_by_operator[row["operator_id"]].append(row)
+    names = _vertex_names(cluster, job_id)
     trends = (
         _trend(points[-MOST_POINTS:], states, names)
-        for points in of_operator.values()
+        for points in rows_by_operator.values()
         if points[-1]["metadata_path"] == newest
     )
     return tuple(
@@ -77,7 +77,7 @@ def operator_trends(
     )
 
 
-def _names(cluster: str, job_id: str) -> dict[str, str]:
+def _vertex_names(cluster: str, job_id: str) -> dict[str, str]:
     graph = (
         JobCurrent.objects.filter(cluster=cluster, job_id=job_id)
         .values_list("graph", flat=True)
@@ -94,20 +94,20 @@ def _trend(
     rows: list[dict[str, Any]], states: Mapping[str, Any], names: Mapping[str, str]
 ) -> OperatorStateTrend:
     last = rows[-1]
-    key = last["operator_id"]
+    operator_id = last["operator_id"]
     return OperatorStateTrend(
-        operator_id=key,
-        name=last["operator_name"] or names.get(key) or "",
+        operator_id=operator_id,
+        name=last["operator_name"] or names.get(operator_id) or "",
         points=tuple(_point(row) for row in rows),
         states=tuple(
             (str(state["name"]), str(state["mode"]), int(state["elements"]))
-            for state in states.get(key) or ()
+            for state in states.get(operator_id) or ()
         ),
         files=last["files"],
     )
 
 
-def _place(row: dict[str, Any]) -> tuple[int, int]:
+def _time_and_id(row: dict[str, Any]) -> tuple[int, int]:
     return epoch_ms(row["modified"] or row["seen_at"]), row["checkpoint_id"] or 0
 
 
@@ -123,19 +123,20 @@ def _point(row: dict[str, Any]) -> OperatorStatePoint:
             "union_elements",
         )
     }
-    return OperatorStatePoint(at_ms=_place(row)[0], **sizes)
+    return OperatorStatePoint(at_ms=_time_and_id(row)[0], **sizes)
 
 
 def _ancestors(job_id: str) -> list[str]:
-    """Ids of the jobs that it was restored from, by audits: a query for each, and few have any.
-    With a given id nobody knows whose restore a link is.
+    """Ids of the job's ancestors, the nearest first. Ends at an id that a user chose: several jobs
+    may have it.
     """
     ancestors: list[str] = []
-    at: str | None = job_id
-    while at and not is_given(at) and len(ancestors) < MOST_ANCESTORS:
-        links = ChainLink.objects.filter(job_id=at, kind="restored_from").exclude(
+    current: str | None = job_id
+    while current and not is_given(current) and len(ancestors) < MOST_ANCESTORS:
+        links = ChainLink.objects.filter(job_id=current, kind="restored_from").exclude(
             other_job_id__in=[job_id, *ancestors]
         )
-        at = links.order_by("-audit__as_of").values_list("other_job_id", flat=True).first()
-        ancestors += [at] if at else []
+        current = links.order_by("-audit__as_of").values_list("other_job_id", flat=True).first()
+        if current:
+            ancestors.append(current)
     return ancestors

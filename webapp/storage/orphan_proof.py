@@ -18,9 +18,11 @@ from webapp.storage.models import RootFigures, StorageAudit, VerdictFigures
 from webapp.storage.newest_audits import latest_of
 
 
-def root_named(written: str) -> RootFigures:
-    """``written`` in any spelling. Raises ``BadUri``, and ``CommandError`` without an audit."""
-    uri = canonical(written, spellings())
+def root_named(entered: str) -> RootFigures:
+    """The newest figures of a root by its URI in any spelling. Raises ``BadUri`` and
+    ``CommandError``.
+    """
+    uri = canonical(entered, spellings())
     figures = latest_of(uri)
     if figures is None:
         reason = f"No audit has looked at {uri}: run manage.py audit_storage {uri} first."
@@ -34,8 +36,9 @@ BY_JOB = frozenset({"in_flight", "no_checkpoint_since"})
 
 @dataclass(frozen=True)
 class Unreferenced:
-    """Unreferenced files that are not yet orphans. ``provable_from``: when an audit can prove the
-    last of them, None if all wait for a checkpoint of their job. ``awaits_job``: some wait for one.
+    """Unreferenced files that are not yet proven to be orphans. ``provable_from``: when an audit
+    can prove the last of them, None if all wait for a checkpoint of their job. ``awaits_job``: some
+    of them wait for a checkpoint.
     """
 
     files: int
@@ -45,7 +48,7 @@ class Unreferenced:
 
 
 def unreferenced(audit: StorageAudit, rows: Iterable[VerdictFigures]) -> Unreferenced | None:
-    """Of one root, from its figures by reason; None without such files."""
+    """None if there are no such files. ``rows`` are of one root."""
     recent = [row for row in rows if row.verdict == RECENT]
     if not recent or audit.as_of is None:
         return None
@@ -66,8 +69,8 @@ def unreferenced(audit: StorageAudit, rows: Iterable[VerdictFigures]) -> Unrefer
 
 @dataclass(frozen=True)
 class ProvableStep:
-    """``files`` and ``bytes`` provable by ``at``, with those of earlier steps, if nothing changes;
-    ``at`` is None for files that wait for the next checkpoint of their job.
+    """``files`` and ``bytes`` that can be proven by ``at`` if nothing changes, earlier steps
+    included; ``at`` is None for files that wait for the next checkpoint of their job.
     """
 
     at: datetime | None
@@ -94,16 +97,15 @@ def forecast(audit: StorageAudit, rows: Iterable[VerdictFigures]) -> list[Provab
         (BY_GUARD, _INVENTORY),
         (BY_JOB, _CHECKPOINT),
     ):
-        own = [row for row in recent if row.reason in reasons]
-        found = unreferenced(audit, own)
-        if found is not None:
-            files, size = files + found.files, size + found.bytes
-            steps.append(ProvableStep(found.provable_from, files, size, shortened_by))
+        step = unreferenced(audit, [row for row in recent if row.reason in reasons])
+        if step is not None:
+            files, size = files + step.files, size + step.bytes
+            steps.append(ProvableStep(step.provable_from, files, size, shortened_by))
     return steps
 
 
-def together(of_roots: Iterable[Unreferenced]) -> Unreferenced | None:
-    parts = list(of_roots)
+def summed_unreferenced(roots: Iterable[Unreferenced]) -> Unreferenced | None:
+    parts = list(roots)
     if not parts:
         return None
     times = [part.provable_from for part in parts if part.provable_from]

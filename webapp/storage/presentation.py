@@ -21,100 +21,101 @@ from spark_jobs.storage_words import (
 from webapp.charts.storage import word_of
 from webapp.lib import scopes
 from webapp.lib.translations import gettext_lazy as _
+from webapp.lib.translations import marked
 from webapp.storage.choices import StatementKind
 from webapp.storage.models import AuditDoubt, RootFigures, StorageAudit, VerdictFigures
 
-# Found here by the extractor of translations; `words` shows them.
-CODE_WORDS = (
-    _("live"),
-    _("retained waste"),
-    _("orphan"),
-    _("recent"),
-    _("kept"),
-    _("referred"),
-    _("snapshot"),
-    _("restored from"),
-    _("superseded"),
-    _("attested dead"),
-    _("excluded"),
-    _("unreferenced"),
-    _("age guard"),
-    _("in flight"),
-    _("ended recently"),
-    _("first audit"),
-    _("no checkpoint since"),
-    _("unknown name"),
-    _("savepoint"),
-    _("no job level"),
-    _("in doubt"),
-    _("unreadable snapshot"),
-    _("vanished"),
-    _("bad time"),
-    _("two owners"),
-    _("writer unknown"),
-    _("job unseen"),
-    _("referrer unread"),
-    _("last unfound"),
-    _("was unlisted"),
-    _("referrer lost"),
-    _("earlier run"),
-    _("later run"),
-    _("task owned"),
-    _("task owned needed"),
-    _("task owned unknown"),
-    _("was referred"),
-    _("other spelling"),
-    _("unacknowledged"),
-    _("failed checkpoint"),
-    _("dead job"),
-    _("merging remainder"),
-    _("ended attempt"),
-    _("unfinished metadata"),
-    _("undeleted"),
-    _("unknown"),
-    _("metadata"),
-    _("exclusive"),
-    _("shared"),
-    _("taskowned"),
-    _("merged shared"),
-    _("merged taskowned"),
-    _("database"),
-    _("refers"),
-    _("split distribute"),
-    _("union"),
-    _("broadcast"),
-    _("checkpoints"),
-    _("savepoints"),
-    _("high availability"),
-    _("quarantined"),
-    _("changed"),
-    _("gone"),
-    _("judged again"),
-    _("linked"),
-    _("failed"),
-    _("not reached"),
-    _("restored"),
-    _("occupied"),
-    _("purged"),
-    _("checkpoint"),
-    _("local"),
-    _("canceled"),
-    _("cancelling"),
-    _("finished"),
-    _("failing"),
-    _("suspended"),
-    _("restarting"),
-    _("created"),
-    _("initializing"),
-    _("reconciling"),
+# Marked for translation; the template filter `words` shows them.
+CODE_WORDS = marked(
+    "live",
+    "retained waste",
+    "orphan",
+    "recent",
+    "kept",
+    "referred",
+    "snapshot",
+    "restored from",
+    "superseded",
+    "attested dead",
+    "excluded",
+    "unreferenced",
+    "age guard",
+    "in flight",
+    "ended recently",
+    "first audit",
+    "no checkpoint since",
+    "unknown name",
+    "savepoint",
+    "no job level",
+    "in doubt",
+    "unreadable snapshot",
+    "vanished",
+    "bad time",
+    "two owners",
+    "writer unknown",
+    "job unseen",
+    "referrer unread",
+    "last unfound",
+    "was unlisted",
+    "referrer lost",
+    "earlier run",
+    "later run",
+    "task owned",
+    "task owned needed",
+    "task owned unknown",
+    "was referred",
+    "other spelling",
+    "unacknowledged",
+    "failed checkpoint",
+    "dead job",
+    "merging remainder",
+    "ended attempt",
+    "unfinished metadata",
+    "undeleted",
+    "unknown",
+    "metadata",
+    "exclusive",
+    "shared",
+    "taskowned",
+    "merged shared",
+    "merged taskowned",
+    "database",
+    "refers",
+    "split distribute",
+    "union",
+    "broadcast",
+    "checkpoints",
+    "savepoints",
+    "high availability",
+    "quarantined",
+    "changed",
+    "gone",
+    "judged again",
+    "linked",
+    "failed",
+    "not reached",
+    "restored",
+    "occupied",
+    "purged",
+    "checkpoint",
+    "local",
+    "canceled",
+    "cancelling",
+    "finished",
+    "failing",
+    "suspended",
+    "restarting",
+    "created",
+    "initializing",
+    "reconciling",
 )
 
 MISSING = "missing"
 PLACES_SHOWN = 5
-_NAMES_OTHERS = (TWO_NAMES, "restored_from_gone")
-"""Doubts whose detail names a place or a job that need not be of their root."""
-# Fields of a statement that the address of its form contains.
-_OF_FORM = ("kind", "subject", "cluster", "job_id")
+_NAMES_OTHER_ROOTS = (TWO_NAMES, "restored_from_gone")
+"""Doubts whose detail may name a place or a job of another root."""
+_FORM_FIELDS = ("kind", "subject", "cluster", "job_id")
+"""Fields of a statement that the address of its form contains."""
 MISSING_MEANS = _(
     "Referred to by a checkpoint, and not there: whatever needs it cannot be restored."
 )
@@ -141,22 +142,22 @@ class Part:
 
 
 def parts(row: Any) -> tuple[Part, ...]:
-    """Parts for an object with the columns of all verdicts: a root, a job, sums."""
-    counts = [(name, _of(row, name, "files"), _of(row, name, "bytes")) for name in VERDICTS]
-    whole = sum(size for _name, _files, size in counts)
+    """The parts of a bar. ``row`` has the columns of all verdicts: a root, a job, or sums."""
+    counts = [(name, _count(row, name, "files"), _count(row, name, "bytes")) for name in VERDICTS]
+    total = sum(size for _name, _files, size in counts)
     shown, left = [], 0.0
     for name, files, size in counts:
-        width = 100 * size / whole if whole else 0.0
+        width = 100 * size / total if total else 0.0
         shown.append(
             Part(
-                name, files, size, size / whole if whole else None, round(left, 3), round(width, 3)
+                name, files, size, size / total if total else None, round(left, 3), round(width, 3)
             )
         )
         left += width
     return tuple(shown)
 
 
-def _of(row: Any, name: str, unit: str) -> int:
+def _count(row: Any, name: str, unit: str) -> int:
     value = (
         row.get(f"{name}_{unit}") if isinstance(row, Mapping) else getattr(row, f"{name}_{unit}")
     )
@@ -174,9 +175,7 @@ def summed(rows: Iterable[RootFigures]) -> dict[str, int]:
 
 
 def reasons(rows: Sequence[VerdictFigures]) -> list[tuple[VerdictFigures, str, str]]:
-    """Each row with the words of its reason and, of an orphan, of its kind; in the order of
-    verdicts, most bytes first.
-    """
+    """Each row with the words of its reason and of its kind, by verdict, most bytes first."""
     order = {name: place for place, name in enumerate(VERDICTS)}
     ordered = sorted(
         rows,
@@ -193,7 +192,7 @@ def reasons(rows: Sequence[VerdictFigures]) -> list[tuple[VerdictFigures, str, s
 
 
 def why_not_cleanable(codes: Sequence[str], withheld: str) -> list[str]:
-    """Sentences; an attestation that did not count this time is shown instead of a missing one."""
+    """Sentences. ``withheld`` replaces the sentence that the root is not attested."""
     return [
         withheld
         if withheld and code == "not_attested"
@@ -204,7 +203,7 @@ def why_not_cleanable(codes: Sequence[str], withheld: str) -> list[str]:
 
 @dataclass(frozen=True)
 class ShownDoubt:
-    """``actions``: what somebody can do; ``statements`` end it."""
+    """``actions``: what somebody can do; ``statements`` would end the doubt."""
 
     row: AuditDoubt
     means: str
@@ -224,48 +223,48 @@ class ShownDoubt:
 
 
 def as_seen(row: AuditDoubt) -> AuditDoubt:
-    """Hides other teams' roots: a user of some clusters sees of a doubt only what lies in its own
-    root.
+    """The doubt without places, sizes and details of other roots, which a user of some clusters may
+    not see.
     """
     if scopes.current().is_everything:
         return row
-    seen = copy(row)
-    seen.places = [place for place in row.places if is_below(place, row.root)]
-    is_within = row.reach != ALL_ROOTS and len(seen.places) == len(row.places)
+    visible = copy(row)
+    visible.places = [place for place in row.places if is_below(place, row.root)]
+    is_within = row.reach != ALL_ROOTS and len(visible.places) == len(row.places)
     if not is_within or row.more_places:
-        seen.more_places = 0
+        visible.more_places = 0
         for name in ("blocked_files", "blocked_bytes"):
-            setattr(seen, name, None)
-    if row.reason in _NAMES_OTHERS:
-        seen.detail = None
-    seen.statements = []
-    return seen
+            setattr(visible, name, None)
+    if row.reason in _NAMES_OTHER_ROOTS:
+        visible.detail = None
+    visible.statements = []
+    return visible
 
 
 def doubt_shown(row: AuditDoubt) -> ShownDoubt:
     row = as_seen(row)
-    known = DOUBTS.get(row.reason)
-    forms = {
-        urlencode(
-            {name: statement[name] for name in _OF_FORM if statement.get(name)}
-        ): StatementKind(statement["kind"]).label
-        for statement in row.statements
-    }
+    doubt = DOUBTS.get(row.reason)
+    forms = {}
+    for statement in row.statements:
+        query = urlencode({name: statement[name] for name in _FORM_FIELDS if statement.get(name)})
+        forms[query] = StatementKind(statement["kind"]).label
     return ShownDoubt(
         row,
-        known.meaning if known else row.reason.replace("_", " "),
+        doubt.meaning if doubt else row.reason.replace("_", " "),
         REACHES.get(row.reach, row.reach),
-        tuple(ACTIONS[action] for action in known.actions) if known else (),
+        tuple(ACTIONS[action] for action in doubt.actions) if doubt else (),
         tuple((words, query) for query, words in forms.items()),
     )
 
 
-SHOWN = 2
+SECOND_NAMES_SHOWN = 2
 
 
-def text_of(audit: StorageAudit, root: str) -> list[str]:
-    """Up to two sentences; none if the audit found no second name for this root."""
-    rows = AuditDoubt.objects.filter(audit=audit, root=root, reason=TWO_NAMES).order_by("subject")[
-        :SHOWN
+def second_names(audit: StorageAudit, root: str) -> list[str]:
+    """Up to two sentences about directories of the root that have a second name."""
+    rows = AuditDoubt.objects.filter(audit=audit, root=root, reason=TWO_NAMES).order_by("subject")
+    return [
+        f"{row.subject}: {row.detail}"
+        for row in map(as_seen, rows[:SECOND_NAMES_SHOWN])
+        if row.detail
     ]
-    return [f"{row.subject}: {row.detail}" for row in map(as_seen, rows) if row.detail]

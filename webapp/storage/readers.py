@@ -12,8 +12,8 @@ from webapp.storage.newest_audits import latest_audits
 
 @dataclass(frozen=True)
 class Reader:
-    """A cluster; ``declared`` for this root by an operator; ``jobs``: its jobs that the newest
-    audit found there. ``name`` is empty if no registered cluster has reported them.
+    """A cluster that reads or writes a root. ``declared``: by an operator; ``jobs``: its jobs there
+    in the newest audit. ``name`` is empty for jobs that no registered cluster has reported.
     """
 
     name: str
@@ -25,13 +25,14 @@ class Reader:
 def known_readers(root: StorageRoot, now: datetime) -> list[Reader]:
     """Sorted by name; jobs that no cluster has reported come first."""
     declared = {cluster.name for cluster in root.clusters.all()}
-    met = JobStorage.objects.filter(root=root.uri, audit__in=latest_audits()).exclude(job_id="")
-    jobs = dict(met.order_by().values_list("cluster").annotate(Count("job_id", distinct=True)))
+    rows = JobStorage.objects.filter(root=root.uri, audit__in=latest_audits()).exclude(job_id="")
+    jobs = dict(rows.order_by().values_list("cluster").annotate(Count("job_id", distinct=True)))
     names = sorted(declared | set(jobs))
-    seen = {
+    badges = {
         cluster.name: VISIBILITY_BADGES[cluster.visibility_at(now)]
         for cluster in Cluster.objects.filter(name__in=names).defer("cursor")
     }
     return [
-        Reader(name, name in declared, jobs.get(name, 0), seen.get(name, UNKNOWN)) for name in names
+        Reader(name, name in declared, jobs.get(name, 0), badges.get(name, UNKNOWN))
+        for name in names
     ]

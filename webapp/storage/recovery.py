@@ -1,6 +1,5 @@
-"""Incomplete newest retained checkpoints by the newest audit: their jobs could not recover from a
-failure. Rules on job windows read them. Later checkpoints may lack the same files; the next audit
-shows it.
+"""Finds jobs that could not recover from a failure: in the newest audit, their newest retained
+checkpoint lacks files. Rules on job windows read these recovery points.
 """
 
 from typing import Any
@@ -16,7 +15,9 @@ _OF_JOB = {"cluster": OuterRef("cluster"), "job_id": OuterRef("job_id")}
 
 
 def recovery_points() -> list[dict[str, Any]]:
-    """``RecoveryPoint`` rows with ``cluster`` and ``job_id`` of running jobs, at most one a job."""
+    """Fields of ``RecoveryPoint``, with ``cluster`` and ``job_id``; at most one point for a job.
+    Jobs that ended are left out.
+    """
     later = JobStorage.objects.filter(
         audit=OuterRef("audit"), newest_checkpoint_id__gt=OuterRef("checkpoint_id"), **_OF_JOB
     )

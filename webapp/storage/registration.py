@@ -18,23 +18,20 @@ from webapp.storage.models import StorageRoot
 from webapp.storage.suggestions import above_entropy
 
 
-def placed(written: str, read_at: str) -> Root:
-    """The root that ``written`` names, in any spelling; raises ``ValidationError`` if it names none
-    or overlaps a registered one.
-    """
+def parse_root(entered: str, read_at: str) -> Root:
+    """The root at a URI in any spelling; raises ``ValidationError``."""
     try:
-        root = Root.of(written, read_at or None, spellings())
+        return Root.of(entered, read_at or None, spellings())
     except BadUri as error:
         raise ValidationError({"uri": str(error)}) from error
-    return root
 
 
 def save(row: StorageRoot, clusters: Iterable[Cluster]) -> StorageRoot:
     """Validate and save; ``row.uri`` may be in any spelling. Raises ``ValidationError``."""
-    root, entered = placed(row.uri, row.read_at), "read_at" if row.read_at else "uri"
+    root = parse_root(row.uri, row.read_at)
     row.uri, row.read_at = root.uri, root.read_at or ""
-    if refused := refusal_of_tree(root.reading):
-        raise ValidationError({entered: localised(refused)})
+    if refusal := refusal_of_tree(root.reading):
+        raise ValidationError({"read_at" if row.read_at else "uri": localised(refusal)})
     if (above := above_entropy(root.uri)) is not None:
         why = gettext(
             "Flink puts random characters where this URI has the text of s3.entropy.key. Each "
@@ -44,9 +41,9 @@ def save(row: StorageRoot, clusters: Iterable[Cluster]) -> StorageRoot:
             "does not know which job wrote it."
         ) % {"above": above}
         raise ValidationError({"uri": why})
-    others = StorageRoot.objects.exclude(pk=row.pk).values_list("uri", flat=True)
+    other_uris = StorageRoot.objects.exclude(pk=row.pk).values_list("uri", flat=True)
     try:
-        for other in others:
+        for other in other_uris:
             if other != row.uri:
                 refuse_overlap([row.uri, other])
     except Refused as error:
@@ -57,7 +54,7 @@ def save(row: StorageRoot, clusters: Iterable[Cluster]) -> StorageRoot:
             }
         ) from error
     _refuse_second_name(row, root)
-    row.quarantine_uri = _outside(row)
+    row.quarantine_uri = _quarantine_uri(row)
     row.full_clean()
     with transaction.atomic():
         row.save()
@@ -77,9 +74,9 @@ def withdraw(row: StorageRoot) -> None:
 
 
 def _refuse_second_name(row: StorageRoot, root: Root) -> None:
-    """Only for a new root, or one with a new ``read_at``; audits doubt existing ones."""
-    before = StorageRoot.objects.filter(pk=row.pk).values_list("read_at", flat=True).first()
-    if before == row.read_at:
+    """Refuse a root that is new or has a new ``read_at`` and is the directory of another root."""
+    stored = StorageRoot.objects.filter(pk=row.pk).values_list("read_at", flat=True).first()
+    if stored == row.read_at:
         return
     for other in StorageRoot.objects.exclude(pk=row.pk):
         place = other.place.reading
@@ -93,8 +90,8 @@ def _refuse_second_name(row: StorageRoot, root: Root) -> None:
             raise ValidationError({"read_at" if row.read_at else "uri": why})
 
 
-def _outside(row: StorageRoot) -> str:
-    """Quarantined files must not be listed."""
+def _quarantine_uri(row: StorageRoot) -> str:
+    """The canonical URI. It must lie outside all roots, so that no audit lists quarantined files."""
     if not row.quarantine_uri:
         return ""
     try:
@@ -102,8 +99,8 @@ def _outside(row: StorageRoot) -> str:
         uri = canonical(row.quarantine_uri, spellings())
     except BadUri as error:
         raise ValidationError({"quarantine_uri": str(error)}) from error
-    if refused := refusal_of_tree(uri):
-        raise ValidationError({"quarantine_uri": localised(refused)})
+    if refusal := refusal_of_tree(uri):
+        raise ValidationError({"quarantine_uri": localised(refusal)})
     roots = [row.uri, *StorageRoot.objects.values_list("uri", flat=True)]
     if any(are_nested(uri, root) for root in roots):
         raise ValidationError({"quarantine_uri": gettext("It must lie outside all roots.")})

@@ -1,5 +1,5 @@
-"""Rows of one audit → input of the storage rules. Bounded in memory: in chunks of jobs, and only
-jobs that a rule could report.
+"""Makes the input of the storage rules from the rows of one audit, in chunks of jobs that a rule
+could report.
 """
 
 from collections import defaultdict
@@ -35,7 +35,7 @@ from webapp.storage.written_files import files_by_directory
 
 JOBS_AT_ONCE = 500
 FEW_FILES = 50
-"""Jobs with fewer small files are not asked how many calls a second they cost."""
+"""For jobs with fewer small files, calls of the file system are not estimated."""
 MOST_NAMES = 5
 MOST_SNAPSHOTS = 50
 MOST_EXAMPLES = 3
@@ -59,8 +59,10 @@ def root_samples(audit: StorageAudit, roots: Iterable[RootFigures]) -> Iterator[
                     (kind["kind"], Share(kind["files__sum"], kind["bytes__sum"])) for kind in kinds
                 )
             ),
-            clean_up_barred_by=tuple(_bar(code) for code in row.not_cleanable)
-            + ((str(withheld),) if withheld else ()),
+            clean_up_barred_by=(
+                *(NOT_CLEANABLE.get(code, code) for code in row.not_cleanable),
+                *([str(withheld)] if withheld else []),
+            ),
             jobs_with_most_orphans=_names(
                 jobs.filter(orphan_bytes__gt=0).order_by("-orphan_bytes", "-id")[:MOST_NAMES]
             ),
@@ -88,22 +90,22 @@ def _idle(root: RootFigures) -> Iterator[IdleSnapshots]:
                 is_savepoint=True,
                 job_name=job.name if job else None,
             )
-    for of in jobs:
-        if of.idle_ms is not None and of.standing != NEEDED:
+    for ended_job in jobs:
+        if ended_job.idle_ms is not None and ended_job.standing != NEEDED:
             yield IdleSnapshots(
-                of.directory,
-                of.idle_ms,
-                Share(of.files, of.bytes),
+                ended_job.directory,
+                ended_job.idle_ms,
+                Share(ended_job.files, ended_job.bytes),
                 is_savepoint=False,
-                job_name=of.name,
+                job_name=ended_job.name,
             )
 
 
 def job_samples(
     audit: StorageAudit, roots: Iterable[RootFigures], least_small_files: float
 ) -> Iterator[StorageJobSample]:
-    """Samples of jobs with at least this many small files (or ``FEW_FILES``, which short intervals
-    make many), merged files, references to other jobs, or snapshots with missing files.
+    """Samples of jobs with at least ``least_small_files`` or ``FEW_FILES`` small files, merged
+    files, references to other jobs, or snapshots with missing files.
     """
     notable = (
         Q(small_files__gte=min(least_small_files, FEW_FILES))
@@ -113,7 +115,7 @@ def job_samples(
     )
     depths = _Depths(audit)
     for root in roots:
-        lacking = _lacking(audit, root.root)
+        incomplete_snapshots = _incomplete_snapshots(audit, root.root)
         rows = (
             JobStorage.objects.filter(notable, audit=audit, root=root.root)
             .order_by("id")
@@ -131,9 +133,9 @@ def job_samples(
                 for job in JobCurrent.objects.filter(job_id__in=job_ids).defer("graph")
             }
             for row in chunk:
-                current_job, calls = current.get((row.cluster, row.job_id)), None
-                if (files := written.get(row.directory)) is not None:
-                    calls = calls_of_files(files)
+                key = row.cluster, row.job_id
+                current_job, files = current.get(key), written.get(row.directory)
+                retained, dependent = snapshots.get(key, (0, 0))
                 yield StorageJobSample(
                     root=root.root,
                     cluster=row.cluster,
@@ -147,38 +149,38 @@ def job_samples(
                     live_segment_bytes=row.live_segment_bytes,
                     depends_on=tuple(depends_on[row.directory]) if row.foreign_files else (),
                     chain=depths.behind(row.directory) if row.foreign_files else 0,
-                    retained=snapshots.get((row.cluster, row.job_id), (0, 0))[0],
-                    dependent=snapshots.get((row.cluster, row.job_id), (0, 0))[1],
-                    incomplete=tuple(lacking.pop((row.cluster, row.job_id), ())),
-                    calls=calls,
+                    retained=retained,
+                    dependent=dependent,
+                    incomplete=tuple(incomplete_snapshots.pop(key, ())),
+                    calls=None if files is None else calls_of_files(files),
                     interval_ms=current_job.checkpoint_interval_ms if current_job else None,
                 )
         # Savepoints with unknown owner, and snapshots of jobs without their own directory in this
         # root.
-        for (cluster, job_id), incomplete in lacking.items():
+        for (cluster, job_id), incomplete in incomplete_snapshots.items():
             yield StorageJobSample(
                 root.root, cluster, job_id, epoch_ms(root.as_of), incomplete=tuple(incomplete)
             )
 
 
-def _lacking(audit: StorageAudit, root: str) -> dict[tuple[str, str], list[IncompleteSnapshot]]:
-    """(cluster, job id) → its snapshots in this root that refer to missing files:
-    ``MOST_SNAPSHOTS`` of the newest.
-    """
-    lacking: dict[tuple[str, str], list[IncompleteSnapshot]] = defaultdict(list)
+def _incomplete_snapshots(
+    audit: StorageAudit, root: str
+) -> dict[tuple[str, str], list[IncompleteSnapshot]]:
+    """(cluster, job id) → its newest snapshots in the root that refer to missing files."""
+    snapshots: dict[tuple[str, str], list[IncompleteSnapshot]] = defaultdict(list)
     rows = CheckpointStorage.objects.filter(audit=audit, root=root, missing_files__gt=0).order_by(
         "-checkpoint_id", "metadata_path"
     )
     for row in rows.iterator(chunk_size=JOBS_AT_ONCE):
-        of_job = lacking[row.cluster, row.job_id]
-        if len(of_job) >= MOST_SNAPSHOTS:
+        snapshots_of_job = snapshots[row.cluster, row.job_id]
+        if len(snapshots_of_job) >= MOST_SNAPSHOTS:
             continue
         files = list(
             MissingFile.objects.filter(audit=audit, metadata_path=row.metadata_path).order_by("id")[
                 :MOST_EXAMPLES
             ]
         )
-        of_job.append(
+        snapshots_of_job.append(
             IncompleteSnapshot(
                 path=row.metadata_path,
                 missing=Share(row.missing_files, row.missing_bytes),
@@ -187,36 +189,39 @@ def _lacking(audit: StorageAudit, root: str) -> dict[tuple[str, str], list[Incom
                 is_newest=not row.is_savepoint
                 and row.checkpoint_id is not None
                 and row.checkpoint_id == newest_checkpoint_of(audit, row),
-                # All or none of one snapshot: the later checkpoint decides.
+                # The same for all files of a snapshot: a later checkpoint supersedes it.
                 superseded=bool(files) and all(file.superseded for file in files),
                 examples=tuple(file.path for file in files),
             )
         )
-    return lacking
+    return snapshots
 
 
 def newest_checkpoint_of(audit: StorageAudit, row: CheckpointStorage) -> int | None:
-    """The id of the newest retained checkpoint of its job, in any root of that audit."""
-    of_job = JobStorage.objects.filter(
+    """The id of the newest retained checkpoint of the job, in any root."""
+    storages = JobStorage.objects.filter(
         audit=audit, cluster=row.cluster, job_id=row.job_id, newest_checkpoint_id__isnull=False
     )
     return (
-        of_job.order_by("-newest_checkpoint_id")
+        storages.order_by("-newest_checkpoint_id")
         .values_list("newest_checkpoint_id", flat=True)
         .first()
     )
 
 
 def _dependences(audit: StorageAudit, jobs: Sequence[JobStorage]) -> dict[str, list[Dependence]]:
+    """Directory of a job → the other jobs on whose files it depends."""
     dependences: dict[str, list[Dependence]] = defaultdict(list)
-    needing = [row.directory[:MISSING_PATH_LENGTH] for row in jobs if row.foreign_files]
-    of_needing = ChainLink.objects.filter(audit=audit, kind="refers", directory__in=needing)
-    links = list(of_needing) if needing else []
-    directories = {link.other_directory for link in links}
-    of_directories = JobStorage.objects.filter(audit=audit, directory__in=directories)
-    others = {row.directory: row for row in of_directories}
+    dependent = [row.directory[:MISSING_PATH_LENGTH] for row in jobs if row.foreign_files]
+    if not dependent:
+        return dependences
+    links = list(ChainLink.objects.filter(audit=audit, kind="refers", directory__in=dependent))
+    needed_jobs = JobStorage.objects.filter(
+        audit=audit, directory__in={link.other_directory for link in links}
+    )
+    needed_by_directory = {row.directory: row for row in needed_jobs}
     for link in links:
-        other = others.get(link.other_directory)
+        other = needed_by_directory.get(link.other_directory)
         dependences[link.directory].append(
             Dependence(
                 link.other_job_id,
@@ -232,10 +237,11 @@ def _dependences(audit: StorageAudit, jobs: Sequence[JobStorage]) -> dict[str, l
 def _snapshots(
     audit: StorageAudit, jobs: Sequence[JobStorage]
 ) -> dict[tuple[str, str], tuple[int, int]]:
-    needing = [row.job_id for row in jobs if row.foreign_files]
-    if not needing:
+    """(cluster, job id) → number of its snapshots, and of those that need files of other jobs."""
+    dependent_ids = [row.job_id for row in jobs if row.foreign_files]
+    if not dependent_ids:
         return {}
-    rows = CheckpointStorage.objects.filter(audit=audit, job_id__in=needing).order_by()
+    rows = CheckpointStorage.objects.filter(audit=audit, job_id__in=dependent_ids).order_by()
     counts = rows.values("cluster", "job_id").annotate(
         retained=Count("id"), dependent=Count("id", filter=Q(foreign_files__gt=0))
     )
@@ -246,7 +252,7 @@ def _snapshots(
 
 
 class _Depths:
-    """Lengths of chains of jobs, each needed by the one before it."""
+    """Lengths of chains of jobs, in which each job needs files of the next job."""
 
     def __init__(self, audit: StorageAudit) -> None:
         self._needs: dict[str, set[str]] = defaultdict(set)
@@ -254,30 +260,26 @@ class _Depths:
             "directory", "job_id", "other_directory"
         ):
             self._needs[link.end].add(link.other_directory)
-        self._known: dict[str, int] = {}
+        self._depths: dict[str, int] = {}
 
     def behind(self, directory: str) -> int:
-        """Number of jobs behind this one. Iterative, and stops at circles, which only forged names
-        could make.
+        """Number of jobs in the longest chain behind ``directory``. Stops at circles, which only
+        forged names could make.
         """
         stack = [directory]
         while stack:
             at = stack[-1]
-            if at not in self._known:
-                self._known[at] = 0
-                stack += [other for other in self._needs.get(at, ()) if other not in self._known]
+            if at not in self._depths:
+                self._depths[at] = 0
+                stack += [other for other in self._needs.get(at, ()) if other not in self._depths]
                 continue
             stack.pop()
-            self._known[at] = max(
-                (1 + self._known[other] for other in self._needs.get(at, ()) if other != at),
+            self._depths[at] = max(
+                (1 + self._depths[other] for other in self._needs.get(at, ()) if other != at),
                 default=0,
             )
-        return self._known[directory]
+        return self._depths[directory]
 
 
 def _names(rows: Iterable[JobStorage]) -> tuple[str, ...]:
     return tuple(row.job_name or row.job_id for row in rows)
-
-
-def _bar(code: str) -> str:
-    return NOT_CLEANABLE.get(code, code)

@@ -1,4 +1,4 @@
-"""Statements of operators on jobs, directories and files in storage: made, taken back, voided."""
+"""Operators' statements about jobs, directories and files in storage: records and ends them."""
 
 import re
 from collections import defaultdict
@@ -42,11 +42,13 @@ class Stated(NamedTuple):
 
 
 def state(stated: Stated, reason: str, name: str, user: User | None = None) -> StorageStatement:
-    """Raises :class:`InputRefused` if it is not true, or its subject is in no audit."""
+    """Records a statement in place of an earlier one. Raises :class:`InputRefused` if Weir knows
+    that it is not true, or if no audit knows the subject.
+    """
     if not reason.strip():
         raise InputRefused(gettext("Give the reason: it is shown wherever the statement counts."))
     fields = _CHECKS[stated.kind](stated)
-    StorageStatement.objects.counting().filter(
+    StorageStatement.objects.valid().filter(
         kind=stated.kind, subject=fields["subject"], cluster=stated.cluster, job_id=fields["job_id"]
     ).update(ended_at=timezone.now(), ended_why=message("It was stated again."))
     return StorageStatement.objects.create(
@@ -61,7 +63,7 @@ def state(stated: Stated, reason: str, name: str, user: User | None = None) -> S
 
 
 def take_back(statement: StorageStatement, name: str) -> None:
-    """It does not count from the next audit on; plans that rest on it no longer move or delete its
+    """Ends a statement from the next audit on. Plans that rest on it no longer move or delete its
     files.
     """
     if statement.ended_at is None:
@@ -71,10 +73,10 @@ def take_back(statement: StorageStatement, name: str) -> None:
 
 
 def rows_of_request(audit: StorageAudit) -> list[dict[str, Any]]:
-    """Valid statements made before the audit began, as ``spark_jobs.audit_request.Statement``, so
-    that its plans can quote them. Ends attestations of jobs that were seen alive since.
+    """Valid statements made before the audit began, as ``spark_jobs.audit_request.Statement``.
+    First ends statements on dead jobs that were seen alive since.
     """
-    for statement in _lived_since(StorageStatement.objects.counting().filter(kind=DEAD_JOB)):
+    for statement in _seen_alive_since(StorageStatement.objects.valid().filter(kind=DEAD_JOB)):
         _end(statement, message("Its job was seen alive since."))
     return [
         {
@@ -87,21 +89,21 @@ def rows_of_request(audit: StorageAudit) -> list[dict[str, Any]]:
             "modified": row.modified.isoformat() if row.modified else None,
             "head_sha256": row.head_sha256,
         }
-        for row in StorageStatement.objects.counting()
+        for row in StorageStatement.objects.valid()
         .filter(stated_at__lte=audit.created_at)
         .order_by("id")
     ]
 
 
 def end_void(audit: StorageAudit) -> None:
-    """Ends attestations that an audit contradicts, for good."""
-    void = set(
+    """Ends statements on dead jobs that an audit contradicts."""
+    contradicted = set(
         AuditDoubt.objects.filter(audit=audit, reason=VOID_ATTESTATION).values_list(
             "subject", flat=True
         )
     )
-    for statement in StorageStatement.objects.counting().filter(kind=DEAD_JOB):
-        if statement.named in void and statement.stated_at <= audit.created_at:
+    for statement in StorageStatement.objects.valid().filter(kind=DEAD_JOB):
+        if statement.title in contradicted and statement.stated_at <= audit.created_at:
             _end(
                 statement,
                 message("Its job is running, or something was written to its directory since."),
@@ -109,36 +111,36 @@ def end_void(audit: StorageAudit) -> None:
 
 
 def of_root(uri: str, most: int) -> list[StorageStatement]:
-    """The newest valid statements about this root, or about jobs with unknown directory."""
+    """The newest valid statements about places in the root or jobs whose directory is unknown."""
     below = Q(subject__in=("", uri)) | Q(subject__startswith=f"{uri.rstrip('/')}/")
-    return list(StorageStatement.objects.counting().filter(below)[:most])
+    return list(StorageStatement.objects.valid().filter(below)[:most])
 
 
 def _end(statement: StorageStatement, why: str) -> None:
-    StorageStatement.objects.counting().filter(pk=statement.pk).update(
+    StorageStatement.objects.valid().filter(pk=statement.pk).update(
         ended_at=timezone.now(), ended_why=why
     )
 
 
-def _lived_since(attestations: Iterable[StorageStatement]) -> Iterator[StorageStatement]:
-    """Attestations whose job was seen later and has not ended; few queries, whatever the number."""
-    for some in chunks(attestations, JOBS_AT_ONCE):
+def _seen_alive_since(statements: Iterable[StorageStatement]) -> Iterator[StorageStatement]:
+    """Statements whose job was seen later and has not ended; a query for each chunk."""
+    for chunk in chunks(statements, JOBS_AT_ONCE):
         alive = defaultdict(list)
         for job in JobCurrent.objects.filter(
-            job_id__in={statement.job_id for statement in some}, terminal=False
+            job_id__in={statement.job_id for statement in chunk}, terminal=False
         ).only("job_id", "cluster", "last_completed_path", "last_seen_at"):
             alive[job.job_id].append(job)
-        for statement in some:
-            if any(
-                job.last_seen_at is not None
-                and job.last_seen_at > statement.stated_at
-                and (
-                    job.cluster == statement.cluster
-                    or _may_lie_below(job.last_completed_path, statement.subject)
-                )
-                for job in alive[statement.job_id]
-            ):
+        for statement in chunk:
+            if any(_contradicts(job, statement) for job in alive[statement.job_id]):
                 yield statement
+
+
+def _contradicts(job: JobCurrent, statement: StorageStatement) -> bool:
+    if job.last_seen_at is None or job.last_seen_at <= statement.stated_at:
+        return False
+    return job.cluster == statement.cluster or _may_lie_below(
+        job.last_completed_path, statement.subject
+    )
 
 
 def _dead_job(stated: Stated) -> dict[str, Any]:
@@ -172,7 +174,7 @@ def _dead_job(stated: Stated) -> dict[str, Any]:
 
 
 def _directory_of(stated: Stated) -> str:
-    """The directory that this job of the cluster wrote and no running job writes."""
+    """The stated directory of a job, which no running job with the same id may write."""
     if not stated.subject:
         return ""
     subject = _canonical(stated.subject)
@@ -182,13 +184,13 @@ def _directory_of(stated: Stated) -> str:
             gettext("%(subject)s is no directory of job %(job_id)s.")
             % {"subject": subject, "job_id": stated.job_id}
         )
-    of_id = JobCurrent.objects.filter(job_id=stated.job_id, terminal=False)
+    running = JobCurrent.objects.filter(job_id=stated.job_id, terminal=False)
     writers = [
         pk
-        for pk, path in of_id.values_list("pk", "last_completed_path")
+        for pk, path in running.values_list("pk", "last_completed_path")
         if _may_lie_below(path, subject)
     ]
-    _refuse_running(of_id.filter(pk__in=writers))
+    _refuse_running(running.filter(pk__in=writers))
     return subject
 
 
@@ -213,7 +215,7 @@ def _refuse_running(jobs: Any) -> None:
         )
 
 
-def _exclusion_of(stated: Stated) -> dict[str, Any]:
+def _excluded(stated: Stated) -> dict[str, Any]:
     subject = _in_root(stated.subject)
     if StorageRoot.objects.filter(uri=subject).exists():
         raise InputRefused(
@@ -225,14 +227,14 @@ def _exclusion_of(stated: Stated) -> dict[str, Any]:
 def _foreign_file(stated: Stated) -> dict[str, Any]:
     subject = _in_root(stated.subject)
     for doubt in AuditDoubt.objects.filter(audit__in=latest_audits(), subject=subject):
-        for known in doubt.statements:
-            if known["kind"] == FOREIGN_FILE:
+        for possible in doubt.statements:
+            if possible["kind"] == FOREIGN_FILE:
                 return {
                     "subject": subject,
                     "job_id": "",
-                    "bytes": known["bytes"],
-                    "modified": datetime.fromtimestamp(known["modified"] / 1e6, UTC),
-                    "head_sha256": known["head_sha256"],
+                    "bytes": possible["bytes"],
+                    "modified": datetime.fromtimestamp(possible["modified"] / 1e6, UTC),
+                    "head_sha256": possible["head_sha256"],
                 }
     raise InputRefused(
         gettext(
@@ -243,12 +245,12 @@ def _foreign_file(stated: Stated) -> dict[str, Any]:
     )
 
 
-_CHECKS = {DEAD_JOB: _dead_job, EXCLUDED: _exclusion_of, FOREIGN_FILE: _foreign_file}
+_CHECKS = {DEAD_JOB: _dead_job, EXCLUDED: _excluded, FOREIGN_FILE: _foreign_file}
 
 
-def _canonical(written: str) -> str:
+def _canonical(entered: str) -> str:
     try:
-        uri = canonical(written, spellings())
+        uri = canonical(entered, spellings())
     except BadUri as error:
         raise InputRefused(str(error)) from error
     if len(uri) > URI_LENGTH:
@@ -258,8 +260,8 @@ def _canonical(written: str) -> str:
     return uri
 
 
-def _in_root(written: str) -> str:
-    subject = _canonical(written)
+def _in_root(entered: str) -> str:
+    subject = _canonical(entered)
     if not any(is_below(subject, uri) for uri in StorageRoot.objects.values_list("uri", flat=True)):
         raise InputRefused(
             gettext("%(subject)s lies below no registered root.") % {"subject": subject}

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import chain
+from typing import NamedTuple
 
 from django.conf import settings
 from django.core.cache import cache
@@ -21,8 +22,8 @@ from webapp.storage.choices import RootKind
 from webapp.storage.models import StorageRoot
 
 MOST_PATHS, MOST_PATHS_OF_AN_AUDIT = 5_000, 200_000
-"""Newest checkpoints whose paths are looked at, for a page and before an attestation counts."""
-KEPT_S = 300
+"""Newest checkpoints whose paths are read: for a page, and before an attestation counts."""
+CACHED_S = 300
 _OF_PATHS = timedelta(days=7)
 _JOB_AND_CHECKPOINT = re.compile(r"(?:/[0-9a-f]{32})?/chk-\d+$")
 """Flink may leave out the directory of the job (``execution.checkpointing.create-subdir``)."""
@@ -39,13 +40,19 @@ _SETTINGS = {
 }
 _ENTROPY_KEY, _USUAL_ENTROPY_KEY = "s3.entropy.key", "_entropy_"
 
-Place = tuple[str, str, str, str]
-"""Cluster, kind of root, directory as it is written, and from what it is known."""
+
+class Place(NamedTuple):
+    """``directory`` in any spelling, to which ``cluster`` writes; ``why``: Weir's source in words."""
+
+    cluster: str
+    kind: str
+    directory: str
+    why: str
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """``uri`` is canonical; ``clusters`` write to it; ``why`` is Weir's source."""
+    """``uri`` is canonical; ``clusters`` write to it; ``why`` is Weir's source in words."""
 
     uri: str
     kind: str
@@ -57,7 +64,9 @@ def suggestions() -> list[Suggestion]:
     """Unregistered directories of all clusters, recordings included; cached for minutes."""
     suggested: list[Suggestion] = (
         cache.get_or_set(
-            "storage-suggestions", lambda: _make_suggestions(_checkpoint_places(MOST_PATHS)), KEPT_S
+            "storage-suggestions",
+            lambda: _make_suggestions(_checkpoint_places(MOST_PATHS)),
+            CACHED_S,
         )
         or []
     )
@@ -72,14 +81,12 @@ def suggestions() -> list[Suggestion]:
 def uncovered(uris: Sequence[str]) -> list[str]:
     """Directories of checkpoints or savepoints of live clusters that are below none of ``uris``."""
     live = set(Cluster.objects.filter(kind=ClusterKind.LIVE).values_list("name", flat=True))
+    places = chain(
+        _checkpoint_places(MOST_PATHS_OF_AN_AUDIT), _savepoint_places(MOST_PATHS_OF_AN_AUDIT)
+    )
     return [
         suggestion.uri
-        for suggestion in _make_suggestions(
-            chain(
-                _checkpoint_places(MOST_PATHS_OF_AN_AUDIT),
-                _savepoint_places(MOST_PATHS_OF_AN_AUDIT),
-            )
-        )
+        for suggestion in _make_suggestions(places)
         if live.intersection(suggestion.clusters)
         and not any(is_below(suggestion.uri, root) for root in uris)
     ]
@@ -94,11 +101,12 @@ def above_entropy(uri: str) -> str | None:
 
 
 def _above(uri: str, keys: Iterable[str]) -> str | None:
+    if not uri.startswith("s3://"):
+        return None
     bucket = uri.partition("://")[2].partition("/")[0]
-    begin = len(f"s3://{bucket}")
-    places = [place for key in keys if (place := uri.find(key, begin)) >= 0]
-    is_spread = places and uri.startswith("s3://")
-    return uri[: min(places)].rpartition("/")[0] if is_spread else None
+    offsets = [uri.find(key, len(f"s3://{bucket}")) for key in keys]
+    first = min((offset for offset in offsets if offset >= 0), default=None)
+    return None if first is None else uri[:first].rpartition("/")[0]
 
 
 def _entropy_keys(configurations: Iterable[tuple[str, Mapping[str, str]]]) -> set[str]:
@@ -106,35 +114,32 @@ def _entropy_keys(configurations: Iterable[tuple[str, Mapping[str, str]]]) -> se
     return {_USUAL_ENTROPY_KEY, *filter(None, configured)}
 
 
-def _make_suggestions(of_paths: Iterable[Place]) -> list[Suggestion]:
-    known = Spellings(tuple(settings.WEIR.storage_aliases.items()))
+def _make_suggestions(path_places: Iterable[Place]) -> list[Suggestion]:
+    """The outermost directories of ``path_places`` and of configurations."""
+    spellings = Spellings(tuple(settings.WEIR.storage_aliases.items()))
     configurations = list(_configurations())
     keys = _entropy_keys(configurations)
-    places: dict[str, tuple[str, set[str], str]] = {}
+    places: dict[str, list[Place]] = {}
     # Thousands of checkpoints lie in few directories.
-    for cluster, kind, written, why in dict.fromkeys(
-        chain(_configured_places(configurations), of_paths)
-    ):
+    for place in dict.fromkeys(chain(_configured_places(configurations), path_places)):
         try:
-            uri = canonical(written, known)
+            uri = canonical(place.directory, spellings)
         except BadUri:
             continue
-        uri = _above(uri, keys) or uri
-        places.setdefault(uri, (kind, set(), why))[1].add(cluster)
-    outer = [
-        uri for uri in places if not any(uri != other and is_below(uri, other) for other in places)
-    ]
-    return [
-        Suggestion(uri, places[uri][0], tuple(sorted(places[uri][1])), places[uri][2])
-        for uri in sorted(outer)
-    ]
+        places.setdefault(_above(uri, keys) or uri, []).append(place)
+    suggested = []
+    for uri, of_uri in sorted(places.items()):
+        if not any(uri != other and is_below(uri, other) for other in places):
+            clusters = tuple(sorted({place.cluster for place in of_uri}))
+            suggested.append(Suggestion(uri, of_uri[0].kind, clusters, of_uri[0].why))
+    return suggested
 
 
 def _configured_places(configurations: Iterable[tuple[str, Mapping[str, str]]]) -> Iterator[Place]:
     for cluster, configuration in configurations:
         for kind, names in _SETTINGS.items():
             yield from (
-                (cluster, str(kind), configuration[name], name)
+                Place(cluster, str(kind), configuration[name], name)
                 for name in names
                 if configuration.get(name)
             )
@@ -162,9 +167,9 @@ def _configurations() -> Iterator[tuple[str, Mapping[str, str]]]:
 
 
 def _last_paths() -> Iterator[tuple[str, str | None]]:
-    """For each known job, even long ended: its retained checkpoints may refer to any root."""
-    written = JobCurrent.objects.exclude(last_completed_path=None).exclude(last_completed_path="")
-    yield from written.values_list("cluster", "last_completed_path").iterator(5_000)
+    """The last checkpoint of each known job, even a long ended one: it may refer to any root."""
+    jobs = JobCurrent.objects.exclude(last_completed_path=None).exclude(last_completed_path="")
+    yield from jobs.values_list("cluster", "last_completed_path").iterator(5_000)
 
 
 def _checkpoint_places(most: int) -> Iterator[Place]:
@@ -177,7 +182,7 @@ def _checkpoint_places(most: int) -> Iterator[Place]:
 
 
 def _savepoint_places(most: int) -> Iterator[Place]:
-    """Savepoints of any age, as only their owner deletes them; checkpoints do not displace them."""
+    """Savepoints of any age, because Flink does not delete them, with a limit of their own."""
     yield from _places(_read(_with_path().filter(is_savepoint=True)[:most]))
 
 
@@ -198,4 +203,5 @@ def _places(paths: Iterable[tuple[str, str | None]]) -> Iterator[Place]:
             (RootKind.SAVEPOINTS, _SAVEPOINT),
         ):
             if match := pattern.search(path):
-                yield cluster, str(kind), path[: match.start()], gettext("paths of checkpoints")
+                why = gettext("paths of checkpoints")
+                yield Place(cluster, str(kind), path[: match.start()], why)

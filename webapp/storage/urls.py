@@ -1,7 +1,4 @@
-"""Addresses of the storage pages.
-
-Roots and checkpoints are named by their URIs, which are parameters: they hold slashes.
-"""
+"""Roots and checkpoints are identified by URIs in query parameters, because URIs contain slashes."""
 
 from django.urls import path
 

@@ -1,7 +1,7 @@
-"""Files that are not live, read in pieces from an audit's Parquet, sorted by root and path.
+"""Reads the files that are not live from an audit's Parquet, sorted by root and path.
 
-A page reads row groups from the end of the last page until it is full or has read its limit, and
-the next page continues. Memory does not grow with the number of files.
+A page reads row groups, starting where the last page ended, until it is full or has read
+``MOST_SCANNED`` rows.
 """
 
 import logging
@@ -30,8 +30,8 @@ BATCH_ROWS = 5_000
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Empty fields match any. ``after``: last path of the page before."""
+class FileQuery:
+    """Empty fields match all files. ``after``: last path of the previous page."""
 
     root: str = ""
     verdict: str = ""
@@ -43,14 +43,16 @@ class Wanted:
     def mask(self, batch: pa.RecordBatch) -> Any:
         mask = pc.greater(batch["path"], self.after)
         for name in ("root", "verdict", "reason", "kind", "job_id"):
-            if wanted := getattr(self, name):
-                mask = pc.and_(mask, pc.fill_null(pc.equal(batch[name], wanted), False))
+            if value := getattr(self, name):
+                mask = pc.and_(mask, pc.fill_null(pc.equal(batch[name], value), False))
         return mask
 
 
 @dataclass(frozen=True)
 class FilePage:
-    """``after`` continues it, empty at the end; ``incomplete``: it ended at the read limit."""
+    """``after``: where the next page continues, empty at the end; ``incomplete``: scanned rows ran
+    out.
+    """
 
     rows: list[dict[str, Any]]
     after: str = ""
@@ -68,72 +70,68 @@ class VerdictFiles:
     def of(cls, manifest: Manifest) -> "VerdictFiles":
         return cls(file_uris(manifest, STORAGE_FILE.name))
 
-    def matching(self, wanted: Wanted) -> Iterator[dict[str, Any]]:
-        for batch in self._batches(wanted):
-            yield from _rows(batch.filter(wanted.mask(batch)))
+    def matching(self, query: FileQuery) -> Iterator[dict[str, Any]]:
+        for batch in self._batches(query):
+            yield from _rows(batch.filter(query.mask(batch)))
 
-    def page(self, wanted: Wanted, size: int) -> FilePage:
-        """At most ``size`` rows of one root behind ``wanted.after``."""
+    def page(self, query: FileQuery, size: int) -> FilePage:
+        """At most ``size`` rows of one root after the path ``query.after``."""
         rows: list[dict[str, Any]] = []
         scanned, last = 0, ""
-        for batch in self._batches(wanted):
+        for batch in self._batches(query):
             scanned += batch.num_rows
             last = batch["path"][batch.num_rows - 1].as_py()
-            rows += _rows(batch.filter(wanted.mask(batch)).slice(0, size + 1 - len(rows)))
+            rows += _rows(batch.filter(query.mask(batch)).slice(0, size + 1 - len(rows)))
             if len(rows) > size:
                 return FilePage(rows[:size], rows[size - 1]["path"])
             if scanned >= self.most_scanned:
-                return FilePage(rows, max(last, wanted.after), incomplete=True)
+                return FilePage(rows, max(last, query.after), incomplete=True)
         return FilePage(rows)
 
-    def _batches(self, wanted: Wanted) -> Iterator[pa.RecordBatch]:
-        """Of row groups that may hold rows of the root behind ``after``."""
+    def _batches(self, query: FileQuery) -> Iterator[pa.RecordBatch]:
+        """Rows of the root, from row groups that may contain paths after ``query.after``."""
         for part in in_order(self.parts):
             with fsspec.open(part, "rb") as stream:
                 parquet = ParquetStream(stream)
                 groups = [
                     number
                     for number in range(parquet.num_row_groups)
-                    if _may_hold(parquet.metadata.row_group(number), wanted)
+                    if _may_match(parquet.metadata.row_group(number), query)
                 ]
-                if groups:
-                    for batch in parquet.iter_batches(
-                        BATCH_ROWS, row_groups=groups, columns=list(COLUMNS)
-                    ):
-                        of_root = (
-                            batch.filter(pc.equal(batch["root"], wanted.root))
-                            if wanted.root
-                            else batch
-                        )
-                        if of_root.num_rows:
-                            yield of_root
+                if not groups:
+                    continue
+                for batch in parquet.iter_batches(
+                    BATCH_ROWS, row_groups=groups, columns=list(COLUMNS)
+                ):
+                    if query.root:
+                        batch = batch.filter(pc.equal(batch["root"], query.root))
+                    if batch.num_rows:
+                        yield batch
 
 
 def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
     return [dict.fromkeys(COLUMNS) | row for row in batch.to_pylist()]
 
 
-def _may_hold(group: Any, wanted: Wanted) -> bool:
+def _may_match(group: Any, query: FileQuery) -> bool:
     bounds = _bounds(group)
     roots, paths = bounds.get("root"), bounds.get("path")
-    if wanted.root and roots and not roots[0] <= wanted.root <= roots[1]:
+    if query.root and roots and not roots[0] <= query.root <= roots[1]:
         return False
-    # Only within one root does the order of paths give a start.
-    return not (
-        wanted.after and paths and roots and roots[0] == roots[1] and paths[1] <= wanted.after
-    )
+    # Paths are sorted only within one root.
+    has_one_root = roots is not None and roots[0] == roots[1]
+    is_before = bool(query.after and paths and has_one_root and paths[1] <= query.after)
+    return not is_before
 
 
 def _bounds(group: Any) -> dict[str, tuple[str, str]]:
-    """Columns with smallest and largest values; long texts may be cut, so only equal or complete
-    ones are used.
-    """
+    """Column → its smallest and largest value in the row group, if they are known."""
     bounds = {}
     for number in range(group.num_columns):
         column = group.column(number)
-        known = column.statistics
-        if column.path_in_schema in ("root", "path") and known is not None and known.has_min_max:
-            bounds[column.path_in_schema] = (_text(known.min), _text(known.max))
+        statistics = column.statistics
+        if column.path_in_schema in ("root", "path") and statistics and statistics.has_min_max:
+            bounds[column.path_in_schema] = (_text(statistics.min), _text(statistics.max))
     return bounds
 
 
@@ -142,7 +140,7 @@ def _text(value: Any) -> str:
 
 
 def in_order(parts: Sequence[str]) -> list[str]:
-    """Parquet parts sorted by root and path, by their first row; parts without rows are left out."""
+    """Parquet parts sorted by root and path of their first row; parts without rows are left out."""
     starts = []
     for part in parts:
         with fsspec.open(part, "rb") as stream:
@@ -157,8 +155,6 @@ NOT_LIVE = tuple(name for name in VERDICTS if name != "live")
 
 
 class FileFilters(ListFilters):
-    """Filters of rows outside the database."""
-
     root = LongText(about="its canonical URI")
     verdict = Choice(NOT_LIVE)
     reason = Text()
@@ -168,18 +164,16 @@ class FileFilters(ListFilters):
     aliases = {"uri": "root", "job": "job_id"}
 
     @property
-    def wanted(self) -> Wanted:
-        return Wanted(**self.values)
+    def query(self) -> FileQuery:
+        return FileQuery(**self.values)
 
 
-def read(figures: RootFigures, wanted: Wanted, size: int) -> tuple[FilePage, str]:
-    """A page, or None and why: files of old audits are deleted, and storage may fail with any
-    error.
-    """
+def read(figures: RootFigures, query: FileQuery, size: int) -> tuple[FilePage, str]:
+    """A page and "", or an empty page and why it could not be read."""
     if not figures.audit.files_kept:
         return FilePage([]), gettext("The list of files of this audit is no longer kept.")
     try:
-        return VerdictFiles.of(loading.read_manifest(figures.audit)).page(wanted, size), ""
+        return VerdictFiles.of(loading.read_manifest(figures.audit)).page(query, size), ""
     except (OSError, BadManifest):
         log.exception("Verdicts of audit %s could not be read", figures.audit.audit_id)
         return FilePage([]), gettext(

@@ -1,5 +1,3 @@
-"""Number of files that a job's checkpoint writes, by its newest checkpoints in an audit."""
-
 import re
 
 from django.db.models import QuerySet
@@ -10,20 +8,19 @@ _CHECKPOINT = re.compile(r"/chk-(\d+)/_metadata$")
 
 
 def files_by_directory(checkpoints: "QuerySet[CheckpointStorage]") -> dict[str, float]:
-    """By canonical job directory, without ``_metadata``: new files of its newest checkpoint against
-    the retained one before, divided by the checkpoints between; all files without one before.
+    """Canonical job directory → files that a checkpoint writes, without ``_metadata``: the new
+    files of the newest checkpoint, divided by the steps since the previous retained checkpoint; all
+    its files if there is none.
     """
-    counts_by_directory: dict[str, tuple[int, float]] = {}
+    newest: dict[str, tuple[int, float]] = {}
     names = ("metadata_path", "checkpoint_id", "files", "new_files", "previous_path")
-    for path, checkpoint, files, new, before in checkpoints.filter(is_savepoint=False).values_list(
-        *names
-    ):
+    for path, checkpoint_id, files, new_files, previous_path in checkpoints.filter(
+        is_savepoint=False
+    ).values_list(*names):
         directory = _CHECKPOINT.sub("", path)
-        earlier = _CHECKPOINT.search(before or "")
-        between = max((checkpoint or 0) - int(earlier[1]), 1) if earlier else 1
-        if (checkpoint or 0) >= counts_by_directory.get(directory, (-1, 0.0))[0]:
-            counts_by_directory[directory] = (
-                checkpoint or 0,
-                files if new is None else new / between,
-            )
-    return {directory: files for directory, (_checkpoint, files) in counts_by_directory.items()}
+        previous = _CHECKPOINT.search(previous_path or "")
+        steps = max((checkpoint_id or 0) - int(previous[1]), 1) if previous else 1
+        if (checkpoint_id or 0) >= newest.get(directory, (-1, 0.0))[0]:
+            written = files if new_files is None else new_files / steps
+            newest[directory] = (checkpoint_id or 0, written)
+    return {directory: written for directory, (_id, written) in newest.items()}

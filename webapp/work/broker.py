@@ -1,4 +1,4 @@
-"""Sends hints to the broker: with Celery, but our own time-outs."""
+"""Sends hints with Celery, but with shorter time-outs."""
 
 import os
 from functools import cache
@@ -21,6 +21,6 @@ def send(task: str, key: str, options: dict[str, Any]) -> None:
 
 
 @cache
-def _connection(process: int) -> Any:
-    short = {"socket_timeout": breaker.TIMEOUT_S, "socket_connect_timeout": breaker.TIMEOUT_S}
-    return app.connection_for_write(transport_options=short)
+def _connection(process_id: int) -> Any:
+    timeouts = {"socket_timeout": breaker.TIMEOUT_S, "socket_connect_timeout": breaker.TIMEOUT_S}
+    return app.connection_for_write(transport_options=timeouts)

@@ -1,5 +1,5 @@
-"""Hints to a worker that work is due. Rows decide: a lost hint only delays work until the next
-tick.
+"""Hints to a worker that work is due. Rows of ``DueWork`` decide: a lost hint only delays work
+until the next tick.
 """
 
 import logging
@@ -13,13 +13,13 @@ from ingest import log_lines
 from webapp.config import breaker, schedule
 
 EXPIRES_S = 2 * schedule.TICK_S
-"""A hint that waited for a worker longer than this has been followed by others."""
+"""Every tick sends a new hint, so a hint that is older than two ticks is useless."""
 
 logger = logging.getLogger(__name__)
 
 
 class Unsent(Exception):
-    """There is no broker, or none that answers in time; the message names the error."""
+    """The broker is missing or does not answer in time. The message names the error."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def send(task: Task, key: str, after: timedelta = timedelta()) -> None:
     """Raises :class:`Unsent`."""
     if not breaker.redis.allows():
         raise Unsent("It did not answer recently.")
-    # Most commands send none, and importing Celery would take a quarter of their start.
+    # Most commands send no hint, and importing Celery would take a quarter of their start.
     from webapp.work import broker
 
     delay_s = max(after.total_seconds(), 0)
@@ -50,7 +50,7 @@ def send(task: Task, key: str, after: timedelta = timedelta()) -> None:
     }
     try:
         with breaker.redis.watching():
-            # Each answer may be in time, but not all together: connecting alone needs a dozen.
+            # Connecting alone needs a dozen answers: the time-out of each is not enough.
             _sender(os.getpid()).submit(broker.send, task.name, key, options).result(breaker.SLOW_S)
     except broker.ERRORS as error:
         raise Unsent(type(error).__name__) from error
@@ -67,5 +67,5 @@ def hint(task: Task, key: str, after: timedelta = timedelta()) -> None:
 
 
 @cache
-def _sender(process: int) -> ThreadPoolExecutor:
+def _sender(process_id: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="hints")

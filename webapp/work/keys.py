@@ -1,9 +1,7 @@
-"""Keys of work whose state pages show: whether Weir collects, and how far it has judged."""
-
 COLLECT = "collect/"
-"""With a shard's number."""
+"""The prefix before a shard's number."""
 COLLECT_SLOW = "collect/slow"
-"""Clusters of all shards that take long to answer: their shards do not wait for them."""
+"""Reads the clusters of all shards that take long to answer, so that shards do not wait."""
 CYCLE = "spark/cycle"
 
 
@@ -12,5 +10,5 @@ def collect_key(shard: int) -> str:
 
 
 def number_of(key: str, prefix: str) -> int:
-    """The number behind ``prefix``: of a shard, a plan, a report. Raises ``ValueError``."""
+    """The number after ``prefix``: of a shard, a plan or a report. Raises ``ValueError``."""
     return int(key.removeprefix(prefix))

@@ -25,8 +25,8 @@ def read_newest(
     limit: int,
     least: timedelta = timedelta(minutes=1),
 ) -> tuple[pa.Table, datetime]:
-    """Rows of the newest part of the range with at most ``limit`` rows (halved until they fit, down
-    to ``least``), and its start. Raises the storage's errors.
+    """The newest rows of the range, and the instant from which they were read. The range is halved
+    until at most ``limit`` rows fit or it is as short as ``least``. Raises the storage's errors.
     """
     opened = lake()
     while True:
@@ -39,16 +39,17 @@ def read_newest(
 
 
 def commits() -> dict[str, int]:
+    """Lake table → its number of commits."""
     opened = lake()
     return {table: opened.version(table) for table in CYCLE_TABLES}
 
 
 def is_at(commits: Mapping[str, int]) -> bool:
-    """Whether all tables are at exactly these commits; missing ones must have none."""
+    """Whether all tables are at exactly these commits; tables without a number must have none."""
     return lake().is_at({table: commits.get(table, 0) for table in CYCLE_TABLES})
 
 
 def has_news(known: Mapping[str, int], tables: Iterable[str]) -> bool:
-    """Whether any of these tables has news since the known commits."""
+    """Whether any of ``tables`` has news after its ``known`` commit (:mod:`ingest.lake.reader`)."""
     opened = lake()
     return any(opened.has_news(table, known.get(table, 0)) for table in tables)

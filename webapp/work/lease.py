@@ -1,5 +1,3 @@
-"""A lease of due work: renew it, guard writes with it, return it."""
-
 import logging
 import os
 import secrets
@@ -19,20 +17,23 @@ from django.utils import timezone
 logger = logging.getLogger(__name__)
 
 
-def me() -> str:
-    """A new name for a claim by this process, unique per call."""
+def new_holder() -> str:
+    """A name for the holder of a new claim by this process; unique per call."""
     pid = os.getpid()
     return f"{_machine()}/{pid}/{_start_time(pid)}/{secrets.token_hex(8)}"
 
 
 def is_dead(holder: str) -> bool:
-    """True only if the holder ran in this process space and is gone; in doubt it lives."""
-    machine, _, rest = holder.partition("/")
-    pid, _, rest = rest.partition("/")
-    started = rest.partition("/")[0]
-    if machine != _machine() or not pid.isdigit() or not started:
+    """Whether the holder ran on this machine, in this PID namespace, and has ended. False if in
+    doubt.
+    """
+    parts = holder.split("/")
+    if len(parts) < 3:
         return False
-    return _start_time(int(pid)) != started
+    machine, pid, start_time = parts[:3]
+    if machine != _machine() or not pid.isdigit() or not start_time:
+        return False
+    return _start_time(int(pid)) != start_time
 
 
 def _machine() -> str:
@@ -44,18 +45,18 @@ def _machine() -> str:
 
 
 def _start_time(pid: int) -> str:
+    """The start of a process in clock ticks after boot; empty if it has ended."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return ""
     fields = stat.rpartition(")")[2].split()
-    return "" if fields[0] == "Z" else fields[19]
+    is_zombie = fields[0] == "Z"
+    return "" if is_zombie else fields[19]
 
 
 def recheck_connection() -> None:
-    """What follows has a new one where it was lost, as where the database was restarted while a
-    Spark job ran.
-    """
+    """Let Django replace a connection that was lost during a Spark job."""
     if not connection.in_atomic_block:
         connection.health_check_done = False  # type: ignore[attr-defined]  # stubs lack it
 
@@ -64,7 +65,7 @@ LONGEST_BACKOFF = timedelta(minutes=15)
 
 
 class LeaseLost(Exception):
-    """Another holder took the work over: this one may not write any more."""
+    """Another holder took the work over: the former holder may not write any more."""
 
 
 class WriteGuard(Protocol):
@@ -75,8 +76,8 @@ class WriteGuard(Protocol):
 
 @dataclass(frozen=True)
 class Lease:
-    """``fence`` is the number of this claim; the lease is valid while the row has it. ``rows``: all
-    due work, of which the row of ``key`` is held.
+    """A claim of the row ``key``. ``fence`` is the number of the claim: the lease is valid while
+    the row has the same number. ``rows``: all rows of due work.
     """
 
     key: str
@@ -86,7 +87,7 @@ class Lease:
     rows: QuerySet[Any] = field(repr=False, compare=False)
 
     def renew(self) -> None:
-        """Prolong; raises :class:`LeaseLost`."""
+        """Raises :class:`LeaseLost`."""
         if not self._row().update(lease_until=timezone.now() + self.length):
             raise LeaseLost(f"{self.key} was taken over by another process.")
 
@@ -106,14 +107,14 @@ class Lease:
     def kept_alive(self) -> Iterator[None]:
         """Renew from a thread while the body waits for something long.
 
-        Loss shows at the next guarded write. A database that is away is asked again soon.
+        A lost lease shows at the next guarded write.
         """
-        done = threading.Event()
+        stop = threading.Event()
 
         def keep() -> None:
             pause_s = third_s = self.length.total_seconds() / 3
             try:
-                while not done.wait(pause_s):
+                while not stop.wait(pause_s):
                     try:
                         self.renew()
                         pause_s = third_s
@@ -131,25 +132,26 @@ class Lease:
         try:
             yield
         finally:
-            done.set()
+            stop.set()
             keeper.join()
 
     def complete(self, now: datetime, *, next_attempt_at: datetime | None = None) -> bool:
-        """Give the work back as done; False where it had been taken over."""
+        """Give the work back as done; False if another holder had taken it over."""
         recheck_connection()
         due = next_attempt_at or now + timedelta(seconds=self.interval_s)
-        done = {
-            "lease_until": None,
-            "leased_by": None,
-            "last_finished_at": now,
-            "last_success_at": now,
-        }
-        return bool(self._row().update(**done, next_attempt_at=due, failures=0, last_error=None))
+        updated = self._row().update(
+            lease_until=None,
+            leased_by=None,
+            last_finished_at=now,
+            last_success_at=now,
+            next_attempt_at=due,
+            failures=0,
+            last_error=None,
+        )
+        return bool(updated)
 
     def fail(self, now: datetime, error: str) -> bool:
-        """Give it back as failed, due again after a delay that doubles with every failure in a
-        row.
-        """
+        """Give the work back as failed; False if another holder had taken it over."""
         recheck_connection()
         with transaction.atomic():
             row = self._row().select_for_update().first()
@@ -176,8 +178,8 @@ class Lease:
 
 
 def backoff(interval_s: int, failures: int) -> timedelta:
-    """The interval, doubled from the second failure on, with a quarter of jitter; at most 15
-    minutes or the interval.
+    """The interval, doubled with every failure after the first; at most 15 minutes or the interval;
+    with jitter.
     """
     longest_s = max(LONGEST_BACKOFF.total_seconds(), interval_s)
     delay_s = min(interval_s * 2 ** min(failures - 1, 16), longest_s)

@@ -7,12 +7,10 @@ from django.db import models
 from webapp.lib.badges import UNKNOWN, Badge
 from webapp.lib.messages.fields import MessageField
 from webapp.lib.scoped_rows import fleet_wide, scoped
-from webapp.work.lease import LONGEST_BACKOFF, Lease, is_dead, me
+from webapp.work.lease import LONGEST_BACKOFF, Lease, is_dead, new_holder
 
 LEASE = timedelta(seconds=60)
-"""Renewed every third of it while the work goes on; so a vanished holder is overtaken within a
-minute.
-"""
+"""Renewed after every third of this, so that another process takes over within a minute."""
 
 CLOCK_SLACK = timedelta(minutes=5)
 """Normal difference between the clocks of two machines."""
@@ -21,16 +19,16 @@ CLOCK_SLACK = timedelta(minutes=5)
 class DueWorkQuerySet(models.QuerySet["DueWork"]):
     def ensure(self, intervals_s: Mapping[str, int], now: datetime) -> None:
         """Create missing rows and apply changed intervals; existing due times stay."""
-        known = dict(self.filter(key__in=intervals_s).values_list("key", "interval_s"))
+        stored = dict(self.filter(key__in=intervals_s).values_list("key", "interval_s"))
         missing = [
             self.model(key=key, interval_s=s, next_attempt_at=now)
             for key, s in intervals_s.items()
-            if key not in known
+            if key not in stored
         ]
         if missing:
             self.bulk_create(missing, ignore_conflicts=True)
         for key, interval_s in intervals_s.items():
-            if known.get(key, interval_s) != interval_s:
+            if stored.get(key, interval_s) != interval_s:
                 self.filter(key=key).update(interval_s=interval_s)
 
     def make_due(self, key: str, interval_s: int, at: datetime) -> None:
@@ -39,10 +37,9 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
         self.filter(key=key).update(next_attempt_at=at, failures=0)
 
     def mend(self, now: datetime) -> int:
-        """Correct instants in the far future, from a clock that was set back since: work becomes
-        due, leases end unless renewed, and the last success no longer counts as timely. Returns the
-        number of rows. No work is ever postponed for longer than its interval or the longest delay
-        after a failure.
+        """Correct instants in the far future, from before the clock was set back: work becomes due,
+        leases end unless renewed. Normally no work is postponed for longer than its interval or the
+        longest delay after a failure. Returns how many were corrected.
         """
         # As if it had succeeded now, so that a failure soon shows as late.
         self.filter(last_success_at__gt=now + CLOCK_SLACK).update(last_success_at=now)
@@ -60,7 +57,7 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
         return mended
 
     def due(self, now: datetime, by: datetime | None = None) -> "DueWorkQuerySet":
-        """Unheld rows that are due now, or ``by`` then."""
+        """Rows without a valid lease that are due at ``now``, or at ``by`` if it is given."""
         return self.filter(
             models.Q(lease_until__isnull=True) | models.Q(lease_until__lt=now),
             next_attempt_at__lte=by or now,
@@ -71,7 +68,7 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
     ) -> "Lease | None":
         """Claim the row; ``None`` if it is held or not due."""
         self.filter(key=key).release_from_the_dead()
-        holder = me()
+        holder = new_holder()
         free = self.filter(
             models.Q(lease_until__isnull=True) | models.Q(lease_until__lt=now), key=key
         )
@@ -88,7 +85,6 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
         return Lease(row.key, row.fence, row.interval_s, lease, self.all()) if row else None
 
     def release_from_the_dead(self) -> None:
-        """Release leases of this machine's dead processes."""
         for key, holder, fence in self.filter(lease_until__isnull=False).values_list(
             "key", "leased_by", "fence"
         ):
@@ -97,7 +93,7 @@ class DueWorkQuerySet(models.QuerySet["DueWork"]):
 
 
 class DueWork(models.Model):
-    """One kind of repeated work. The row decides; tasks in the queue are only hints. A holder must
+    """One kind of repeated work.  A holder must
     finish or renew by ``lease_until``; ``fence`` grows with every claim, so that writes of a former
     holder are refused.
     """
@@ -216,8 +212,8 @@ class KeptSize(models.Model):
 
 
 class RolledUp(models.Model):
-    """The commit of a derived lake table, or the row of a database table, up to which roll-ups
-    exist.
+    """Up to where ``table`` is rolled up: ``to_seq`` is the commit of a derived lake table, or the
+    id of the last row of a database table.
     """
 
     table = models.CharField(max_length=100, unique=True)

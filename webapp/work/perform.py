@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from webapp.work.lease import LeaseLost
 from webapp.work.models import DueWork
-from webapp.work.registry import ClaimedWork, Ended, Work, work_of
+from webapp.work.registry import ClaimedWork, FinishedAttempt, Work, work_of
 from webapp.work.runs import RunRecord, describe, recorded
 
 Echo = Callable[[str], None]
@@ -15,8 +15,8 @@ Echo = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Performed:
-    """``HELD``: it is held elsewhere, or not due. ``IDLE``: there was nothing to do. ``DONE``: see
-    the record.
+    """``HELD``: another process holds the work, or it is not due. ``IDLE``: there was nothing to
+    do, or the work keeps its own history (``Work.look``). ``DONE``: it was done and recorded.
     """
 
     state: str
@@ -28,11 +28,9 @@ class Performed:
 
 
 def perform(key: str, *, even_if_not_due: bool = False, echo: Echo | None = None) -> Performed:
-    """Claim and do the work. An error is recorded in the run and in the row, the work is due again
-    after a delay, and the error is raised.
-    """
-    began = timezone.now()
-    lease = DueWork.objects.claim(key, began, even_if_not_due=even_if_not_due)
+    """Errors are recorded in the run and in the row, which is due again after a delay, and raised."""
+    started_at = timezone.now()
+    lease = DueWork.objects.claim(key, started_at, even_if_not_due=even_if_not_due)
     if lease is None:
         return Performed(Performed.HELD)
     try:
@@ -45,7 +43,12 @@ def perform(key: str, *, even_if_not_due: bool = False, echo: Echo | None = None
         lease.fail(timezone.now(), describe(error))
         raise
     now = timezone.now()
-    lease.complete(now, next_attempt_at=work.next_at(Ended(lease, began, now, idle=record is None)))
+    lease.complete(
+        now,
+        next_attempt_at=work.next_at(
+            FinishedAttempt(lease, started_at, now, is_idle=record is None)
+        ),
+    )
     return Performed(Performed.DONE, record) if record else Performed(Performed.IDLE)
 
 

@@ -1,16 +1,16 @@
-"""All due work. Each feature registers its own in a module ``due_work``.
+"""All due work. Each feature registers its kinds of work in its module ``due_work``.
 
-A ``Work`` has its keys, how often it is due, its ``Task`` (queue and time limit), and what does it:
-a function in a module beside it that takes ``now``. ``do(lease, record)`` is recorded as a run:
-``record.say`` is its log, ``record.counts`` what the pipeline page shows. Rows, hints, leases and
-that page follow. Names that others need belong in a module without heavy imports. A test makes the
-row by ``DueWork.objects.ensure``, does the work by ``perform`` (:mod:`webapp.work.perform`) and
-reads ``PipelineRun.counts``.
+A ``Work`` has its keys, how often it is due, its ``Task`` (queue and time limit), and the function
+that does it. Rows, hints, leases and an entry of the pipeline page follow from the declaration.
+``do(lease, record)`` is recorded as a run: ``record.say`` writes its log, and the pipeline page
+shows ``record.counts``. Keys that other modules need belong in a module without heavy imports. A
+test creates the row by ``DueWork.objects.ensure``, does the work by ``perform``
+(:mod:`webapp.work.perform`) and reads ``PipelineRun.counts``.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 
 from django.utils.module_loading import autodiscover_modules
@@ -28,6 +28,8 @@ MAINTAIN_TASK = Task("pipeline.maintain", schedule.DEFAULT, HOUR_S)
 
 @dataclass(frozen=True)
 class ClaimedWork:
+    """``by_hand``: a command or a hint started the work, which need not be due."""
+
     lease: Lease
     by_hand: bool = False
 
@@ -37,13 +39,17 @@ class ClaimedWork:
 
 
 @dataclass(frozen=True)
-class Ended:
-    """The result of an attempt. ``idle``: there was nothing to do."""
+class FinishedAttempt:
+    """The end of an attempt. ``is_idle``: no run was recorded."""
 
     lease: Lease
-    began: datetime
-    ended: datetime
-    idle: bool
+    started_at: datetime
+    ended_at: datetime
+    is_idle: bool
+
+    @property
+    def interval(self) -> timedelta:
+        return timedelta(seconds=self.lease.interval_s)
 
 
 @dataclass(frozen=True)
@@ -52,10 +58,11 @@ class Work:
 
     ``prefix``: its key, or the prefix of its keys. ``every``: key → seconds between two runs, for
     all current keys. ``has_work`` is called after the claim and must be cheap. ``do`` is recorded
-    as a run; ``look`` is an alternative with its own history. ``next_at``: when it is due again,
-    None for an interval after its end. ``when_hinted``: hints are followed even if the row is not
-    due. ``more``: called after a hinted ``look``, to decide whether to repeat it. ``done`` gets the
-    key after a successful hinted run, ``missed`` after one that failed or was held elsewhere.
+    as a run; ``look`` is the alternative for work that keeps a history of its own. ``next_at``:
+    when the work is due again; None: one interval after its end. ``when_hinted``: a hint is
+    followed even if the row is not due; then ``more`` decides whether the work is repeated at once.
+    ``done`` gets the key after a hint was followed; ``missed`` gets it if the attempt failed,
+    another process held the work, or it was not due.
     """
 
     prefix: str
@@ -64,7 +71,7 @@ class Work:
     do: Callable[[Lease, RunRecord], object] | None = None
     look: Callable[[Lease], object] | None = None
     has_work: Callable[[ClaimedWork], bool] = lambda _attempt: True
-    next_at: Callable[[Ended], datetime | None] = lambda _ended: None
+    next_at: Callable[[FinishedAttempt], datetime | None] = lambda _attempt: None
     when_hinted: bool = False
     more: Callable[[], bool] = lambda: False
     done: Callable[[str], None] = lambda _key: None
@@ -82,17 +89,16 @@ def register(*works: Work) -> None:
 
 
 def works() -> tuple[Work, ...]:
-    """All registered work."""
     _discover()
     return tuple(_WORKS.values())
 
 
 def work_of(key: str) -> Work:
-    """The kind of work of a key: the longest prefix wins. Raises ``ValueError`` if it is unknown."""
-    known = [work for work in works() if key.startswith(work.prefix)]
-    if not known:
+    """The longest prefix wins. Raises ``ValueError`` if there is none."""
+    candidates = [work for work in works() if key.startswith(work.prefix)]
+    if not candidates:
         raise ValueError(f"Nobody knows how to do {key}.")
-    return max(known, key=lambda work: len(work.prefix))
+    return max(candidates, key=lambda work: len(work.prefix))
 
 
 def intervals_s() -> dict[str, int]:
@@ -101,9 +107,7 @@ def intervals_s() -> dict[str, int]:
 
 
 def tasks() -> tuple[Task, ...]:
-    """Every Celery task of due work, once. Raises ``ValueError`` if two of the same name differ in
-    queue or limits.
-    """
+    """Each Celery task once. Raises ``ValueError`` if two tasks of the same name differ."""
     tasks_by_name: dict[str, Task] = {}
     for work in works():
         if tasks_by_name.setdefault(work.task.name, work.task) != work.task:

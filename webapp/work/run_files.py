@@ -1,5 +1,3 @@
-"""The files of a Spark run: the manifest checked, its Parquet tables read in batches."""
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
@@ -8,27 +6,26 @@ import fsspec
 import pyarrow as pa
 
 from ingest.parquet_stream import ParquetStream
-from spark_jobs import manifest as manifests
-from spark_jobs.manifest import BadManifest
+from spark_jobs.manifest import BadManifest, Manifest, read
 from spark_jobs.run_rows import retracted_of, rows_of
 from spark_jobs.serving import SERVING_TABLES, ServingTable
 
 ROWS_PER_BATCH = 2_000
-"""One transaction's worth: short enough that other writers on SQLite never wait long."""
+"""Each batch is one transaction, short enough that other writers on SQLite never wait long."""
 
 
 def read_manifest(
-    path: str, attempt: str | None = None, known: Mapping[str, ServingTable] = SERVING_TABLES
-) -> manifests.Manifest:
+    path: str, attempt: str | None = None, tables: Mapping[str, ServingTable] = SERVING_TABLES
+) -> Manifest:
     """The manifest at ``path``; raises :class:`BadManifest` if it is torn, invalid or of another
     attempt.
     """
-    manifest = manifests.read(path)
+    manifest = read(path)
     if attempt is not None and manifest.attempt != attempt:
         raise BadManifest(
             f"The manifest at {path} belongs to attempt {manifest.attempt}, not {attempt}."
         )
-    unknown = (manifest.tables.keys() | manifest.retracted.keys()) - known.keys()
+    unknown = (manifest.tables.keys() | manifest.retracted.keys()) - tables.keys()
     if unknown:
         raise BadManifest(
             f"The manifest at {path} names serving tables this version does not know: "
@@ -36,37 +33,38 @@ def read_manifest(
         )
     for output in (*manifest.tables.values(), *manifest.retracted.values()):
         for file in output.files:
-            path_of_file = PurePosixPath(file)
-            if path_of_file.is_absolute() or ".." in path_of_file.parts or "://" in file:
+            file_path = PurePosixPath(file)
+            if file_path.is_absolute() or ".." in file_path.parts or "://" in file:
                 raise BadManifest(f"The manifest at {path} names a file outside its run: {file}.")
     return manifest
 
 
 def batches(
-    manifest: manifests.Manifest, table: str, known: Mapping[str, ServingTable] = SERVING_TABLES
+    manifest: Manifest, table: str, tables: Mapping[str, ServingTable] = SERVING_TABLES
 ) -> Iterator[list[dict[str, Any]]]:
     """Rows of one serving table, at most ``ROWS_PER_BATCH`` at once; raises :class:`BadManifest` if
     files and manifest differ.
     """
-    for batch in rows_of(manifest, table, known[table].column_names, ROWS_PER_BATCH):
+    for batch in rows_of(manifest, table, tables[table].column_names, ROWS_PER_BATCH):
         yield _plain(manifest, table, batch)
 
 
-def file_uris(manifest: manifests.Manifest, table: str) -> list[str]:
-    """Its Parquet files; none if the run has no such table."""
+def file_uris(manifest: Manifest, table: str) -> list[str]:
     output = manifest.tables.get(table)
     return [f"{manifest.run_dir.rstrip('/')}/{file}" for file in output.files] if output else []
 
 
-def state_uris(manifest: manifests.Manifest, name: str) -> list[str]:
-    """Parquet files of this state for the next run; empty if the run has none of this name."""
+def state_uris(manifest: Manifest, name: str) -> list[str]:
+    """Parquet files of the state ``name`` for the next run; empty if the run has no such state."""
     return [f"{manifest.run_dir.rstrip('/')}/{file}" for file in manifest.state.get(name, ())]
 
 
 def parquet_batches(
     files: Iterable[str], rows: int, columns: Sequence[str] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of all files, one after the other, without ``columns`` that a file lacks."""
+    """Those of ``columns`` that a file lacks are left
+    out.
+    """
     for file in files:
         with fsspec.open(file, "rb") as stream:
             parquet = ParquetStream(stream)
@@ -75,13 +73,13 @@ def parquet_batches(
             yield from parquet.iter_batches(rows, columns=names)
 
 
-def retracted_keys(manifest: manifests.Manifest, table: str) -> Iterator[list[dict[str, Any]]]:
-    """Keys of rows to delete, in the same way."""
+def retracted_keys(manifest: Manifest, table: str) -> Iterator[list[dict[str, Any]]]:
+    """Keys of the rows to delete from one serving table; see :func:`batches`."""
     for batch in retracted_of(manifest, table, SERVING_TABLES[table].key, ROWS_PER_BATCH):
         yield _plain(manifest, table, batch)
 
 
-def _plain(manifest: manifests.Manifest, table: str, batch: pa.RecordBatch) -> list[dict[str, Any]]:
+def _plain(manifest: Manifest, table: str, batch: pa.RecordBatch) -> list[dict[str, Any]]:
     try:
         rows: list[dict[str, Any]] = batch.to_pylist()
         return rows

@@ -1,5 +1,3 @@
-"""One row per attempt: when and how long it ran, its result, and the end of its log."""
-
 import logging
 import secrets
 from collections.abc import Callable, Iterator
@@ -28,7 +26,7 @@ def new_attempt(kind: str, at: datetime) -> str:
 
 @dataclass
 class RunRecord:
-    """A running attempt's record of itself, saved at its end."""
+    """What a running attempt reports about itself; saved in ``row`` at its end."""
 
     row: PipelineRun
     echo: Callable[[str], None]
@@ -40,7 +38,7 @@ class RunRecord:
         self.echo(line)
 
     def note(self, line: str) -> None:
-        """For the log alone."""
+        """Add a line to the log, without showing it to the user of a command."""
         self._lines.append(line)
         if len(self._lines) > 4_000:
             del self._lines[:2_000]
@@ -60,7 +58,7 @@ class RunRecord:
 def recorded(
     lease: Lease, kind: str, echo: Callable[[str], None] | None = None
 ) -> Iterator[RunRecord]:
-    """Record the body as a run of the leased work. An exception is recorded and raised."""
+    """Record the body as a run of the leased work, also if it raises."""
     now = timezone.now()
     with lease.writing():
         abandon(lease.key, now)
@@ -70,20 +68,17 @@ def recorded(
     with log_lines.run_context(attempt):
         try:
             yield record
+        except LeaseLost as error:
+            _finish(record, PipelineRun.State.ABANDONED, describe(error))
+            raise
         except BaseException as error:
-            _finish(
-                record,
-                PipelineRun.State.ABANDONED
-                if isinstance(error, LeaseLost)
-                else PipelineRun.State.FAILED,
-                describe(error),
-            )
+            _finish(record, PipelineRun.State.FAILED, describe(error))
             raise
         _finish(record, PipelineRun.State.DONE, None)
 
 
 def abandon(key: str, now: datetime) -> int:
-    """Close the rows of attempts of dead processes: only the holder of the lease is running."""
+    """Close open runs of ``key``. Only the holder of the lease may call it."""
     running = PipelineRun.objects.filter(key=key, state=PipelineRun.State.RUNNING)
     return running.update(
         state=PipelineRun.State.ABANDONED,
@@ -93,7 +88,7 @@ def abandon(key: str, now: datetime) -> int:
 
 
 def describe(error: BaseException) -> str:
-    """One safe line about an error; Weir's own errors are already sentences."""
+    """The error in words, without secrets. Weir's own errors are already sentences."""
     text = redact(str(error)) or type(error).__name__
     return (
         text

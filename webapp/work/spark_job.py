@@ -1,6 +1,4 @@
-"""Runs a Spark job in this process; the caller reads its results. Celery limits its time and memory,
-as for any task.
-"""
+"""Runs a Spark job in this process; the caller reads its results."""
 
 import json
 import logging
@@ -33,16 +31,15 @@ class PreviousLost(SparkFailed):
 
 
 LOAD_LIMIT_S = 1800
-"""For loading what a job left."""
 
 
 def spark_task(name: str, queue: str, first_s: int = 0) -> Task:
-    """A task that runs one Spark job and loads its result; ``first_s``: time for the steps before."""
+    """A task that runs one Spark job and loads its result. ``first_s``: time for earlier steps."""
     return Task(name, queue, first_s + settings.WEIR.spark_timeout_s + LOAD_LIMIT_S, grace_s=60)
 
 
 def run(arguments: Sequence[str], record: RunRecord, name: str) -> None:
-    """Run the job ``name`` to its end. Raises :class:`SparkFailed`."""
+    """Raises :class:`SparkFailed`."""
     # Storage options contain keys, and arguments are logged, so they are passed by the environment.
     os.environ["WEIR_LAKE_OPTIONS"] = json.dumps(settings.WEIR.lake_options)
     run_job = import_string(settings.SPARK_JOB)
@@ -65,8 +62,8 @@ def run(arguments: Sequence[str], record: RunRecord, name: str) -> None:
 
 
 def run_on_lake(job: str, run_dir: str, record: RunRecord, **options: object) -> str:
-    """Run ``cycle`` or ``rollups`` with further ``options``; returns the path of its manifest. Raises
-    :class:`SparkFailed`.
+    """Run ``cycle`` or ``rollups`` with further ``options``; returns the path of its manifest.
+    Raises :class:`SparkFailed`.
     """
     options |= {
         "lake": settings.WEIR.lake_root,
@@ -84,13 +81,17 @@ def run_on_lake(job: str, run_dir: str, record: RunRecord, **options: object) ->
 
 
 def interrupting(run: PipelineRun) -> list[str]:
-    """Arguments naming failed attempts since the last good one, which a Spark server may still be
-    running.
+    """Arguments that name the attempts since the last successful one, which a Spark server may
+    still run.
     """
-    same = PipelineRun.objects.filter(key=run.key, pk__lt=run.pk).order_by("-id")
-    done = same.filter(state=PipelineRun.State.DONE).values_list("id", flat=True).first()
-    bad = same.filter(pk__gt=done or 0).values_list("attempt", flat=True)[:ATTEMPTS_INTERRUPTED]
-    return [argument for attempt in bad for argument in ("--interrupt", attempt)]
+    earlier = PipelineRun.objects.filter(key=run.key, pk__lt=run.pk).order_by("-id")
+    done = earlier.filter(state=PipelineRun.State.DONE).values_list("id", flat=True).first()
+    failed = earlier.filter(pk__gt=done or 0).values_list("attempt", flat=True)
+    return [
+        argument
+        for attempt in failed[:ATTEMPTS_INTERRUPTED]
+        for argument in ("--interrupt", attempt)
+    ]
 
 
 def _why(arguments: Sequence[str], error: BaseException) -> str:
@@ -102,7 +103,6 @@ def _why(arguments: Sequence[str], error: BaseException) -> str:
 
 @contextmanager
 def _noted_in(record: RunRecord) -> Iterator[None]:
-    """The job's progress and warnings go to ``record``; all its lines to the log of this process."""
     handler = _Notes(record)
     for name in LOGGERS:
         logging.getLogger(name).addHandler(handler)

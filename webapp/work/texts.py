@@ -1,6 +1,4 @@
-"""Makes texts from logs and JSON storable: PostgreSQL accepts no NUL and no lone surrogate. Secrets
-are also removed here, so that no page, answer or notice made of a row has any.
-"""
+"""Makes texts storable: PostgreSQL accepts no NUL and no lone surrogate. Secrets are removed too."""
 
 import hashlib
 import json
@@ -21,10 +19,12 @@ def clean_text(text: str | None) -> str | None:
     return text.replace("\x00", "\ufffd") if text and "\x00" in text else text
 
 
-def bounded(text: str | None, longest: int, unique: bool) -> str | None:
-    """At most ``longest`` characters. In a key, the end is replaced by a hash of the whole text."""
+def bounded(text: str | None, longest: int | None, unique: bool) -> str | None:
+    """At most ``longest`` characters of the text (None: no limit). If ``unique``, for keys, a hash
+    of the whole text replaces its end.
+    """
     text = clean_text(text)
-    if text is None or len(text) <= longest:
+    if text is None or longest is None or len(text) <= longest:
         return text
     if not unique:
         return text[: longest - 1] + "…"
@@ -45,9 +45,8 @@ def redacted_json(document: str | None) -> str | None:
 
 
 def clean_json(document: str | None) -> str | None:
-    """The JSON document as text; raises ``ValueError`` if it is not one.
-
-    Rewritten only where it must be.
+    """The JSON document, written again only if it may contain a text that cannot be stored; then
+    ``ValueError`` is raised if it is not JSON.
     """
     if document is None or not (_SUSPECT_ESCAPE.search(document) or "\x00" in document):
         return document
@@ -55,7 +54,6 @@ def clean_json(document: str | None) -> str | None:
 
 
 def storable(value: Any) -> Any:
-    """A text, message or decoded JSON document with all texts storable."""
     if isinstance(value, Message):
         return with_texts(value, storable)
     if isinstance(value, str):
@@ -68,7 +66,7 @@ def storable(value: Any) -> Any:
 
 
 def tail(text: str, most_bytes: int) -> str:
-    """The end of a log, starting at a line."""
+    """The end of a log; a cut log starts at the beginning of a line."""
     raw = text.encode("utf-8", "replace")
     if len(raw) <= most_bytes:
         return clean_text(text) or ""

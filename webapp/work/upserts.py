@@ -1,8 +1,8 @@
-"""Upserts that protect settled rows in one SQL statement, without races.
+"""Upserts in one SQL statement, without races, that never replace newer or final rows.
 
 Django's ``bulk_create(update_conflicts=True)`` cannot say *when* to update. Reading the old rows
 first costs a query per batch and leaves a gap between reading and writing. ``ON CONFLICT … DO
-UPDATE … WHERE`` does it in the database, with the same syntax on SQLite and PostgreSQL.
+UPDATE … WHERE`` compares in the database, with the same syntax on SQLite and PostgreSQL.
 """
 
 import math
@@ -17,13 +17,13 @@ from ingest.redaction.texts import redact
 from spark_jobs.serving import ServingTable
 from webapp.lib.chunks import chunks
 from webapp.lib.messages.fields import decoded, encoded
-from webapp.work.texts import bounded, clean_text, redacted_json, redacted_text, storable
+from webapp.work.texts import bounded, redacted_json, redacted_text, storable
 
 Row = Mapping[str, Any]
 Values = list[list[Any]]
 
 SQLITE_PARAMETERS = 20_000
-"""Of one statement; SQLite takes 32,766."""
+"""The most in one statement; SQLite accepts 32,766."""
 
 
 def upsert(
@@ -35,15 +35,15 @@ def upsert(
     """Insert or update ``rows`` by the table's key; returns how many rows changed. Call it in a
     transaction.
 
-    An existing row is replaced by one that rests on the same or newer observations (``as_of``);
-    where the table knows settled rows, a settled one always replaces an open one and never the
-    other way round. ``derived`` adds columns of the web's own, computed from the row.
+    A row replaces an existing row if its observations are as new or newer (``as_of``). If the table
+    has a ``final`` column, a final row always replaces one that is not final, and never the other
+    way round. ``derived``: name and function of columns that only the Django model has.
     """
-    convert = [_converter(table, model, name) for name in table.column_names]
+    converters = {name: _converter(table, model, name) for name in table.column_names}
     values = [
         [
-            *(change(row[name]) for name, change in zip(table.column_names, convert, strict=True)),
-            *(make(row) for make in derived.values()),
+            *(convert(row[name]) for name, convert in converters.items()),
+            *(derive(row) for derive in derived.values()),
         ]
         for row in rows
     ]
@@ -71,8 +71,8 @@ def _insert(target: str, names: Sequence[str], table: ServingTable, values: Valu
 
 
 def _copy(target: str, names: Sequence[str], table: ServingTable, values: Values) -> int:
-    """COPY into a temporary table, then one statement: 34,000 rows/s where INSERT … VALUES made
-    4,500.
+    """COPY into a temporary table, then one statement: 34,000 rows/s instead of the 4,500 of INSERT
+    … VALUES.
     """
     columns = _quote(names)
     keys = _quote(table.key)
@@ -124,12 +124,8 @@ def _converter(table: ServingTable, model: type[models.Model], name: str) -> Cal
     match column.kind:
         case "text":
             if name in table.key:
-                return partial(bounded, longest=longest, unique=True) if longest else clean_text
-            return lambda text: (
-                bounded(redacted_text(text), longest, unique=False)
-                if longest
-                else clean_text(redacted_text(text))
-            )
+                return partial(bounded, longest=longest, unique=True)
+            return lambda text: bounded(redacted_text(text), longest, unique=False)
         case "message":
             return _redact_message
         case "json" | "messages":
@@ -143,8 +139,8 @@ def _converter(table: ServingTable, model: type[models.Model], name: str) -> Cal
 
 
 def _redact_message(document: str | None) -> str | None:
-    shown = decoded(document)
-    return shown if shown is None else encoded(storable(redact(shown)))
+    parsed = decoded(document)
+    return parsed if parsed is None else encoded(storable(redact(parsed)))
 
 
 def _as_is(value: Any) -> Any:

@@ -121,7 +121,7 @@ class Carried:
 
     def rows(self, verb: str) -> list[Row]:
         journal = self.run().journal(verb)
-        return [row for chunk in journal.done() for row in journal.read(chunk).rows]
+        return [row for chunk in journal.finished_chunks() for row in journal.read(chunk).rows]
 
     def outcomes(self, verb: str) -> dict[str, str]:
         """Last part of the path → outcome; one row a file."""

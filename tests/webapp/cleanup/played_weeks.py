@@ -642,7 +642,7 @@ class Weeks:
         return base is not None and base.of is of
 
     def take_back(self) -> None:
-        rows = list(StorageStatement.objects.counting().order_by("id"))
+        rows = list(StorageStatement.objects.valid().order_by("id"))
         if not rows:
             return
         row = self.rng.choice(rows)
@@ -656,7 +656,7 @@ class Weeks:
             self.excluded = [
                 path
                 for path in self.excluded
-                if StorageStatement.objects.counting().filter(subject__endswith=path.name).exists()
+                if StorageStatement.objects.valid().filter(subject__endswith=path.name).exists()
             ]
 
     def exclude(self) -> None:

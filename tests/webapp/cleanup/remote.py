@@ -108,6 +108,6 @@ class RemotePlan:
     def outcomes(self, verb: str) -> dict[str, str]:
         """Last part of the path → outcome; one row a file."""
         journal = self.run().journal(verb)
-        rows = [row for chunk in journal.done() for row in journal.read(chunk).rows]
+        rows = [row for chunk in journal.finished_chunks() for row in journal.read(chunk).rows]
         assert len({row.path for row in rows}) == len(rows)
         return {row.path.rpartition("/")[2]: row.outcome for row in rows}

@@ -175,7 +175,7 @@ def journal_of(commands: Commands, name: str):
     journal = Journal(reader.folder, name, "apply")
     rows = {
         row.path: (row, targets[row.path])
-        for chunk in journal.done()
+        for chunk in journal.finished_chunks()
         for row in journal.read(chunk).rows
     }
     return rows, sorted(

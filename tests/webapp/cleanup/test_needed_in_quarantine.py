@@ -57,7 +57,7 @@ def test_it_is_purged_where_nothing_came(home: Path) -> None:
     fleet = Fleet(home)
     write_dead_job(fleet)
     fleet.audit_twice()
-    assert do(do(approve_plan(), "apply"), "purge").done("purge")["purged"] == 4
+    assert do(do(approve_plan(), "apply"), "purge").counts("purge")["purged"] == 4
 
 
 def test_what_a_job_claimed_that_was_restored_from_quarantine_is_not_purged(home: Path) -> None:
@@ -151,7 +151,7 @@ def test_it_is_purged_whose_heir_is_forgotten_and_has_a_whole_one(
     fleet.audit_twice()
     plan = do(approve_plan(), "apply")
     forget(forgotten)
-    assert do(plan, "purge").done("purge")["purged"] == 3
+    assert do(plan, "purge").counts("purge")["purged"] == 3
 
 
 def forget(what: str) -> None:
@@ -168,7 +168,7 @@ def test_it_is_purged_where_its_heir_was_restored_from_its_own_since_and_has_a_w
     fleet.audit_twice()
     plan = do(approve_plan(), "apply")
     tell("app-c", **restored(fleet.worlds["app-c"], 6, timezone.now(), 7))
-    assert do(plan, "purge").done("purge")["purged"] == 3
+    assert do(plan, "purge").counts("purge")["purged"] == 3
 
 
 def test_a_plan_whose_root_is_registered_no_more_is_not_purged_and_can_be_undone(
@@ -199,7 +199,7 @@ def test_a_checkpoint_that_appears_below_a_directory_named_like_one_is_seen(
         return found
 
     monkeypatch.setattr(FreshAudits, "fresh", fresh)
-    done = do(plan, "apply").done("apply")
+    done = do(plan, "apply").counts("apply")
     assert (done.get("referred"), done.get("quarantined")) == (1, 1) and left[0].exists()
 
 
@@ -218,5 +218,5 @@ def test_what_no_reference_names_is_not_moved_once_a_snapshot_appears_that_no_au
         return found
 
     monkeypatch.setattr(FreshAudits, "fresh", fresh)
-    assert do(plan, "apply").done("apply").get("judged_again") == len(hidden)
+    assert do(plan, "apply").counts("apply").get("judged_again") == len(hidden)
     assert all(path.exists() for path in hidden)

@@ -173,7 +173,7 @@ def outcomes(run: Run, verb: str) -> dict[str, str]:
     journal = run.journal(verb)
     return {
         row.path.rpartition("/")[2]: row.outcome
-        for chunk in journal.done()
+        for chunk in journal.finished_chunks()
         for row in journal.read(chunk).rows
     }
 

@@ -46,7 +46,7 @@ def test_an_approved_plan_is_applied_and_says_who_ordered_it(audited: World, orp
     stored.done(plan)
     assert not orphan.exists()
     assert plan.state == PlanState.QUARANTINED and plan.purge_at > timezone.now()
-    assert plan.done("apply")["quarantined"] == 1
+    assert plan.counts("apply")["quarantined"] == 1
     assert PipelineRun.objects.filter(key=orders.key_of(plan), state="done").count() == 2
 
 
@@ -143,7 +143,7 @@ def test_a_quarantine_is_purged_when_its_time_is_over_and_not_before(
     CleanupPlan.objects.update(purge_at=timezone.now() - timedelta(seconds=1))
     assert orders.key_of(plan) in registry.intervals_s()
     stored.done(plan)
-    assert plan.state == PlanState.PURGED and plan.done("purge")["purged"] == 1
+    assert plan.state == PlanState.PURGED and plan.counts("purge")["purged"] == 1
     with pytest.raises(PlanActionRefused, match="purged"):
         orders.start_undo(plan, "olga", timezone.now())
 

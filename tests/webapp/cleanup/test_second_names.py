@@ -126,7 +126,7 @@ def test_putting_back_goes_on_where_it_was_killed(
     while kill_at_step(carried, Carried.apply, step):
         step += 3
         assert step < 60
-        if carried.run().journal("undo").begun():
+        if carried.run().journal("undo").open_chunks():
             break
     with pytest.raises(PutBack):
         carried.apply()
@@ -183,7 +183,7 @@ def test_a_plan_that_was_put_back_is_over_and_says_why(
         stored.done(made)
     made.refresh_from_db()
     assert (made.state, made.purge_at, orphan.exists()) == (PlanState.UNDONE, None, True)
-    assert "newly miss" in made.trouble and made.done("undo")["restored"] == 1
+    assert "newly miss" in made.trouble and made.counts("undo")["restored"] == 1
 
 
 def completing(world: World, files: list[Path]) -> Callable[[], object]:

@@ -80,8 +80,8 @@ def origin(home: Path) -> World:
 def test_what_one_plan_took_is_gone_for_the_other(origin: World) -> None:
     one, other = approve_plan(), approve_plan()
     files = origin.all_files()
-    assert do(one, "apply").done("apply")["quarantined"] == len(files)
-    assert not do(other, "apply").done("apply").get("quarantined")
+    assert do(one, "apply").counts("apply")["quarantined"] == len(files)
+    assert not do(other, "apply").counts("apply").get("quarantined")
     do(one, "undo")
     assert origin.all_files() == files and not origin.unresolved()
     with pytest.raises(CommandError):
@@ -102,7 +102,7 @@ def test_what_two_plans_took_of_one_checkpoint_comes_back_whole(
         do(one, "apply")
     do(other, "apply")
     do(one, "undo")
-    if other.done("apply").get("quarantined"):
+    if other.counts("apply").get("quarantined"):
         with pytest.raises(CommandError, match="referred to by now"):
             do(other, "purge")
         do(other, "undo")
@@ -187,7 +187,7 @@ def test_nothing_goes_from_which_a_job_was_restored_after_the_plan_was_made(
         tell("app-b", **of_restore)
     else:
         monkeypatch.setattr(FreshAudits, "fresh", fresh)
-    assert not do(plan, "apply").done("apply").get("quarantined")
+    assert not do(plan, "apply").counts("apply").get("quarantined")
     assert origin.all_files() == files
 
 

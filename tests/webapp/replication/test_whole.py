@@ -23,7 +23,7 @@ from webapp.replication.job_replication import job_replication
 from webapp.replication.models import Replica
 from webapp.storage.models import StorageRoot
 from webapp.work.models import DueWork
-from webapp.work.registry import Ended, work_of
+from webapp.work.registry import FinishedAttempt, work_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 Run = Callable[..., str]
@@ -120,7 +120,7 @@ def test_how_often_workers_look_stays_as_it_was_set(world: World, job: JobCurren
     assert due.next_attempt_at == due.last_started_at + timedelta(seconds=60)
     lease = DueWork.objects.claim(due.key, timezone.now(), even_if_not_due=True)
     began, ended = timezone.now() - timedelta(minutes=2), timezone.now()
-    assert work_of(due.key).next_at(Ended(lease, began, ended, idle=False)) == ended
+    assert work_of(due.key).next_at(FinishedAttempt(lease, began, ended, is_idle=False)) == ended
 
 
 def test_a_try_that_fails_says_why_and_leaves_the_copy(world: World, job: JobCurrent) -> None:

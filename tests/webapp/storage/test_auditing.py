@@ -50,7 +50,7 @@ def request_of(home, of: StorageAudit) -> dict:
 
 def test_an_audit_lists_asks_spark_and_loads(tree, home, spark, lease):
     spark.found = found_of(f"file:{tree}")
-    of = run(asked(*audit_request.named([str(tree)], None)), lease)
+    of = run(asked(*audit_request.typed_roots([str(tree)], None)), lease)
     assert (of.state, RootFigures.objects.get().root) == (AuditState.LOADED, f"file:{tree}")
     assert (
         request_of(home, of)["roots"][0]["uri"],
@@ -61,7 +61,7 @@ def test_an_audit_lists_asks_spark_and_loads(tree, home, spark, lease):
 
 def test_the_next_audit_carries_on_from_the_one_before(tree, spark, lease):
     spark.found = found_of(f"file:{tree}")
-    what = asked(*audit_request.named([str(tree)], None))
+    what = asked(*audit_request.typed_roots([str(tree)], None))
     first, second = run(what, lease), run(what, lease)
     assert second.previous == first
     assert spark.commands[1][spark.commands[1].index("--previous") + 1] == first.manifest_path
@@ -69,7 +69,7 @@ def test_the_next_audit_carries_on_from_the_one_before(tree, spark, lease):
 
 def test_a_lost_audit_is_skipped_for_an_older_one_and_at_last_for_none(tree, home, spark, lease):
     spark.found = found_of(f"file:{tree}")
-    what = asked(*audit_request.named([str(tree)], None))
+    what = asked(*audit_request.typed_roots([str(tree)], None))
     first, second = run(what, lease), run(what, lease)
     shutil.rmtree(home / "runs" / second.audit_id)
     third = run(what, lease)
@@ -85,11 +85,11 @@ def test_with_a_lost_audit_attestations_end_since_vanished_referrers_are_forgott
 ):
     spark.found = found_of(f"file:{tree}")
     row = root(f"file:{tree}", attested_at=timezone.now(), attested_name="ada")
-    first = run(asked(*audit_request.named([str(tree)], None)), lease)
+    first = run(asked(*audit_request.typed_roots([str(tree)], None)), lease)
     row.refresh_from_db()
     assert row.is_attested
     shutil.rmtree(home / "runs" / first.audit_id)
-    second = run(asked(*audit_request.named([str(tree)], None)), lease)
+    second = run(asked(*audit_request.typed_roots([str(tree)], None)), lease)
     row.refresh_from_db()
     assert not row.is_attested
     assert "The attestation of ada" in PipelineRun.objects.get(pk=second.run_id).log_tail
@@ -98,7 +98,7 @@ def test_with_a_lost_audit_attestations_end_since_vanished_referrers_are_forgott
 def test_an_audit_that_fails_says_why_and_shows_nothing(tree, spark, lease):
     spark.found = lambda audit_id: {"no_such_table": []}
     with pytest.raises(BadManifest):
-        run(asked(*audit_request.named([str(tree)], None)), lease)
+        run(asked(*audit_request.typed_roots([str(tree)], None)), lease)
     of = StorageAudit.objects.get()
     assert (of.state, RootFigures.objects.exists(), "no_such_table" in of.error) == (
         AuditState.FAILED,
@@ -123,7 +123,7 @@ def test_what_a_killed_process_left_complete_is_loaded_and_what_not_is_failed(
         state=AuditState.RUNNING,
         manifest_path=str(tmp_path / "nothing/manifest.json"),
     )
-    run(asked(*audit_request.named([str(tree)], None)), lease)
+    run(asked(*audit_request.typed_roots([str(tree)], None)), lease)
     complete.refresh_from_db()
     torn.refresh_from_db()
     assert (complete.state, torn.state) == (AuditState.LOADED, AuditState.FAILED)
@@ -146,6 +146,9 @@ def test_orphans_of_a_job_come_onto_the_fleet(tree, spark, lease):
         "terminal": False,
         "files": 2,
         "bytes": 20,
+        "segmented_files": 0,
+        "segmented_file_bytes": 0,
+        "live_segment_bytes": 0,
         "small_files": 0,
         "foreign_files": 0,
         "foreign_bytes": 0,
@@ -158,35 +161,35 @@ def test_orphans_of_a_job_come_onto_the_fleet(tree, spark, lease):
         **found_of(uri)(audit_id),
         "storage_job": [[row | {"audit_id": audit_id}]],
     }
-    run(asked(*audit_request.named([str(tree)], None)), lease)
+    run(asked(*audit_request.typed_roots([str(tree)], None)), lease)
     of.refresh_from_db()
     assert of.orphan_bytes == 77
 
 
 def test_an_attestation_counts_only_where_the_audit_sees_every_registered_root(tree):
     attested = root(f"file:{tree}", attested_at=T0, attested_name="olga")
-    assert audit_request.registered([attested], [])[0].attested
+    assert audit_request.registered_roots([attested], [])[0].attested
     other = root("s3://other/tree")
-    one = audit_request.registered([attested], [])[0]
+    one = audit_request.registered_roots([attested], [])[0]
     assert (one.attested, "s3://other/tree" in one.withheld) == (False, True)
-    assert audit_request.registered([attested, other], [])[0].attested
+    assert audit_request.registered_roots([attested, other], [])[0].attested
 
 
 def test_an_attestation_does_not_count_while_live_jobs_write_elsewhere(tree):
     attested = root(f"file:{tree}", attested_at=T0, attested_name="olga")
     cluster(at=timezone.now())
     job(at=timezone.now(), configuration={"state.checkpoints.dir": "s3a://elsewhere/flink"})
-    one = audit_request.registered([attested], [])[0]
+    one = audit_request.registered_roots([attested], [])[0]
     assert (one.attested, "s3://elsewhere/flink" in one.withheld) == (False, True)
 
 
 def test_where_no_cluster_is_named_every_unreachable_one_may_write_there(tree):
     one = root(f"file:{tree}")
-    assert audit_request.registered([one], ["dark"])[0].unreachable == ("dark",)
+    assert audit_request.registered_roots([one], ["dark"])[0].unreachable == ("dark",)
     one.clusters.add(cluster("seen", at=timezone.now()))
-    assert audit_request.registered([one], ["dark"])[0].unreachable == ()
+    assert audit_request.registered_roots([one], ["dark"])[0].unreachable == ()
 
 
 def test_a_copy_read_elsewhere_says_nothing_of_the_root_itself(tree):
     root(f"file:{tree}", attested_at=T0, attested_name="olga")
-    assert not audit_request.named([f"file:{tree}"], "/mnt/copy")[0].attested
+    assert not audit_request.typed_roots([f"file:{tree}"], "/mnt/copy")[0].attested

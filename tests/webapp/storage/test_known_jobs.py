@@ -22,7 +22,7 @@ NOW = timezone.now().replace(microsecond=0)
 
 @pytest.fixture
 def told(tmp_path):
-    def write(left_out: Q = known_jobs.NONE) -> dict[str, dict]:
+    def write(left_out: Q = known_jobs.NO_JOBS) -> dict[str, dict]:
         known_jobs.write(str(tmp_path / "jobs.parquet"), NOW, left_out)
         return {row["name"]: row for row in pq.read_table(tmp_path / "jobs.parquet").to_pylist()}
 
@@ -113,7 +113,9 @@ def test_of_clusters_of_then_jobs_that_began_later_are_left_out_and_those_of_oth
         "before",
         "restored since",
     }
-    assert replace(asked, as_of=None, clusters_of_then=("then",)).jobs_left_out() == known_jobs.NONE
+    assert (
+        replace(asked, as_of=None, clusters_of_then=("then",)).jobs_left_out() == known_jobs.NO_JOBS
+    )
 
 
 def test_the_oldest_checkpoint_in_flight_and_the_newest_completed_are_told(told):

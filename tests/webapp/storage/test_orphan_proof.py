@@ -19,7 +19,7 @@ from tests.webapp.storage.builders import (
 )
 from webapp.storage.auditing import fleet_orphan_bytes
 from webapp.storage.models import StorageAudit, VerdictFigures
-from webapp.storage.orphan_proof import forecast, together, unreferenced
+from webapp.storage.orphan_proof import forecast, summed_unreferenced, unreferenced
 
 pytestmark = pytest.mark.django_db
 GUARD = timedelta(hours=72)
@@ -64,7 +64,7 @@ def test_what_waits_for_its_job_has_no_time() -> None:
 def test_without_such_files_there_is_nothing_to_prove() -> None:
     of = audit()
     assert unreferenced(of, [verdict_figures(of)]) is None
-    assert together([]) is None
+    assert summed_unreferenced([]) is None
 
 
 def test_the_forecast_adds_up_what_becomes_provable_and_says_what_shortens_it(

@@ -62,7 +62,7 @@ def test_an_operator_attests_by_the_form_and_takes_it_back(audited, operator) ->
     assert (made.subject, made.reason, made.job_id) == (f"{ROOT}/{JOB}", WHY, JOB)
     assert WHY in operator.get(reverse("storage-root"), {"uri": ROOT}).content.decode()
     operator.post(reverse("storage-statement-end", args=[made.pk]))
-    assert not StorageStatement.objects.counting().exists()
+    assert not StorageStatement.objects.valid().exists()
 
 
 def test_the_api_says_what_ends_a_doubt_and_what_is_stated(audited, viewer) -> None:

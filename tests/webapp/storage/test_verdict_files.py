@@ -6,7 +6,7 @@ import pytest
 
 from spark_jobs.manifest import read
 from tests.webapp.storage.builders import ROOT, file_row, write_run
-from webapp.storage.verdict_files import VerdictFiles, Wanted
+from webapp.storage.verdict_files import FileQuery, VerdictFiles
 
 PATHS = [f"{ROOT}/{number:03d}" for number in range(30)]
 
@@ -31,7 +31,7 @@ def files(tmp_path) -> VerdictFiles:
 def walk(files: VerdictFiles, size: int, **wanted) -> list[str]:
     seen, after = [], ""
     for _ in range(100):
-        page = files.page(Wanted(root=ROOT, after=after, **wanted), size)
+        page = files.page(FileQuery(root=ROOT, after=after, **wanted), size)
         seen += [row["path"] for row in page.rows]
         if not page.after:
             return seen
@@ -51,13 +51,13 @@ def test_a_filter_keeps_the_order_and_misses_none(files):
 
 def test_a_page_that_has_looked_at_enough_says_so_and_goes_on_from_there(files):
     bounded = VerdictFiles(files.parts, most_scanned=10)
-    page = bounded.page(Wanted(root=ROOT, verdict="retained_waste"), 5)
+    page = bounded.page(FileQuery(root=ROOT, verdict="retained_waste"), 5)
     assert (page.rows, page.incomplete, page.after != "") == ([], True, True)
     assert walk(bounded, 5, verdict="orphan") == PATHS[::3]
 
 
 def test_the_stream_has_every_file_of_every_root(files):
-    assert [row["path"] for row in files.matching(Wanted())] == [*PATHS, "s3://other/1"]
+    assert [row["path"] for row in files.matching(FileQuery())] == [*PATHS, "s3://other/1"]
 
 
 def test_a_list_that_was_written_before_a_column_was_added_is_read(tmp_path) -> None:
@@ -66,8 +66,10 @@ def test_a_list_that_was_written_before_a_column_was_added_is_read(tmp_path) -> 
         pa.Table.from_pylist([{"root": ROOT, "path": PATHS[0], "verdict": "orphan"}]), path
     )
     files = VerdictFiles([str(path)])
-    (row,) = files.matching(Wanted())
+    (row,) = files.matching(FileQuery())
     assert (
-        [row] == files.page(Wanted(root=ROOT), 10).rows == list(files.matching(Wanted(root=ROOT)))
+        [row]
+        == files.page(FileQuery(root=ROOT), 10).rows
+        == list(files.matching(FileQuery(root=ROOT)))
     )
     assert row["verdict"] == "orphan" and row["last_referred_at"] is None

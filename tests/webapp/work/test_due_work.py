@@ -74,7 +74,7 @@ def test_a_held_lease_of_a_process_that_died_is_free_at_once() -> None:
     now = timezone.now()
     lease = DueWork.objects.claim(KEY, now)
     assert lease
-    machine, pid, _, nonce = lease_holders.me().split("/")
+    machine, pid, _, nonce = lease_holders.new_holder().split("/")
     DueWork.objects.update(
         leased_by=f"{machine}/{pid}/1/{nonce}"
     )  # the same pid, but another process
@@ -86,7 +86,7 @@ def test_what_a_process_that_died_held_is_due_to_be_hinted_at() -> None:
     assert DueWork.objects.claim(KEY, now)
     DueWork.objects.release_from_the_dead()
     assert not DueWork.objects.due(now).exists()
-    machine, pid, _, nonce = lease_holders.me().split("/")
+    machine, pid, _, nonce = lease_holders.new_holder().split("/")
     DueWork.objects.update(leased_by=f"{machine}/{pid}/1/{nonce}")
     DueWork.objects.release_from_the_dead()
     assert DueWork.objects.due(now).exists()
@@ -95,7 +95,7 @@ def test_what_a_process_that_died_held_is_due_to_be_hinted_at() -> None:
 def test_a_holder_on_another_machine_is_never_taken_for_dead() -> None:
     assert not lease_holders.is_dead("another-boot:pid/1/1/abc")
     assert not lease_holders.is_dead("")
-    assert not lease_holders.is_dead(lease_holders.me())
+    assert not lease_holders.is_dead(lease_holders.new_holder())
 
 
 def test_rows_keep_their_due_time_when_they_are_ensured_again() -> None:

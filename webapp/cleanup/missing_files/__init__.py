@@ -1,3 +1,3 @@
-"""Triage of a checkpoint file that a restore missed: owner, referrers, last sighting, likely
-causes.
+"""Triage of a checkpoint file that a restore did not find: owner, referrers, when it was last seen,
+likely causes.
 """

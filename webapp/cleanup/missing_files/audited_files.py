@@ -1,4 +1,4 @@
-"""What stored lists of audits say of one file and its neighbours. Reads a bounded number of rows."""
+"""Finds one file and its neighbours in the stored lists of audits."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from webapp.work.run_files import file_uris, parquet_batches
 
 MOST_AUDITS = 12
 MOST_SCANNED = 5_000_000
-"""Rows of one audit that are looked through for one path: some seconds."""
+"""Rows of one audit that are searched for one path: some seconds."""
 MOST_BESIDE = 500_000
 BATCH_ROWS = 50_000
 LISTED = (STORAGE_FILE.name, STORAGE_LIVE.name)
@@ -25,7 +25,7 @@ _OF_FILE = ("bytes", "modified", "verdict", "reason", "first_seen_at")
 
 
 class TooMany(Exception):
-    """More files than a page looks through."""
+    """There are more files than a page can search."""
 
 
 @dataclass(frozen=True)
@@ -41,24 +41,23 @@ class Listed:
 
 @dataclass(frozen=True)
 class History:
-    """``seen``: by the newest audit that listed it; ``gone``: the oldest after it that did not.
-
-    ``looked`` is how many were read.
+    """``seen``: the file in the newest audit that listed it; ``gone``: the next audit, which did
+    not list it. ``audits_read``: number of audits that were read.
     """
 
     seen: Listed | None
     gone: StorageAudit | None
-    looked: int
+    audits_read: int
     newest: StorageAudit | None
 
 
 def history(path: str) -> History:
     """Raises :class:`TooMany`, ``OSError`` and ``BadManifest``."""
     gone: StorageAudit | None = None
-    looked, newest = 0, None
+    audits_read, newest = 0, None
     for audit in _covering(path):
         newest = newest or audit
-        looked += 1
+        audits_read += 1
         manifest = loading.read_manifest(audit)
         rows = [
             row
@@ -73,18 +72,15 @@ def history(path: str) -> History:
                     **{name: rows[0][name] for name in _OF_FILE},
                 ),
                 gone,
-                looked,
+                audits_read,
                 newest,
             )
         gone = audit
-    return History(None, gone, looked, newest)
+    return History(None, gone, audits_read, newest)
 
 
-def beside(audit: StorageAudit, job_ids: Collection[str]) -> list[dict[str, Any]]:
-    """``path``, ``modified`` and ``job_id`` of the files in the directories of these jobs.
-
-    Raises as :func:`history`.
-    """
+def files_of_jobs(audit: StorageAudit, job_ids: Collection[str]) -> list[dict[str, Any]]:
+    """Files in the directories of these jobs. Raises the errors of :func:`history`."""
     manifest = loading.read_manifest(audit)
     rows: list[dict[str, Any]] = []
     for table in LISTED:
@@ -96,10 +92,7 @@ def beside(audit: StorageAudit, job_ids: Collection[str]) -> list[dict[str, Any]
 
 
 def referrers(audit: StorageAudit, path: str) -> list[str]:
-    """``_metadata`` paths that referred to it, as the audit read them.
-
-    Raises as :func:`history`.
-    """
+    """``_metadata`` that referred to the path in the audit. Raises the errors of :func:`history`."""
     rows = _rows(
         loading.read_manifest(audit),
         audit,
@@ -112,12 +105,12 @@ def referrers(audit: StorageAudit, path: str) -> list[str]:
 
 
 def _covering(path: str) -> Iterator[StorageAudit]:
-    kept = (
+    audits = (
         StorageAudit.objects.loaded()
         .filter(files_kept=True)
         .order_by("-as_of", "-id")[:MOST_AUDITS]
     )
-    return (audit for audit in kept if any(is_below(path, root) for root in audit.roots))
+    return (audit for audit in audits if any(is_below(path, root) for root in audit.roots))
 
 
 def _rows(
@@ -133,9 +126,9 @@ def _rows(
     values = pa.array(sorted(wanted), pa.string())
     names = tuple(dict.fromkeys(("audit_id", column, *columns)))
     for batch in parquet_batches(file_uris(manifest, table), BATCH_ROWS, names):
-        fits = pc.and_(
+        matches = pc.and_(
             pc.is_in(batch[column].cast(pa.string()), values),
             pc.equal(batch["audit_id"].cast(pa.string()), audit.audit_id),
         )
-        if pc.any(fits).as_py():
-            yield from (dict.fromkeys(columns) | row for row in batch.filter(fits).to_pylist())
+        if pc.any(matches).as_py():
+            yield from (dict.fromkeys(columns) | row for row in batch.filter(matches).to_pylist())

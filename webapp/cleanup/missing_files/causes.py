@@ -15,7 +15,6 @@ VERDICTS = {
     LIKELY: Badge(_("likely"), "◆", "warn"),
     POSSIBLE: Badge(_("possible"), "◆", "warn"),
 }
-"""Best founded first."""
 CLEAN_UP = "clean_up"
 AGE_RULE = "age_rule"
 DIRECTORY = "directory_removed"
@@ -36,9 +35,8 @@ LEAST_GONE = 2
 
 @dataclass(frozen=True)
 class Removals:
-    """Files of jobs that had ended by the first of two audits: in their directories Flink itself
-    deletes nothing any more. ``before`` have ``path``, ``modified`` and ``job_id``; ``left`` are
-    paths that the second audit still listed.
+    """Files that went between two audits, of jobs that had ended before: in their directories Flink
+    deletes nothing any more. ``own_*``: files of the job whose file is missing.
     """
 
     files: int
@@ -48,15 +46,15 @@ class Removals:
     own_files: int
     own_gone: int
     out_of_order: int
-    """Files left that are as old as the newest that is gone."""
+    """Remaining files that are as old as the newest gone file, or older."""
     idle_went: bool
-    """All that lost files lost every one, and each was idle for longer than any that is left."""
+    """Each job with gone files lost all its files, and was idle for longer than all other jobs."""
     least_age: timedelta | None
-    """A rule that took the newest gone and left the oldest left deletes what is older than this at
-    least …
+    """A rule that deleted the newest gone file and kept the oldest remaining file deletes files
+    that are older than at least this …
     """
     most_age: timedelta | None
-    """… and than this at most."""
+    """… and at most this."""
 
     @classmethod
     def between(
@@ -67,14 +65,15 @@ class Removals:
         first: datetime,
         second: datetime,
     ) -> "Removals":
+        """``before``: files of the first audit; ``left``: paths that the second audit still listed."""
         rows = [row for row in before if row["modified"] is not None]
         gone = [row for row in rows if row["path"] not in left]
         stay = [row for row in rows if row["path"] in left]
         idle_since: dict[str, datetime] = {}
         for row in rows:
-            known = idle_since.get(row["job_id"], row["modified"])
-            idle_since[row["job_id"]] = max(row["modified"], known)
-        lost, kept = ({row["job_id"] for row in of} for of in (gone, stay))
+            last = idle_since.get(row["job_id"], row["modified"])
+            idle_since[row["job_id"]] = max(row["modified"], last)
+        lost, kept = ({row["job_id"] for row in files} for files in (gone, stay))
         newest_gone = max((row["modified"] for row in gone), default=None)
         oldest_left = min((row["modified"] for row in stay), default=None)
         last_of_lost = max((idle_since[job] for job in lost), default=None)
@@ -107,11 +106,11 @@ class Cause:
 
 @dataclass(frozen=True)
 class Circumstances:
-    """``moved``: what the journal of a plan says of the file, "" for nothing. ``owner_ended``: None
-    if its job is not known. ``retained``: whether its checkpoints outlive a cancelled job.
-    ``foreign``: a snapshot of another job refers to the file. ``claimers``: other jobs that were
-    restored from the owner's snapshots. ``superseded``: each referrer has a later checkpoint that
-    is whole. ``compared``: None if two audits with lists of files are not there.
+    """``moved``: a sentence if a plan moved the file, else "". ``owner``: the job that wrote it;
+    ``owner_ended`` is None if the job is unknown. ``retained``: whether checkpoints are retained on
+    cancellation. ``foreign``: a snapshot of another job refers to the file. ``claimers``: ids of
+    other jobs that were restored from the owner's snapshots. ``superseded``: the job of each
+    referrer has a later complete checkpoint. ``compared``: None without lists of two audits.
     """
 
     moved: str
@@ -126,38 +125,38 @@ class Circumstances:
     compared: Removals | None
 
 
-def causes(known: Circumstances) -> tuple[Cause, ...]:
+def causes(facts: Circumstances) -> tuple[Cause, ...]:
     ranks = list(VERDICTS)
-    return tuple(sorted(_causes(known), key=lambda cause: ranks.index(cause.verdict)))
+    return tuple(sorted(_causes(facts), key=lambda cause: ranks.index(cause.verdict)))
 
 
-def _causes(known: Circumstances) -> Iterator[Cause]:
-    if known.moved:
-        yield Cause(CLEAN_UP, CERTAIN, known.moved)
-    if known.compared is not None:
-        yield from _removed(known.compared)
-    was_there = known.owner_end and known.seen_at and known.owner_end < known.seen_at
-    discards = known.owner_ended and known.retained is False and known.owner_state != "FAILED"
-    if discards and not was_there:
+def _causes(facts: Circumstances) -> Iterator[Cause]:
+    if facts.moved:
+        yield Cause(CLEAN_UP, CERTAIN, facts.moved)
+    if facts.compared is not None:
+        yield from _removed(facts.compared)
+    was_seen_after_end = facts.owner_end and facts.seen_at and facts.owner_end < facts.seen_at
+    discards = facts.owner_ended and facts.retained is False and facts.owner_state != "FAILED"
+    if discards and not was_seen_after_end:
         because = gettext(
             "It ended as %(owner_state)s under DELETE_ON_CANCELLATION: Flink then discards its "
             "checkpoints with all their files, also those that other jobs refer to."
         )
-        yield Cause(FLINK_END, LIKELY, because % {"owner_state": known.owner_state})
-    if known.superseded:
+        yield Cause(FLINK_END, LIKELY, because % {"owner_state": facts.owner_state})
+    if facts.superseded:
         because = gettext(
             "Later checkpoints of the chain are whole: after a CLAIM, Flink discards what newer "
             "checkpoints no longer need."
         )
         yield Cause(FLINK_CLAIM, LIKELY, because)
-    elif known.claimers:
+    elif facts.claimers:
         because = gettext(
             "%(jobs)s: restored from snapshots of that job; in CLAIM mode Flink may delete their "
             "files."
         )
-        yield Cause(FLINK_CLAIM, POSSIBLE, because % {"jobs": ", ".join(known.claimers[:3])})
-    ended_later = known.owner_end and known.seen_at and known.owner_end > known.seen_at
-    if known.foreign and (known.owner_ended is False or (known.owner_ended and ended_later)):
+        yield Cause(FLINK_CLAIM, POSSIBLE, because % {"jobs": ", ".join(facts.claimers[:3])})
+    ended_later = facts.owner_end and facts.seen_at and facts.owner_end > facts.seen_at
+    if facts.foreign and (facts.owner_ended is False or (facts.owner_ended and ended_later)):
         because = gettext(
             "That job continued to run after another was restored from it; its Flink does not "
             "know of the other's checkpoints."
@@ -165,32 +164,32 @@ def _causes(known: Circumstances) -> Iterator[Cause]:
         yield Cause(FLINK_RUNNING, POSSIBLE, because)
 
 
-def _removed(seen: Removals) -> Iterator[Cause]:
+def _removed(removals: Removals) -> Iterator[Cause]:
     went = gettext("%(gone)s of %(files)s files of ended jobs went between the two audits") % {
-        "gone": count_text(seen.gone),
-        "files": count_text(seen.files),
+        "gone": count_text(removals.gone),
+        "files": count_text(removals.files),
     }
-    if seen.idle_went and seen.lost_jobs >= LEAST_GONE and seen.gone < seen.files:
+    if removals.idle_went and removals.lost_jobs >= LEAST_GONE and removals.gone < removals.files:
         because = gettext("%(went)s: whole directories, those that were idle longest.")
         yield Cause(AGE_RULE, LIKELY, because % {"went": went})
-    elif seen.gone and not seen.out_of_order:
-        shows_order = LEAST_GONE <= seen.gone < seen.files
-        if shows_order and not (seen.own_went and seen.lost_jobs == 1):
+    elif removals.gone and not removals.out_of_order:
+        shows_order = LEAST_GONE <= removals.gone < removals.files
+        if shows_order and not (removals.own_went and removals.lost_jobs == 1):
             because = gettext(
                 "%(went)s: exactly the oldest. A rule “older than N” fits with N from %(least)s to "
                 "%(most)s."
-            ) % {"went": went, "least": _days(seen.least_age), "most": _days(seen.most_age)}
+            ) % {"went": went, "least": _days(removals.least_age), "most": _days(removals.most_age)}
             yield Cause(AGE_RULE, LIKELY, because)
         else:
             because = gettext("%(went)s, which shows no order by age.") % {"went": went}
             yield Cause(AGE_RULE, POSSIBLE, because)
-    if seen.own_went:
+    if removals.own_went:
         because = gettext("All %(own_files)s files of that directory went together.")
-        alone = seen.lost_jobs == 1 and seen.jobs > 1
+        alone = removals.lost_jobs == 1 and removals.jobs > 1
         yield Cause(
             DIRECTORY,
             LIKELY if alone else POSSIBLE,
-            because % {"own_files": count_text(seen.own_files)},
+            because % {"own_files": count_text(removals.own_files)},
         )
 
 

@@ -21,15 +21,12 @@ _NOTHING_DONE = (
     PlanState.APPROVED,
     PlanState.WITHDRAWN,
 )
-_TAKEN = (FileOutcome.QUARANTINED, FileOutcome.OCCUPIED, FileOutcome.PURGED)
+_REMOVED = (FileOutcome.QUARANTINED, FileOutcome.OCCUPIED, FileOutcome.PURGED)
 
 
 @dataclass(frozen=True)
 class Deed:
-    """``taken``: after it the file was no longer at its place.
-
-    ``quarantine``: where it was moved to, as long as that is not purged.
-    """
+    """What a plan did to the file. ``quarantine``: where the file waits, if it was moved."""
 
     plan: int
     plan_name: str
@@ -39,8 +36,8 @@ class Deed:
     quarantine: str | None
 
     @property
-    def taken(self) -> bool:
-        return self.outcome in _TAKEN
+    def has_removed(self) -> bool:
+        return self.outcome in _REMOVED
 
     @property
     def sentence(self) -> str:
@@ -52,15 +49,15 @@ class Deed:
 
 
 def deeds(path: str) -> tuple[list[Deed], list[str]]:
-    """Deeds in order of time, and plans with unreadable files."""
-    deeds_done: list[Deed] = []
+    """Deeds in order of time, and short names of plans with unreadable files."""
+    found: list[Deed] = []
     unreadable: list[str] = []
     for plan in CleanupPlan.objects.exclude(state__in=_NOTHING_DONE).order_by("-id")[:MOST_PLANS]:
         try:
-            deeds_done += _plan_deeds(plan, path)
+            found += _plan_deeds(plan, path)
         except (PlanDamaged, OSError):
             unreadable.append(plan.short_name)
-    return sorted(deeds_done, key=lambda deed: deed.at), unreadable
+    return sorted(found, key=lambda deed: deed.at), unreadable
 
 
 def _plan_deeds(plan: CleanupPlan, path: str) -> Iterator[Deed]:

@@ -39,13 +39,12 @@ from webapp.storage.newest_audits import latest_audits
 log = logging.getLogger(__name__)
 
 MOST_REFERRERS = 50
-MOST_QUIET = 500
-"""Directories of ended jobs that are compared."""
+MOST_COMPARED = 500
 
 
 @dataclass(frozen=True)
 class Referrer:
-    """A retained checkpoint or savepoint that needs the file. ``ended`` is about its job."""
+    """A retained snapshot that needs the file. ``ended`` is about its job."""
 
     metadata_path: str
     cluster: str
@@ -59,9 +58,10 @@ class Referrer:
 
 @dataclass(frozen=True)
 class Triage:
-    """``present``: None if the storage cannot be asked. ``owner``: the job in whose directory
-    ``owner_id`` the file was, None if no cluster reported it. ``referrers`` by the newest audit
-    that could know them, ``referrers_as_of``.
+    """``present``: None if it is unknown. ``owner_id``: the job id in the path; ``owner`` is None
+    if no cluster reported that job. ``referrers``: from the newest audit that could know them,
+    which began at ``referrers_as_of``. ``gone_by``: the first audit that did not list the file any
+    more. ``unknown``: sentences on what could not be found.
     """
 
     path: str
@@ -92,8 +92,8 @@ class Triage:
     @property
     def summary(self) -> Badge:
         if self.present:
-            there = gettext("The file is there now: the next attempt to restore finds it.")
-            return Badge(there, "●", "ok")
+            sentence = gettext("The file is there now: the next attempt to restore finds it.")
+            return Badge(sentence, "●", "ok")
         jobs = len({(referrer.cluster, referrer.job_id) for referrer in self.in_danger})
         others = (
             gettext(" Jobs that have not ended and need it at the next restore: %(jobs)s.")
@@ -114,17 +114,17 @@ class Triage:
         return Badge(sentence, "?", "unknown")
 
 
-def triage(written: str) -> Triage:
-    """``written`` is a path or an exception that names one. Raises :class:`ingest.uris.BadUri`."""
-    file = named_file(written)
+def triage(text: str) -> Triage:
+    """``text`` is a path or an exception that names one. Raises :class:`ingest.uris.BadUri`."""
+    file = named_file(text)
     unknown = (
         []
         if file.root
         else [gettext("The file lies below no registered storage root: audits do not look there.")]
     )
-    known = _history(file, unknown)
+    history = _history(file, unknown)
     owner = owner_of(file.directory) if file.directory else None
-    needing, as_of = _referrers(file, known, unknown)
+    referrers, as_of = _referrers(file, history, unknown)
     deeds, unreadable = journal.deeds(file.path)
     unknown += [
         gettext("The journal of plan %(name)s cannot be read.") % {"name": name}
@@ -138,14 +138,14 @@ def triage(written: str) -> Triage:
         present=Storage(roots).has(file.path) if file.root else None,
         owner_id=file.job_id,
         owner=owner,
-        referrers=needing[:MOST_REFERRERS],
-        more_referrers=max(len(needing) - MOST_REFERRERS, 0),
+        referrers=referrers[:MOST_REFERRERS],
+        more_referrers=max(len(referrers) - MOST_REFERRERS, 0),
         referrers_as_of=as_of,
-        seen=known.seen,
-        gone_by=known.gone.as_of if known.gone else None,
-        audits=known.looked,
+        seen=history.seen,
+        gone_by=history.gone.as_of if history.gone else None,
+        audits=history.audits_read,
         deeds=tuple(deeds),
-        causes=causes(_circumstances(file, owner, needing, deeds, known, unknown)),
+        causes=causes(_circumstances(file, owner, referrers, deeds, history, unknown)),
         unknown=tuple(unknown),
     )
 
@@ -158,7 +158,9 @@ def _history(file: NamedFile, unknown: list[str]) -> History:
     try:
         file_history = audited_files.history(file.path)
     except TooMany:
-        unknown.append(gettext("The newest audits list more files than are looked through here."))
+        unknown.append(
+            gettext("The newest audits list more files than are audits_read through here.")
+        )
     except (OSError, BadManifest):
         log.exception("Audits of %s could not be read", file.path)
         unknown.append(
@@ -167,19 +169,19 @@ def _history(file: NamedFile, unknown: list[str]) -> History:
             )
         )
     else:
-        if file.root and not file_history.looked:
+        if file.root and not file_history.audits_read:
             unknown.append(gettext("No audit of its root has kept its list of files."))
         return file_history
     return History(None, None, 0, None)
 
 
 def _referrers(
-    file: NamedFile, known: History, unknown: list[str]
+    file: NamedFile, history: History, unknown: list[str]
 ) -> tuple[tuple[Referrer, ...], datetime | None]:
-    """By stored references of audits and by files that the newest audits found missing. Those of
-    live jobs come first.
+    """Referrers in stored references and in the newest audits, those of live jobs first; and as of
+    when.
     """
-    audit, paths = known.newest, set()
+    audit, paths = history.newest, set()
     if audit is not None:
         try:
             paths = set(audited_files.referrers(audit, file.path))
@@ -194,10 +196,10 @@ def _referrers(
     )
     storages = {row.metadata_path: row for row in rows.select_related("audit").order_by("id")}
     jobs = _reported_jobs((row.cluster, row.job_id) for row in storages.values())
-    made = []
+    referrers = []
     for row in storages.values():
         job = jobs.get((row.cluster, row.job_id))
-        made.append(
+        referrers.append(
             Referrer(
                 metadata_path=row.metadata_path,
                 cluster=row.cluster,
@@ -209,7 +211,7 @@ def _referrers(
                 superseded=superseded.get(row.metadata_path, False),
             )
         )
-    made.sort(
+    referrers.sort(
         key=lambda referrer: (
             referrer.superseded,
             referrer.ended is not False,
@@ -218,20 +220,18 @@ def _referrers(
         )
     )
     times = [row.audit.as_of for row in storages.values() if row.audit.as_of]
-    return tuple(made), audit.as_of if audit else max(times, default=None)
+    return tuple(referrers), audit.as_of if audit else max(times, default=None)
 
 
 def _reported_jobs(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], JobCurrent]:
-    """By (cluster, job id). Without a known cluster: the job with that id, if there is exactly one."""
-    wanted = {key for key in keys if key[1]}
-    ids = {job_id for _cluster, job_id in wanted}
+    """(cluster, job id) → job; ("", job id) → the only job with this id."""
+    ids = {job_id for _cluster, job_id in keys if job_id}
     rows = list(
         JobCurrent.objects.filter(job_id__in=ids).only("cluster", "job_id", "name", "terminal")
     )
-    of_id = Counter(row.job_id for row in rows)
-    jobs = {(row.cluster, row.job_id): row for row in rows}
-    sole = {("", row.job_id): row for row in rows if of_id[row.job_id] == 1}
-    return {key: job for key, job in (sole | jobs).items() if key in wanted}
+    rows_of_id = Counter(row.job_id for row in rows)
+    jobs = {("", row.job_id): row for row in rows if rows_of_id[row.job_id] == 1}
+    return jobs | {(row.cluster, row.job_id): row for row in rows}
 
 
 def _circumstances(
@@ -239,10 +239,10 @@ def _circumstances(
     owner: JobCurrent | None,
     referrers: Sequence[Referrer],
     deeds: Sequence[Deed],
-    known: History,
+    history: History,
     unknown: list[str],
 ) -> Circumstances:
-    needing = {referrer.job_id for referrer in referrers}
+    referring_jobs = {referrer.job_id for referrer in referrers}
     directories = {
         owner_directory(referrer.metadata_path.rpartition("/")[0]) for referrer in referrers
     }
@@ -250,27 +250,28 @@ def _circumstances(
         audit__in=latest_audits(), other_directory=file.directory or "", kind="restored_from"
     ).exclude(directory__in=directories)
     return Circumstances(
-        moved=deeds[-1].sentence if deeds and deeds[-1].taken else "",
+        moved=deeds[-1].sentence if deeds and deeds[-1].has_removed else "",
         owner_ended=bool(owner.terminal) if owner else None,
         owner_state=owner.state if owner else None,
         owner_end=owner.end_time if owner else None,
         retained=retained_on_cancellation(owner),
         foreign=bool(directories - {file.directory}),
-        claimers=tuple(sorted(set(claimers.values_list("job_id", flat=True)) - needing)),
+        claimers=tuple(sorted(set(claimers.values_list("job_id", flat=True)) - referring_jobs)),
         superseded=bool(referrers) and all(referrer.superseded for referrer in referrers),
-        seen_at=known.seen.as_of if known.seen else None,
-        compared=_compare_audits(file, owner, known, unknown),
+        seen_at=history.seen.as_of if history.seen else None,
+        compared=_compare_audits(file, owner, history, unknown),
     )
 
 
 def _compare_audits(
-    file: NamedFile, owner: JobCurrent | None, known: History, unknown: list[str]
+    file: NamedFile, owner: JobCurrent | None, history: History, unknown: list[str]
 ) -> Removals | None:
+    """None if two audits cannot be compared, or if the job runs."""
     is_live = owner is not None and not owner.terminal
-    if known.seen is None or known.gone is None or file.job_id is None or is_live:
+    if history.seen is None or history.gone is None or file.job_id is None or is_live:
         return None
-    first = StorageAudit.objects.get(audit_id=known.seen.audit_id)
-    second = known.gone
+    first = StorageAudit.objects.get(audit_id=history.seen.audit_id)
+    second = history.gone
     if first.as_of is None or second.as_of is None:
         return None
     if JobStorage.objects.filter(audit=first, directory=file.directory, terminal=False).exists():
@@ -278,17 +279,15 @@ def _compare_audits(
     ended = JobStorage.objects.filter(audit=first, terminal=True, root__in=second.roots).exclude(
         job_id=""
     )
-    quiet = {
-        file.job_id,
-        *ended.order_by("-newest_modified", "-id").values_list("job_id", flat=True)[:MOST_QUIET],
-    }
+    newest_first = ended.order_by("-newest_modified", "-id").values_list("job_id", flat=True)
+    job_ids = {file.job_id, *newest_first[:MOST_COMPARED]}
     try:
-        before = audited_files.beside(first, quiet)
-        left = {row["path"] for row in audited_files.beside(second, quiet)}
+        before = audited_files.files_of_jobs(first, job_ids)
+        remaining = {row["path"] for row in audited_files.files_of_jobs(second, job_ids)}
     except TooMany:
         unknown.append(gettext("Ended jobs have more files than are compared here."))
         return None
     except (OSError, BadManifest):
         unknown.append(gettext("The lists of files before and after could not be compared."))
         return None
-    return Removals.between(before, left, file.job_id, first.as_of, second.as_of)
+    return Removals.between(before, remaining, file.job_id, first.as_of, second.as_of)

@@ -1,5 +1,3 @@
-"""Address of the triage of a missing file, which is a parameter: paths hold slashes."""
-
 from django.urls import path
 
 from webapp.cleanup.missing_files import views

@@ -10,13 +10,13 @@ from webapp.storage.views.parameters import parameter
 
 @require_GET
 def missing_file(request: HttpRequest) -> HttpResponse:
-    """``path`` is the file, or the exception that names it."""
-    written = parameter(request, "path").strip()
-    context: dict[str, object] = {"written": written}
+    """The parameter ``path`` is a path, or an exception that contains one."""
+    text = parameter(request, "path").strip()
+    context: dict[str, object] = {"written": text}
     status = 200
-    if written:
+    if text:
         try:
-            triaged = triage(written)
+            triaged = triage(text)
         except BadUri as error:
             context["refused"], status = str(error), 404
         else:

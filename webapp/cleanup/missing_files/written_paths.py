@@ -1,4 +1,4 @@
-"""Finds the canonical path below a registered root in an exception's text or a bare path."""
+"""Parses a path, or an exception that contains one, and finds its registered root."""
 
 import re
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ _PLACES = tuple((place.name, re.compile(place.pattern)) for place in PLACES)
 
 @dataclass(frozen=True)
 class NamedFile:
-    """``place`` is one of :mod:`ingest.storage.layout`; ``job_id`` of the directory it lies in,
-    ``directory`` that one's path; ``root`` None if no registered one holds it.
+    """``place``: name of a place in :mod:`ingest.storage.layout`; ``directory``, ``job_id``: the
+    job's directory that contains the file, and its id; ``root``: the registered root, or None.
     """
 
     path: str
@@ -30,9 +30,9 @@ class NamedFile:
     root: StorageRoot | None
 
 
-def named_file(written: str) -> NamedFile:
-    """Raises :class:`BadUri` if neither a path nor an exception that names one was written."""
-    text = written.strip()
+def named_file(entered: str) -> NamedFile:
+    """Raises :class:`BadUri` if the text contains no path of a file."""
+    text = entered.strip()
     path_in_text = missing_file(text) or text
     roots = list(StorageRoot.objects.all())
     path = canonical(path_in_text, spellings())
@@ -41,7 +41,7 @@ def named_file(written: str) -> NamedFile:
         path = f"{path}/{METADATA_NAME}"
     root = _root_of(path, roots)
     if root is None and path_in_text.startswith("/"):
-        # A NameNode answers with the path alone.
+        # Exceptions of a NameNode contain a path without scheme and authority.
         for other in roots:
             scheme, _, rest = other.uri.partition("://")
             authority, slash, below = rest.partition("/")

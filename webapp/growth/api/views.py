@@ -1,8 +1,6 @@
-"""Growth over the API."""
-
 from rest_framework import serializers
 
-from webapp.growth.filters import GrowthFilters, ObjectiveFilters, ObjectiveRecordFilters
+from webapp.growth import filters
 from webapp.growth.models import JobGrowth, Objective, ObjectiveRecord
 from webapp.lib.api.lists import ListView, listed
 
@@ -23,13 +21,13 @@ class ObjectiveRecordSerializer(serializers.ModelSerializer[ObjectiveRecord]):
 
 @listed(ObjectiveSerializer, "Objectives of jobs")
 class ObjectiveViews(ListView):
-    filterset_class = ObjectiveFilters
+    filterset_class = filters.ObjectiveFilters
 
 
 @listed(ObjectiveRecordSerializer, "How each job meets each objective of it")
 class ObjectiveRecordViews(ListView):
     queryset = ObjectiveRecord.objects.select_related("objective").defer("minutes", "hours", "sums")
-    filterset_class = ObjectiveRecordFilters
+    filterset_class = filters.ObjectiveRecordFilters
 
 
 class JobGrowthSerializer(serializers.ModelSerializer[JobGrowth]):
@@ -45,4 +43,4 @@ class JobGrowthSerializer(serializers.ModelSerializer[JobGrowth]):
     "Growth of jobs over 7, 30 and 90 days: state, uploads, days until the time-out",
 )
 class JobGrowthViews(ListView):
-    filterset_class = GrowthFilters
+    filterset_class = filters.GrowthFilters

@@ -14,7 +14,7 @@ from webapp.replication.job_replication import JobReplication, job_replication
 
 
 class ReplicationSerializer(serializers.Serializer[JobReplication]):
-    """The copy of a job's checkpoints elsewhere, and how far it lies behind."""
+    """The copy of a job's checkpoints at another place, and how far it is behind."""
 
     state = serializers.CharField(source="badge.word")
     copied_from = serializers.CharField(

@@ -1,4 +1,4 @@
-"""Gathers an incident report: rows of some jobs in a time range → two pages and an appendix."""
+"""Gathers an incident report of some jobs in a time range: two pages and an appendix."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
@@ -30,9 +30,7 @@ def gather(
     made_by: str,
     from_alert: str = "",
 ) -> Report:
-    """About thirty bounded queries a job. A job submitted again in this range is reported under
-    each of its ids.
-    """
+    """About thirty bounded queries for each job. Each attempt of a job is reported."""
     clusters = {
         cluster.name: cluster
         for cluster in Cluster.objects.filter(name__in={job.cluster for job in scope.jobs})
@@ -48,7 +46,7 @@ def gather(
             is_recording = cluster is not None and cluster.kind == ClusterKind.RECORDING
             figures.append(job_figures(rows[key], scope, made_at, is_recording=is_recording))
     jobs = pages.worst_first(figures, notable)
-    happened = [
+    all_moments = [
         *map(_finding_moment, notable),
         *_alert_moments(scope, {presented.finding.title for presented in notable}),
         *moments.of_jobs({job.key: job.name for job in jobs}, (scope.start, scope.end)),
@@ -58,9 +56,9 @@ def gather(
         *_omissions(omitted, scope),
         *unknowns(jobs, clusters, missing, scope, made_at),
     ]
-    incident = pages.Incident(scope, jobs, notable, happened, unknown)
+    incident = pages.Incident(scope, jobs, notable, all_moments, unknown)
     document = pages.pages(incident)
-    parts = [_timeline(happened), *map(matters.part, findings)]
+    parts = [_timeline(all_moments), *map(matters.part, findings)]
     for job in jobs:
         parts += job_part.parts(job, scope, made_at)
     if len(unknown) > pages.MOST_LINES:
@@ -92,11 +90,11 @@ def _omissions(findings: int, scope: ReportScope) -> Iterator[str]:
         )
 
 
-def _timeline(happened: Sequence[Moment]) -> Part:
-    shown = moments.most_important(happened, MOST_MOMENTS)
-    count = plural(len(happened), "{count:count} moment", "{count:count} moments")
+def _timeline(all_moments: Sequence[Moment]) -> Part:
+    shown = moments.most_important(all_moments, MOST_MOMENTS)
+    count = plural(len(all_moments), "{count:count} moment", "{count:count} moments")
     columns = ("at", "until", "kind", "title", "detail", "job_name")
-    table = replace(pages.timeline(shown, *columns), key="moments", total=len(happened))
+    table = replace(pages.timeline(shown, *columns), key="moments", total=len(all_moments))
     return Part("timeline", table.title, Document(Verdict("done", count), (table,)))
 
 

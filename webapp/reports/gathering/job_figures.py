@@ -1,4 +1,4 @@
-"""Figures of one job in the range of a report: its checkpoints, restarts, outages and exceptions."""
+"""Figures of one job in a report's range: checkpoints, restarts, outages and exceptions."""
 
 import itertools
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from webapp.reports import texts
 from webapp.reports.report_scope import ReportScope
 
 MOST_COMPLETED = 20_000
-"""Checkpoints searched for the longest gap: two weeks at one a minute."""
+"""Checkpoints searched for the longest gap: two weeks with one a minute."""
 MOST_EXCEPTIONS = 8
 _MS = timedelta(milliseconds=1)
 
@@ -30,10 +30,10 @@ _MS = timedelta(milliseconds=1)
 class Checkpoints:
     """Settled checkpoints of the range.
 
-    ``gap``: the longest time without a new recovery point, None if unknown or there was none.
-    ``gap_is_first``: it is from the job's start to its first one. ``wasted_bytes``: uploaded by
-    failed checkpoints, as far as known. ``by_hours``: single checkpoints are no longer stored, so
-    counts are of whole hours and include savepoints.
+    ``gap``: the longest time without a new recovery point; None if there was none, or it is
+    unknown. ``gap_is_first``: the gap is from the job's start to its first checkpoint.
+    ``wasted_bytes``: known uploads of failed checkpoints. ``by_hours``: single checkpoints are no
+    longer stored, so counts are of whole hours and include savepoints.
     """
 
     by_outcome: Mapping[str, int] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Checkpoints:
 
 @dataclass(frozen=True)
 class Thrown:
-    """The newest exception of a name; ``count``: all in the range."""
+    """The newest exception of a name; ``count``: exceptions of this name in the range."""
 
     newest: JobException
     count: int
@@ -65,7 +65,7 @@ class Thrown:
 
 @dataclass(frozen=True)
 class JobFigures:
-    """``signs``: first and last failed checkpoint, restart or failure."""
+    """``signs``: times of the first and the last failed checkpoint, restart or failure."""
 
     job: JobCurrent
     name: str
@@ -92,11 +92,10 @@ class JobFigures:
 def job_figures(
     job: JobCurrent, scope: ReportScope, now: datetime, *, is_recording: bool
 ) -> JobFigures:
-    """About ten queries."""
-    own = {"cluster": job.cluster, "job_id": job.job_id}
+    of_job = {"cluster": job.cluster, "job_id": job.job_id}
     facts = facts_of.of_job(job.cluster, job.job_id, scope.start, scope.end)
     is_stored = is_recording or scope.start >= now - routine()
-    marks = JobAnnotation.objects.filter(**own, at__range=(scope.start, scope.end)).aggregate(
+    marks = JobAnnotation.objects.filter(**of_job, at__range=(scope.start, scope.end)).aggregate(
         restarts=Sum(RESTARTS_OF_MARK, filter=Q(kind="restart")),
         first=Min("at", filter=Q(kind__in=("restart", "failure"))),
         last=Max("at", filter=Q(kind__in=("restart", "failure"))),
@@ -105,9 +104,9 @@ def job_figures(
         first=Min(Coalesce("end_time", "trigger_time")),
         last=Max(Coalesce("end_time", "trigger_time")),
     )
-    began, seen = job.start_time, job.last_seen_at
-    # Without a log, restarts between two readings have no annotation.
-    lived_within = began and seen and scope.start <= began and seen <= scope.end
+    started_at, seen_at = job.start_time, job.last_seen_at
+    # Without logs, a restart between two samples has no annotation: use Flink's count.
+    lived_within = started_at and seen_at and scope.start <= started_at and seen_at <= scope.end
     signs = sorted(filter(None, (*failed.values(), marks["first"], marks["last"])))
     return JobFigures(
         job=job,
@@ -116,7 +115,7 @@ def job_figures(
         checkpoints=_checkpoints(job, scope, facts) if is_stored else _by_hours(job, scope),
         restarts=max(marks["restarts"] or 0, (job.restarts or 0) if lived_within else 0),
         outages=outages(job, scope.start, scope.end),
-        thrown=_thrown(JobException.objects.filter(**own, ts__range=(scope.start, scope.end))),
+        thrown=_thrown(JobException.objects.filter(**of_job, ts__range=(scope.start, scope.end))),
         signs=(signs[0], signs[-1]) if signs else (),
     )
 
@@ -137,9 +136,10 @@ def _checkpoints(job: JobCurrent, scope: ReportScope, facts: Any) -> Checkpoints
 
 
 def _longest_gap(
-    job: JobCurrent, scope: ReportScope, own: Any
+    job: JobCurrent, scope: ReportScope, facts: Any
 ) -> tuple[tuple[datetime, datetime] | None, bool]:
-    if job.checkpoint_interval_ms is None and not own.exists():
+    """``gap`` and ``gap_is_first`` of :class:`Checkpoints`."""
+    if job.checkpoint_interval_ms is None and not facts.exists():
         return None, False
     begins = max(scope.start, job.start_time or job.first_seen_at or scope.start)
     ends = max(min(scope.end, job.end_time or job.last_seen_at or job.as_of), begins)
@@ -155,7 +155,7 @@ def _longest_gap(
     if last is not None and (job.start_time is None or last >= job.start_time):
         begins, starts_here = last, False
     newest = (
-        own.filter(outcome="completed")
+        facts.filter(outcome="completed")
         .order_by("-trigger_time")
         .values_list("end_time", "trigger_time", "end_to_end_ms")
     )
@@ -190,9 +190,9 @@ def _thrown(exceptions: Any) -> tuple[Thrown, ...]:
     counted = groups.annotate(
         count=Count("pk"), newest=Max("ts"), root=Max("ts", filter=Q(is_root=True))
     )
-    often = sorted(counted, key=lambda row: (row["root"] is None, -row["count"]))[:MOST_EXCEPTIONS]
+    ordered = sorted(counted, key=lambda row: (row["root"] is None, -row["count"]))
     thrown = []
-    for row in often:
+    for row in ordered[:MOST_EXCEPTIONS]:
         same_name = exceptions.filter(exception_name=row["exception_name"], ts=row["newest"])
         thrown.append(Thrown(same_name.order_by("-id").first(), row["count"]))
     return tuple(thrown)

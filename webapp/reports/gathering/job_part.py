@@ -1,5 +1,3 @@
-"""One job in the appendix of a report: facts, exceptions, checkpoints, analyses."""
-
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from datetime import datetime
@@ -29,10 +27,10 @@ from webapp.reports.gathering.job_figures import JobFigures
 from webapp.reports.report_scope import ReportScope
 
 MOST_ANALYSED = 10
-"""Jobs: each analysis reads the lake and the storage, seconds for a large job."""
+"""With more jobs, none is analysed, which takes seconds for a large job."""
 MOST_ROWS, TRACE_LINES = 20, 25
 ALWAYS = ("starts", "threads")
-"""Reported also without problems: when it was deployed, and what its threads did."""
+"""Analyses that are also reported without problems."""
 _UNITS: dict[str, Unit] = {
     "checkpoint_id": "checkpoint",
     "trigger_time": "instant",

@@ -1,6 +1,4 @@
-"""Findings of the chosen jobs and their clusters in the range: episodes of one matter as one, each
-a part of the appendix.
-"""
+"""Findings of the chosen jobs and their clusters; episodes of the same matter are joined."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -32,7 +30,6 @@ _TONES: dict[str, Tone] = {Severity.CRITICAL: "crit", Severity.WARNING: "warn"}
 
 
 def in_scope(scope: ReportScope) -> tuple[list[PresentedFinding], int]:
-    """Findings of the jobs and of their clusters, as :func:`reported`. One query."""
     findings = Finding.objects.filter(
         scope.rows, first_seen__lte=scope.end, last_seen__gte=scope.start
     )
@@ -40,7 +37,7 @@ def in_scope(scope: ReportScope) -> tuple[list[PresentedFinding], int]:
 
 
 def reported(findings: Collection[Finding]) -> tuple[list[PresentedFinding], int]:
-    """Matters, the worst first and causes before their symptoms; and how many were left out."""
+    """Matters, the worst first, causes before their symptoms; and how many were left out."""
     by_job: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         by_job.setdefault((finding.cluster, finding.job_id), []).append(finding)
@@ -56,13 +53,15 @@ def reported(findings: Collection[Finding]) -> tuple[list[PresentedFinding], int
 
 
 def _worst_of_each_job(shown: Sequence[PresentedFinding]) -> list[PresentedFinding]:
-    """``MOST_REPORTED`` at most, in the given order, so that no job is crowded out."""
+    """At most ``MOST_REPORTED``, in the same order: first the worst of each job, then the second of
+    each, and so on.
+    """
     counts: Counter[tuple[str, str]] = Counter()
-    places = []
-    for number, presented in enumerate(shown):
-        places.append((counts[job_of(presented)], number))
+    ranks = []
+    for index, presented in enumerate(shown):
+        ranks.append((counts[job_of(presented)], index))
         counts[job_of(presented)] += 1
-    return [shown[number] for number in sorted(at for _, at in sorted(places)[:MOST_REPORTED])]
+    return [shown[index] for index in sorted(index for _, index in sorted(ranks)[:MOST_REPORTED])]
 
 
 def job_of(presented: PresentedFinding) -> tuple[str, str]:
@@ -70,7 +69,7 @@ def job_of(presented: PresentedFinding) -> tuple[str, str]:
 
 
 def job_name(presented: PresentedFinding) -> str:
-    """The job's name, or its id without one; empty for a finding of a cluster."""
+    """The job's name, else its id; empty for a finding of a cluster."""
     return texts.name(presented.finding.job_name, presented.finding.job_id)
 
 

@@ -1,7 +1,4 @@
-"""The two pages of an incident report: what happened, when, why, what it cost, what to do.
-
-Pure: gathered data → document.
-"""
+"""Writes the two pages of an incident report from gathered data. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -33,13 +30,13 @@ from webapp.reports.report_scope import ReportScope
 
 MOST_LINES, MOST_CAUSES, MOST_ACTIONS, MOST_MOMENTS = 5, 3, 4, 15
 LONGEST_LINE = 450
-"""Letters of a line of these pages; parts of the appendix have it whole."""
+"""Letters of a line of these pages; the appendix has whole texts."""
 _SYMPTOMS = ("restart", "checkpoint", "storage")
-"""Symptoms that people notice; findings of other families are causes."""
+"""Families of rules whose findings people notice; findings of other families are causes."""
 _LONG_GAPS = 2.5
-"""Intervals without a completed checkpoint that are worth a sentence: one may always be late."""
+"""More intervals without a completed checkpoint are reported; one checkpoint may be late."""
 _FIRST_MS = 60_000
-"""A job that starts has to deploy and restore before its first checkpoint."""
+"""Time for deployment and restore before the first checkpoint of a job."""
 _ENDED = {
     "CANCELED": message("was canceled"),
     "FINISHED": "finished",
@@ -51,7 +48,7 @@ _ENDED = {
 
 @dataclass(frozen=True)
 class Incident:
-    """The gathered data; ``jobs``: the worst first; ``notable``: findings to act on."""
+    """The gathered data; ``jobs``: the worst first; ``notable``: important findings."""
 
     scope: ReportScope
     jobs: Sequence[JobFigures]
@@ -103,7 +100,6 @@ def all_unknowns(unknowns: Sequence[str]) -> Part:
 
 
 def timeline(moments: Sequence[Moment], *keys: str) -> Table:
-    """``keys``: of the columns."""
     columns = {
         "at": Column("at", message("At"), "instant"),
         "until": Column("until", message("Until"), "instant"),
@@ -123,7 +119,6 @@ def timeline(moments: Sequence[Moment], *keys: str) -> Table:
 
 
 def title(incident: Incident, headline: str) -> str:
-    """A short title for lists: the job and the kind of problem."""
     if not incident.jobs:
         return message("None of these jobs is known")
     first = incident.jobs[0].name
@@ -154,10 +149,11 @@ def worst_first(
 
 
 def _symptom(notable: Sequence[PresentedFinding]) -> PresentedFinding | None:
-    noticed = [
+    """The first finding of a symptom, else the first finding."""
+    symptoms = [
         presented for presented in notable if presented.finding.rule.split(".", 1)[0] in _SYMPTOMS
     ]
-    return next(iter([*noticed, *notable]), None)
+    return next(iter([*symptoms, *notable]), None)
 
 
 def _tone(incident: Incident) -> Tone:
@@ -173,11 +169,11 @@ def _tone(incident: Incident) -> Tone:
 def _headline(incident: Incident) -> str:
     jobs, notable = incident.jobs, incident.notable
     if worst := _symptom((incident.findings_of(jobs[0]) if jobs else []) or notable):
-        # A job that was submitted again is one job.
-        line_of = {job.key: (job.key[0], job.job.first_attempt_id or job.key[1]) for job in jobs}
-        named = {job_of(presented) for presented in notable if presented.finding.job_id}
-        troubled = {line_of.get(key, key) for key in named}
-        count = len(set(line_of.values()))
+        # All attempts of a job count as one job.
+        first_ids = {job.key: (job.key[0], job.job.first_attempt_id or job.key[1]) for job in jobs}
+        keys = {job_of(presented) for presented in notable if presented.finding.job_id}
+        troubled = {first_ids.get(key, key) for key in keys}
+        count = len(set(first_ids.values()))
         if count > 1 and troubled:
             return message(
                 "{troubled:number} of {stories:number} jobs in trouble, {name:name} worst",
@@ -389,8 +385,8 @@ def _costs(incident: Incident) -> list[str]:
 def _cost(job: JobFigures, notable: Sequence[PresentedFinding]) -> Iterator[str]:
     yield from _downtime(job)
     checkpoints, gap_ms = job.checkpoints, job.checkpoints.longest_gap_ms
-    begins_well = checkpoints.gap_is_first and not checkpoints.failed and not job.restarts
-    least_ms = max(_LONG_GAPS * (job.interval_ms or 0), _FIRST_MS if begins_well else 0)
+    is_normal_start = checkpoints.gap_is_first and not checkpoints.failed and not job.restarts
+    least_ms = max(_LONG_GAPS * (job.interval_ms or 0), _FIRST_MS if is_normal_start else 0)
     if checkpoints.gap and gap_ms is not None and gap_ms > least_ms:
         yield message(
             "No checkpoint completed for {gap_ms:name}, {range:name}; a failure at its end would "

@@ -1,5 +1,3 @@
-"""What a report cannot tell, in sentences."""
-
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 

@@ -1,5 +1,5 @@
-"""The file formats of a document: HTML in the language of its reader, with times in UTC, and JSON in
-English. A document has English sentences, which are translated when rendered.
+"""The file formats of a report: HTML in the reader's language, with times in UTC, and JSON in
+English. Sentences are translated when they are rendered.
 """
 
 from collections.abc import Callable

@@ -1,5 +1,5 @@
-"""A report as one self-contained HTML file with styles, plotly.js and data. Its content policy
-allows no address, and scripts only by their hash, so that names of jobs cannot inject scripts.
+"""Renders a report as one HTML file with styles, plotly.js and data. Its content policy allows no
+address, and scripts only by their hash, so that names of jobs cannot inject scripts.
 """
 
 import base64
@@ -26,12 +26,12 @@ from webapp.lib.badges import UNKNOWN, Badge
 from webapp.lib.messages.rendering import localised
 from webapp.reports.document import Report
 
-_AIR = 0.02
+_MARGIN_SHARE = 0.02
 
 
 @dataclass(frozen=True)
 class DrawnChart:
-    """``figure``: for plotly.js; ``height_px``: known before it is drawn."""
+    """``figure``: for plotly.js; ``height_px`` reserves space before it is drawn."""
 
     chart: Chart
     figure: dict[str, Any]
@@ -43,7 +43,7 @@ class DrawnChart:
 
 
 def charts_of(report: Report) -> dict[str, DrawnChart]:
-    """Charts by key, without empty ones."""
+    """Key → chart, without empty charts."""
     charts = [block for block in report.pages.blocks if isinstance(block, Chart)]
     drawn = {chart.key: _checkpoints(report, chart) for chart in charts}
     return {key: chart for key, chart in drawn.items() if chart}
@@ -64,16 +64,16 @@ def _checkpoints(report: Report, chart: Chart) -> DrawnChart | None:
     if not bars:
         return None
     start, end = bars[0].trigger_time, max(bar.end_time or bar.trigger_time for bar in bars)
-    air = max((end - start) * _AIR, timedelta(seconds=2))
+    margin = max((end - start) * _MARGIN_SHARE, timedelta(seconds=2))
     facts = [block for block in job.document.blocks if isinstance(block, Facts)]
-    known = {fact.key: fact.value for block in facts for fact in block.facts}
-    timeout_ms = cast("float | None", known.get("timeout_ms"))
+    values = {fact.key: fact.value for block in facts for fact in block.facts}
+    timeout_ms = cast("float | None", values.get("timeout_ms"))
     events = [
         Annotation(row["at"], kind, localised(row["title"]))
         for row in _rows([part.document for part in report.appendix], "moments")
         if (kind := row["kind"]) in LOOK and row["job_name"] == job.title
     ]
-    drawn, note = timeline(bars, start - air, end + air, timeout_ms, events)
+    drawn, note = timeline(bars, start - margin, end + margin, timeout_ms, events)
     return DrawnChart(chart, answers.figure_json(drawn), note)
 
 
@@ -126,7 +126,7 @@ def render(report: Report) -> str:
 
 
 def _data(charts: Mapping[str, DrawnChart]) -> SafeString:
-    """JSON for a ``<script type="application/json">``, without ``<``, which could end it."""
+    """JSON for a ``<script type="application/json">``, without ``<``, which could end the element."""
     figures = {key: drawn.figure for key, drawn in charts.items()}
     text = json.dumps(figures, ensure_ascii=False, separators=(",", ":"))
     escaped = text.replace("<", "\\u003c").replace("\u2028", "\\u2028")

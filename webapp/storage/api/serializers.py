@@ -19,8 +19,8 @@ from webapp.storage.models import (
 )
 from webapp.storage.presentation import as_seen, doubt_shown
 
-_NOT_OURS = ("id", "audit")
-_OF_FILE = (
+_HIDDEN = ("id", "audit")
+_FILE_COLUMNS = (
     "root",
     "path",
     "listed_path",
@@ -64,7 +64,7 @@ class _OfAudit(serializers.ModelSerializer[Any]):
 
 
 def _serializer(model: type[Model], about: str) -> Any:
-    meta = type("Meta", (), {"model": model, "exclude": _NOT_OURS})
+    meta = type("Meta", (), {"model": model, "exclude": _HIDDEN})
     return type(f"{model.__name__}Serializer", (_OfAudit,), {"__doc__": about, "Meta": meta})
 
 
@@ -85,8 +85,8 @@ MissingFileSerializer = _serializer(
 
 
 class AuditDoubtSerializer(_OfAudit):
-    """What could not be read or known, how far it reaches and what ends it. Of roots that you do
-    not see nothing is said.
+    """What could not be read or known, how far the doubt reaches and what ends it. Places in roots
+    that you do not see are left out.
     """
 
     blocked_files = serializers.IntegerField(allow_null=True, help_text=_BLOCKED)
@@ -101,7 +101,7 @@ class AuditDoubtSerializer(_OfAudit):
 
     class Meta:
         model = AuditDoubt
-        exclude = _NOT_OURS
+        exclude = _HIDDEN
 
 
 class StorageStatementSerializer(serializers.ModelSerializer[StorageStatement]):
@@ -133,15 +133,15 @@ def file_fields(names: Iterable[str]) -> dict[str, Any]:
 StorageFileSerializer: Any = type(
     "StorageFileSerializer",
     (serializers.Serializer,),
-    {"__doc__": "One file that is not live.", **file_fields(_OF_FILE)},
+    {"__doc__": "One file that is not live.", **file_fields(_FILE_COLUMNS)},
 )
 
 
 class StorageFilesAnswer(serializers.Serializer[Any]):
-    """A page of them.
+    """A page of files.
 
-    `after` continues it; null at the end. `incomplete`: it ended early, having looked at a million
-    files.
+    `after` is the parameter of the next page; null at the end. `incomplete`: the page ended early,
+    after a million files.
     """
 
     audit_id = serializers.CharField()
@@ -151,7 +151,7 @@ class StorageFilesAnswer(serializers.Serializer[Any]):
 
 
 class XrayAnswer(serializers.Serializer[Any]):
-    """What one `_metadata` holds; see the page of the same name."""
+    """The contents of one `_metadata`; see the page of the same name."""
 
     xray = serializers.DictField()
     self_contained = serializers.BooleanField()

@@ -15,34 +15,9 @@ from webapp.lib.api.filtering import described, given
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.query_parameters import LongText
-from webapp.storage.api.serializers import (
-    AuditDoubtSerializer,
-    ChainLinkSerializer,
-    CheckpointStorageSerializer,
-    JobStorageSerializer,
-    MissingFileSerializer,
-    RootFiguresSerializer,
-    StorageAuditSerializer,
-    StorageFilesAnswer,
-    StorageFileSerializer,
-    StorageRootSerializer,
-    StorageStatementSerializer,
-    VerdictFiguresSerializer,
-    XrayAnswer,
-)
+from webapp.storage import filters
+from webapp.storage.api import serializers
 from webapp.storage.choices import AuditState
-from webapp.storage.filters import (
-    AuditFilters,
-    ChainFilters,
-    CheckpointStorageFilters,
-    DoubtFilters,
-    JobStorageFilters,
-    MissingFilters,
-    RootFiguresFilters,
-    RootFilters,
-    StatementFilters,
-    VerdictFilters,
-)
 from webapp.storage.models import RootFigures, StorageRoot
 from webapp.storage.newest_audits import audited_or_404, latest_checkpoint
 from webapp.storage.verdict_files import FileFilters, read
@@ -52,81 +27,84 @@ from webapp.storage.xray.location import NotLocated, located
 FILES_A_PAGE = 500
 
 
-# Rows of completely loaded audits only.
 class _OfAudit(ListView):
+    # Only rows of completely loaded audits.
     def get_queryset(self) -> Any:
         return super().get_queryset().filter(audit__state=AuditState.LOADED)
 
 
-@listed(StorageRootSerializer, "Registered roots of checkpoint storage")
+@listed(serializers.StorageRootSerializer, "Registered roots of checkpoint storage")
 class StorageRootViews(ListView):
     queryset = StorageRoot.objects.prefetch_related("clusters")
-    filterset_class = RootFilters
+    filterset_class = filters.RootFilters
 
 
-@listed(StorageAuditSerializer, "Audits of checkpoint storage, newest first")
+@listed(serializers.StorageAuditSerializer, "Audits of checkpoint storage, newest first")
 class StorageAuditViews(ListView):
-    filterset_class = AuditFilters
+    filterset_class = filters.AuditFilters
 
 
-@listed(RootFiguresSerializer, "Roots in audits over time, newest first")
+@listed(serializers.RootFiguresSerializer, "Roots in audits over time, newest first")
 class RootFiguresViews(ListView):
     queryset = RootFigures.objects.filter(audit__state=AuditState.LOADED)
-    filterset_class = RootFiguresFilters
+    filterset_class = filters.RootFiguresFilters
 
 
-@listed(VerdictFiguresSerializer, "Files of roots by verdict, reason and kind")
+@listed(serializers.VerdictFiguresSerializer, "Files of roots by verdict, reason and kind")
 class VerdictFiguresViews(_OfAudit):
-    filterset_class = VerdictFilters
+    filterset_class = filters.VerdictFilters
 
 
-@listed(JobStorageSerializer, "Directories of jobs, largest first")
+@listed(serializers.JobStorageSerializer, "Directories of jobs, largest first")
 class JobStorageViews(_OfAudit):
-    filterset_class = JobStorageFilters
+    filterset_class = filters.JobStorageFilters
 
 
-@listed(CheckpointStorageSerializer, "Retained checkpoints and savepoints, largest first")
+@listed(
+    serializers.CheckpointStorageSerializer, "Retained checkpoints and savepoints, largest first"
+)
 class CheckpointStorageViews(_OfAudit):
-    filterset_class = CheckpointStorageFilters
+    filterset_class = filters.CheckpointStorageFilters
 
 
-@listed(ChainLinkSerializer, "Which job depends on which other")
+@listed(serializers.ChainLinkSerializer, "Which job depends on which other")
 class ChainLinkViews(_OfAudit):
-    filterset_class = ChainFilters
+    filterset_class = filters.ChainFilters
 
 
-@listed(MissingFileSerializer, "Files that checkpoints refer to and that are not there")
+@listed(serializers.MissingFileSerializer, "Files that checkpoints refer to and that are not there")
 class MissingFileViews(_OfAudit):
-    filterset_class = MissingFilters
+    filterset_class = filters.MissingFilters
 
 
-@listed(AuditDoubtSerializer, "What audits could not read or know")
+@listed(serializers.AuditDoubtSerializer, "What audits could not read or know")
 class AuditDoubtViews(_OfAudit):
-    filterset_class = DoubtFilters
+    filterset_class = filters.DoubtFilters
 
 
-@listed(StorageStatementSerializer, "What operators stated so that doubts end, newest first")
+@listed(
+    serializers.StorageStatementSerializer, "What operators stated so that doubts end, newest first"
+)
 class StorageStatementViews(ListView):
-    filterset_class = StatementFilters
+    filterset_class = filters.StatementFilters
 
 
 class StorageFilesView(APIView):
-    """From the Parquet of the newest audit of the root."""
+    """Reads the Parquet files of the newest audit of the root."""
 
     @extend_schema(
         summary="Files that are not live, in the order of their paths",
         operation_id="storage_files_list",
         parameters=described(FileFilters, required=("root",)),
-        responses={200: StorageFilesAnswer, **ERRORS, **NOT_FOUND},
+        responses={200: serializers.StorageFilesAnswer, **ERRORS, **NOT_FOUND},
     )
     def get(self, request: Request) -> Response:
-        filters = given(FileFilters, request)
-        wanted = filters.wanted
-        figures = audited_or_404(wanted.root)
-        page, unreadable = read(figures, wanted, FILES_A_PAGE)
+        query = given(FileFilters, request).query
+        figures = audited_or_404(query.root)
+        page, unreadable = read(figures, query, FILES_A_PAGE)
         if unreadable:
             raise NotFound(unreadable)
-        rows = StorageFileSerializer(page.rows, many=True).data
+        rows = serializers.StorageFileSerializer(page.rows, many=True).data
         return Response(
             {
                 "audit_id": figures.audit.audit_id,
@@ -142,18 +120,18 @@ class XrayParameters(ListFilters):
 
 
 class XrayView(APIView):
-    """Reads the `_metadata` of one checkpoint, where a registered root holds it."""
+    """Reads the `_metadata` of one checkpoint in a registered root."""
 
     @extend_schema(
         summary="X-ray of a checkpoint or savepoint",
         operation_id="storage_xray_retrieve",
         parameters=described(XrayParameters, required=("path",)),
-        responses={200: XrayAnswer, **ERRORS, **NOT_FOUND},
+        responses={200: serializers.XrayAnswer, **ERRORS, **NOT_FOUND},
     )
     def get(self, request: Request) -> Response:
-        named = given(XrayParameters, request).values
+        values = given(XrayParameters, request).values
         try:
-            file = located(named.get("path", ""))
+            file = located(values.get("path", ""))
             xray = xray_reader.xray(file)
         except (NotLocated, FileNotFoundError) as error:
             raise Http404(str(error)) from error

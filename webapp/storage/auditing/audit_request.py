@@ -1,10 +1,9 @@
-"""Makes the request of an audit: its roots, where each is read, who writes to it, whether all
-readers are known.
-"""
+"""Makes the request of an audit."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import combinations
 
 from django.conf import settings
 from django.db.models import Q, QuerySet
@@ -25,15 +24,15 @@ from webapp.work.keys import CYCLE
 from webapp.work.models import DueWork
 
 HEARD_WITHIN = timedelta(hours=1)
-"""Logs and metrics of a cluster without an address tell of a job at least so often, where one takes
-checkpoints.
-"""
+"""A cluster without an address reports a job that takes checkpoints at least so often."""
 
 
 @dataclass(frozen=True)
 class RequestedRoot:
-    """``withheld`` says why an attestation does not count this time; empty if it does, or if there
-    is none. ``outside``: where live clusters write besides.
+    """``withheld`` says why the attestation does not count this time; empty if it counts or if
+    there is none. ``unreachable``: clusters that may write there and whose jobs cannot be seen now;
+    ``unreachable_elsewhere``: other clusters whose new jobs would not be seen. ``outside``: where
+    live clusters write, outside all roots.
     """
 
     root: Root
@@ -47,11 +46,11 @@ class RequestedRoot:
 
 @dataclass(frozen=True)
 class AuditRequest:
-    """``inventory`` is read instead of listing, of one root alone.
+    """``inventory`` is a file that is read instead of listing a root; then there is only one root.
 
-    Jobs of ``clusters_of_then`` that began after ``as_of`` are left out, as they certainly use none
-    of these files. Jobs of other clusters may have been restored from files of an old inventory,
-    and count.
+    Jobs of ``clusters_of_then`` that began after ``as_of`` are left out, for they certainly use no
+    listed file. Jobs of other clusters may have been restored from files of an old inventory, and
+    count.
     """
 
     roots: tuple[RequestedRoot, ...]
@@ -68,23 +67,24 @@ class AuditRequest:
         return [requested.root.uri for requested in self.roots]
 
     def jobs_left_out(self) -> Q:
-        """A job without a start time began when it was first seen."""
         if self.as_of is None:
-            return known_jobs.NONE
+            return known_jobs.NO_JOBS
+        # A job without a start time began when it was first seen.
         later = Q(start_time__gt=self.as_of) | Q(start_time=None, first_seen_at__gt=self.as_of)
         return Q(cluster__in=self.clusters_of_then) & later
 
 
 def spellings() -> Spellings:
-    """Spellings of URIs that the environment declares. Raises ``BadUri``."""
+    """Other spellings of URIs, which the environment declares. Raises ``BadUri``."""
     return Spellings(tuple(settings.WEIR.storage_aliases.items()))
 
 
-def registered(
+def registered_roots(
     rows: Sequence[StorageRoot], unreachable: Iterable[str]
 ) -> tuple[RequestedRoot, ...]:
-    """One audit of ``rows``. An attestation counts only if the audit sees everything that may refer
-    into the root: every registered root, every known directory of live clusters, and current jobs.
+    """The roots of one audit of ``rows``. An attestation counts only if the audit sees everything
+    that may refer into the root: every registered root, every known directory of live clusters, and
+    current jobs. ``unreachable``: names of clusters.
     """
     unseen = set(unreachable)
     missing = (
@@ -110,12 +110,10 @@ def registered(
             "What was collected of jobs is not loaded: one of them may have been restored from "
             "these files. See the status of the pipeline, and audit again once it is loaded."
         )
-    may_start_jobs = unseen.difference(_idle()).union(_unheard(now))
-    forgotten = _forgotten(rows)
+    may_start_jobs = unseen.difference(_idle_clusters()).union(_clusters_without_known_jobs(now))
+    expired = _expired_attestations(rows)
     return tuple(
-        _requested_root(
-            row, unseen, may_start_jobs, withheld or forgotten.get(row.uri, ""), outside
-        )
+        _requested_root(row, unseen, may_start_jobs, withheld or expired.get(row.uri, ""), outside)
         for row in rows
     )
 
@@ -123,11 +121,12 @@ def registered(
 def request_for(
     rows: Sequence[StorageRoot], age_guard_h: int, purpose: str, *, fresh: bool = False
 ) -> AuditRequest:
-    roots = registered(rows, unreachable_clusters())
+    roots = registered_roots(rows, unreachable_clusters())
     return AuditRequest(roots, age_guard_h, purpose, fresh, spellings=spellings())
 
 
 def _is_late(now: datetime) -> bool:
+    """Whether the cycle has not loaded new jobs in time."""
     cycle = DueWork.objects.filter(key=CYCLE).first()
     if cycle is None:
         return False
@@ -135,16 +134,16 @@ def _is_late(now: datetime) -> bool:
     return loaded_at is None or loaded_at < late_before(now)
 
 
-def _idle() -> "QuerySet[Cluster, str]":
-    """Unseen clusters that start no jobs: their source no longer lists them, or their operator
-    stopped their JobManager. A broken one tries to start.
+def _idle_clusters() -> "QuerySet[Cluster, str]":
+    """Clusters that start no jobs: their source no longer lists them, or the operator suspended
+    them. A broken cluster is not idle: it tries to start.
     """
-    left = Q(left_at__isnull=False, found_by__in=SourceReading.objects.values("name"))
-    idle = Cluster.objects.filter(left | Q(operator_state=OperatorState.SUSPENDED))
+    is_unlisted = Q(left_at__isnull=False, found_by__in=SourceReading.objects.values("name"))
+    idle = Cluster.objects.filter(is_unlisted | Q(operator_state=OperatorState.SUSPENDED))
     return idle.values_list("name", flat=True)
 
 
-def _unheard(now: datetime) -> "QuerySet[Cluster, str]":
+def _clusters_without_known_jobs(now: datetime) -> "QuerySet[Cluster, str]":
     """Live clusters whose running jobs are unknown: they have only a History Server, or only logs
     and metrics without a recent job.
     """
@@ -154,9 +153,9 @@ def _unheard(now: datetime) -> "QuerySet[Cluster, str]":
     return names.values_list("name", flat=True)
 
 
-def _forgotten(rows: Sequence[StorageRoot]) -> dict[str, str]:
-    """Root → why its attestation does not count: it is older than the knowledge of where else live
-    clusters write. Those rows expire, but the files may stay.
+def _expired_attestations(rows: Sequence[StorageRoot]) -> dict[str, str]:
+    """Root → why its attestation does not count: a later audit saw that live clusters wrote outside
+    all roots. Their paths may be forgotten, but their files may stay.
     """
     uris = [row.uri for row in rows]
     since = min((row.attested_at for row in rows if row.attested_at), default=None)
@@ -165,12 +164,16 @@ def _forgotten(rows: Sequence[StorageRoot]) -> dict[str, str]:
     audits = StorageAudit.objects.filter(created_at__gt=since).exclude(outside=[])
     withheld = {}
     for created_at, outside in audits.values_list("created_at", "outside"):
-        left = [place for place in outside if not any(is_below(place, uri) for uri in uris)]
-        for row in rows if left else ():
+        uncovered_places = [
+            place for place in outside if not any(is_below(place, uri) for uri in uris)
+        ]
+        if not uncovered_places:
+            continue
+        for row in rows:
             if row.attested_at and row.attested_at < created_at:
                 withheld[row.uri] = (
-                    f"Live clusters once wrote below {left[0]}, which is no registered root: add "
-                    "it, or look at what is left there and attest again."
+                    f"Live clusters once wrote below {uncovered_places[0]}, which is no registered "
+                    "root: add it, or look at what is left there and attest again."
                 )
     return withheld
 
@@ -183,7 +186,7 @@ def _requested_root(
     outside: Sequence[str],
 ) -> RequestedRoot:
     names = tuple(sorted(cluster.name for cluster in row.clusters.all()))
-    # Without a named cluster, any may write there.
+    # If the row names no cluster, any cluster may write there.
     unreachable = unseen.intersection(names) if names else unseen
     return RequestedRoot(
         root=row.place,
@@ -196,10 +199,12 @@ def _requested_root(
     )
 
 
-def named(written: Sequence[str], read_at: str | None) -> tuple[RequestedRoot, ...]:
-    """Roots as typed, with known facts of registered ones. Raises ``Refused`` and ``BadUri``."""
-    known = spellings()
-    roots = [Root.of(text, read_at, known) for text in written]
+def typed_roots(uris: Sequence[str], read_at: str | None) -> tuple[RequestedRoot, ...]:
+    """Roots as a person typed them, with the facts of registered roots. Raises ``Refused`` and
+    ``BadUri``.
+    """
+    declared = spellings()
+    roots = [Root.of(uri, read_at, declared) for uri in uris]
     rows = {
         row.uri: row
         for row in StorageRoot.objects.prefetch_related("clusters").filter(
@@ -207,21 +212,19 @@ def named(written: Sequence[str], read_at: str | None) -> tuple[RequestedRoot, .
         )
     }
     refuse_overlap([root.uri for root in roots])
-    of_rows = (
-        {
-            requested.root.uri: requested
-            for requested in registered(list(rows.values()), unreachable_clusters())
-        }
-        if rows
-        else {}
-    )
+    registered: dict[str, RequestedRoot] = {}
+    if rows:
+        for requested in registered_roots(list(rows.values()), unreachable_clusters()):
+            registered[requested.root.uri] = requested
     return tuple(
-        _at(of_rows[root.uri], root, read_at) if root.uri in of_rows else RequestedRoot(root)
+        _read_elsewhere(registered[root.uri], root, read_at)
+        if root.uri in registered
+        else RequestedRoot(root)
         for root in roots
     )
 
 
-def _at(requested: RequestedRoot, root: Root, read_at: str | None) -> RequestedRoot:
+def _read_elsewhere(requested: RequestedRoot, root: Root, read_at: str | None) -> RequestedRoot:
     if read_at is None:
         return requested
     return replace(
@@ -233,16 +236,15 @@ def _at(requested: RequestedRoot, root: Root, read_at: str | None) -> RequestedR
 
 
 def refuse_overlap(uris: Sequence[str]) -> None:
-    """Raises ``Refused`` for a root within another, which would be listed twice."""
-    for place, uri in enumerate(uris):
-        for other in uris[place + 1 :]:
-            if are_nested(uri, other):
-                outer, inner = sorted((uri, other), key=len)
-                raise Refused(f"{inner} lies within {outer}: name the outer one alone.")
+    """Raises ``Refused`` if a root lies within another: it would be listed twice."""
+    for uri, other in combinations(uris, 2):
+        if are_nested(uri, other):
+            outer, inner = sorted((uri, other), key=len)
+            raise Refused(f"{inner} lies within {outer}: name the outer one alone.")
 
 
 def unreachable_clusters() -> list[str]:
-    """Clusters whose jobs cannot be seen now. Recordings, judged at their own time, never are."""
+    """Names of live clusters whose jobs cannot be seen now."""
     return list(
         Cluster.objects.unseen(timezone.now())
         .exclude(kind=ClusterKind.RECORDING)

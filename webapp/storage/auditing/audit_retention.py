@@ -1,5 +1,5 @@
-"""Old audits are deleted: lists of files after a few audits, rows of jobs and checkpoints after
-days, daily totals after years.
+"""Deletes old audits: lists of files after a few audits, rows of jobs and checkpoints after days,
+daily totals after years.
 """
 
 import re
@@ -29,26 +29,26 @@ from webapp.work.lease import Lease
 
 DETAILS = timedelta(days=7)
 EVERY_AUDIT = timedelta(days=14)
-"""After that one audit a day stays in the history of a root."""
+"""After this age, one audit a day stays in the history of a root."""
 HISTORY = timedelta(days=730)
 FAILED = timedelta(days=30)
 _RUN_DIR = re.compile(r"^storage-\d{8}T\d{6}-[0-9a-f]{8}$")
 
 
 def forget_old(lease: Lease) -> int:
-    """Remove run directories of all but the newest loaded audits (and the newest of each root), and
-    of those that failed.
+    """Remove run directories of old audits, except the newest ones, the newest of each root, and
+    those that the next audit carries on.
     """
     newest = (
         StorageAudit.objects.loaded()
         .order_by("-as_of", "-id")
         .values_list("audit_id", flat=True)[: settings.WEIR.storage_keep_audits]
     )
-    done = StorageAudit.objects.filter(
+    finished = StorageAudit.objects.filter(
         files_kept=True, state__in=(AuditState.LOADED, AuditState.FAILED)
     )
     removed = 0
-    for audit in done.exclude(audit_id__in=[*newest, *_newest_of_roots(), *_not_carried()]):
+    for audit in finished.exclude(audit_id__in=[*newest, *_newest_of_roots(), *_not_carried()]):
         with lease.writing():
             StorageAudit.objects.filter(pk=audit.pk).update(files_kept=False)
         remove_files(audit.run_dir)
@@ -61,17 +61,14 @@ def _newest_of_roots() -> list[str]:
 
 
 def _not_carried() -> list[str]:
-    """Audits newer than the newest one's knowledge: the next audit carries them on."""
-    audit = StorageAudit.objects.loaded().filter(files_kept=True).order_by("-as_of", "-id").first()
-    return (
-        []
-        if audit is None
-        else [audit_.audit_id for audit_ in StorageAudit.objects.not_carried_by(audit)]
-    )
+    """Audits that the newest audit does not know: the next audit carries them on."""
+    newest = StorageAudit.objects.loaded().filter(files_kept=True).order_by("-as_of", "-id").first()
+    if newest is None:
+        return []
+    return [audit.audit_id for audit in StorageAudit.objects.unknown_to(newest)]
 
 
 def remove_files(run_dir: str) -> None:
-    """Only directories named like Weir's; missing ones are fine."""
     if not _RUN_DIR.match(run_dir.rstrip("/").rpartition("/")[2]):
         return
     filesystem, path = fsspec.core.url_to_fs(run_dir)
@@ -80,7 +77,7 @@ def remove_files(run_dir: str) -> None:
 
 
 def too_old(now: datetime) -> "Iterator[QuerySet[Any]]":
-    """Rows to delete. The newest audit of a root keeps everything, however old it is."""
+    """Rows to delete. The newest audit of each root keeps everything."""
     newest = _newest_of_roots()
     for model in (
         VerdictFigures,
@@ -97,13 +94,13 @@ def too_old(now: datetime) -> "Iterator[QuerySet[Any]]":
     old = RootFigures.objects.filter(as_of__lt=now - EVERY_AUDIT).exclude(
         audit__audit_id__in=newest
     )
-    of_day = (
+    last_of_day = (
         old.annotate(day=TruncDate("as_of"))
         .values("root", "day")
         .annotate(last=Max("id"))
         .values("last")
     )
-    yield old.exclude(pk__in=of_day)
+    yield old.exclude(pk__in=last_of_day)
     yield RootFigures.objects.filter(as_of__lt=now - HISTORY).exclude(audit__audit_id__in=newest)
     useless = Q(state=AuditState.FAILED, created_at__lt=now - FAILED) | Q(
         state=AuditState.LOADED, as_of__lt=now - HISTORY

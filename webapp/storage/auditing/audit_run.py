@@ -1,10 +1,10 @@
-"""One audit from beginning to end: list, ask, run Spark, load.
+"""Runs one audit: lists roots, writes the request, runs the Spark job and loads its result.
 
-1. Audits whose process was killed are loaded if Spark had finished, else marked as failed.
-2. Every root is listed; only then, so that nothing newer than its referrers is listed, references
-   are read.
-3. Spark runs as a subprocess over listing, references and the jobs that the database knows; its
-   manifest makes the audit real.
+1. Earlier audits of killed processes are loaded if the job had finished, else marked as failed.
+2. Every root is listed. References are read afterwards, so that no listed file is newer than what
+   refers to it.
+3. The Spark job joins listing, references and the jobs that the database knows. Without its
+   manifest the audit is void.
 4. Its tables are loaded, the rules of storage are evaluated, old audits are deleted.
 """
 
@@ -45,7 +45,7 @@ from webapp.work.runs import RunRecord, describe, new_attempt, recorded
 
 @contextmanager
 def by_hand(say: Callable[[str], None]) -> Iterator[tuple[Lease, RunRecord]]:
-    """Raises ``CommandError`` with a fitting exit code."""
+    """The lease and the run of a command. Raises ``CommandError`` with a suitable exit code."""
     DueWork.objects.ensure({BY_HAND: DAY_S}, timezone.now())
     lease = DueWork.objects.claim(BY_HAND, timezone.now(), even_if_not_due=True)
     if lease is None:
@@ -66,7 +66,9 @@ def by_hand(say: Callable[[str], None]) -> Iterator[tuple[Lease, RunRecord]]:
 
 
 def audit(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudit:
-    """Raises as listing, ``SparkFailed`` and ``BadManifest``; the row then says why it failed."""
+    """Raises the errors of listing, ``SparkFailed`` and ``BadManifest``, and records them in the
+    row.
+    """
     settle_left_behind(lease, record)
     row = _begin(request, lease, record)
     try:
@@ -88,8 +90,8 @@ def audit(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAudi
 
 
 def settle_left_behind(lease: Lease, record: RunRecord) -> None:
-    """Settles audits marked as running whose process has ended: the lease is held here, or the run
-    is closed.
+    """Load or fail unfinished audits whose process has ended: their run is closed, or ``lease``
+    holds its due work.
     """
     for row in StorageAudit.objects.filter(
         state__in=(AuditState.RUNNING, AuditState.WRITTEN)
@@ -132,8 +134,8 @@ def _begin(request: AuditRequest, lease: Lease, record: RunRecord) -> StorageAud
 
 
 def _previous(as_of: datetime) -> StorageAudit | None:
-    """The newest audit before, of any roots: it carries on the state of roots that it did not
-    audit. Any other would lose what it found, such as a referrer deleted since.
+    """The newest audit before ``as_of``, of any roots: it also has the state of roots that it did
+    not audit.
     """
     return (
         StorageAudit.objects.loaded()
@@ -144,12 +146,12 @@ def _previous(as_of: datetime) -> StorageAudit | None:
 
 
 def _carried_audits(row: StorageAudit) -> list[StorageAudit]:
-    """Audits whose state it carries on: ``previous``, and those unknown to that."""
-    return (
-        []
-        if row.previous is None
-        else [row.previous, *StorageAudit.objects.not_carried_by(row.previous)]
-    )
+    """Audits whose state ``row`` carries on: ``previous``, and audits that ``previous`` does not
+    know.
+    """
+    if row.previous is None:
+        return []
+    return [row.previous, *StorageAudit.objects.unknown_to(row.previous)]
 
 
 def _is_lost(audit: StorageAudit) -> bool:
@@ -174,7 +176,7 @@ def _write_request(
         "as_of": row.as_of.isoformat() if row.as_of else None,
         "age_guard_h": row.age_guard_h,
         "roots": [
-            listings.request_of(listing, [one.asked.root for one in root_listings])
+            listings.request_of(listing, [root.root for root in request.roots])
             for listing in root_listings
         ],
         "spellings": [list(pair) for pair in request.spellings.aliases],
@@ -186,28 +188,30 @@ def _write_request(
 
 
 def _run_spark(row: StorageAudit, request: AuditRequest, lease: Lease, record: RunRecord) -> None:
-    """If the files of ``previous`` are lost, an older audit replaces it, else none: then every file
-    counts as first seen now.
+    """Run the job. If the files of ``previous`` are lost, an older audit replaces it, or no audit:
+    then every file counts as first seen now.
     """
     try:
         spark_job.run(_command(row), record, row.audit_id)
-    except spark_job.PreviousLost as lost:
+    except spark_job.PreviousLost as error:
         carried = _carried_audits(row)
         if not carried:
             raise
-        gone = [one.pk for one in carried if _is_lost(one)] or [one.pk for one in carried]
-        record.say(f"{lost} It carries on from an older audit, or else from none.")
+        lost = [audit for audit in carried if _is_lost(audit)] or carried
+        record.say(f"{error} It carries on from an older audit, or else from none.")
         with lease.writing():
             _withdraw_attestations(request, record)
-            StorageAudit.objects.filter(pk__in=gone).update(files_kept=False)
+            StorageAudit.objects.filter(pk__in=[audit.pk for audit in lost]).update(
+                files_kept=False
+            )
             row.previous = _previous(row.as_of or timezone.now())
             row.save(update_fields=["previous"])
         _run_spark(row, request, lease, record)
 
 
 def _withdraw_attestations(request: AuditRequest, record: RunRecord) -> None:
-    """A file whose referrer vanished is protected only while audits remember the reference. Without
-    that memory, the root must be attested again.
+    """Roots must be attested again: a file whose referrer was deleted is protected only while
+    audits remember the reference.
     """
     for root in StorageRoot.objects.filter(uri__in=request.uris, attested_at__isnull=False):
         record.say(
@@ -219,13 +223,8 @@ def _withdraw_attestations(request: AuditRequest, record: RunRecord) -> None:
 
 
 def _command(row: StorageAudit) -> list[str]:
-    command = [
-        "audit",
-        "--request",
-        f"{row.run_dir}/request.json",
-        "--lake",
-        settings.WEIR.lake_root,
-    ]
+    command = ["audit", "--request", f"{row.run_dir}/request.json"]
+    command += ["--lake", settings.WEIR.lake_root]
     command += ["--run-dir", row.run_dir, "--attempt", row.audit_id]
     for carried_audit in _carried_audits(row):
         command += ["--previous", carried_audit.manifest_path]

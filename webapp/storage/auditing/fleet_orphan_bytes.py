@@ -10,29 +10,31 @@ JOBS_AT_ONCE = 500
 
 
 def copy_to_fleet(audit: StorageAudit, lease: Lease) -> int:
-    """For every job in the audit: the sum over all roots, each by its newest audit. Returns the
-    number of changed rows.
+    """Write the orphan bytes of every job in the audit into the fleet: the sum over the newest
+    audits of all roots. Returns the number of changed rows.
     """
-    met = (
+    audited = (
         JobStorage.objects.filter(audit=audit)
         .exclude(cluster="")
         .exclude(job_id="")
         .order_by("job_id")
     )
     changed = 0
-    for part in chunks(list(met.values_list("job_id", flat=True).distinct()), JOBS_AT_ONCE):
-        storage = JobStorage.objects.filter(audit__in=latest_audits(), job_id__in=part).values_list(
-            "cluster", "job_id"
-        )
+    for job_ids in chunks(list(audited.values_list("job_id", flat=True).distinct()), JOBS_AT_ONCE):
+        storage = JobStorage.objects.filter(
+            audit__in=latest_audits(), job_id__in=job_ids
+        ).values_list("cluster", "job_id")
         sums = storage.annotate(total=Sum("orphan_bytes"), unproven=Sum("recent_bytes"))
-        # No proven orphans beside unreferenced files does not mean none.
+        # Without proven orphans, recent unreferenced files may still be orphans: unknown.
         orphans = {
             (cluster, job_id): None if unproven and not total else total
             for cluster, job_id, total, unproven in sums
         }
         with lease.writing():
             jobs = list(
-                JobCurrent.objects.filter(job_id__in=part).only("cluster", "job_id", "orphan_bytes")
+                JobCurrent.objects.filter(job_id__in=job_ids).only(
+                    "cluster", "job_id", "orphan_bytes"
+                )
             )
             stale = [
                 job for job in jobs if job.orphan_bytes != orphans.get((job.cluster, job.job_id))

@@ -1,8 +1,8 @@
 """Writes known jobs to the file that an audit reads (``JOB_SCHEMA`` of
 :mod:`spark_jobs.audit_request`).
 
-A job counts as running unless its end was seen, even if it is no longer reported or listed, or its
-cluster is not seen.
+A job counts as running until its end was seen, even if Flink no longer lists it or its cluster
+cannot be seen.
 """
 
 from collections import defaultdict
@@ -26,26 +26,26 @@ from webapp.lib.instants import from_json
 
 JOBS_AT_ONCE = 200
 MOST_ENDED = 1_000
-"""Per job, newest first. What is left out counts as not known to have ended, which deletes less."""
+"""Ended checkpoints of a job, the newest first. Others count as not ended: less is deleted."""
 DISCARDS_SINCE = timedelta(days=7)
 MOST_TASKS = 2**31
-"""Of a vertex of which nobody knows how many it has."""
+"""Stands for the unknown parallelism of a vertex."""
 CLOCKS_APART = timedelta(minutes=1)
-"""Between a JobManager and Weir."""
+"""Normal difference between the clocks of a JobManager and Weir."""
 _NEVER_COMPLETED = (*FAILED_OUTCOMES, "aborted")
 _MAYBE_WRITTEN = ("FINALIZE_CHECKPOINT_FAILURE", JOB_NOT_LISTED)
-"""Of the first Flink itself does not know whether the _metadata was written; of the second nobody
-does, and the job may still be writing.
+"""Reasons that leave open whether the ``_metadata`` was written. After the first, Flink itself does
+not know it; after the second, the job may still be writing.
 """
-NONE = Q(pk__in=())
+NO_JOBS = Q(pk__in=())
 
 
-def write(target: str, at: datetime, left_out: Q = NONE, *, as_recorded: bool = True) -> int:
-    """Writes all jobs but ``left_out`` to the Parquet file ``target`` (a path or URI); returns how
-    many. Jobs of removed clusters are not seen. Jobs of recordings have their recorded state if
-    ``as_recorded``.
+def write(target: str, at: datetime, left_out: Q = NO_JOBS, *, as_recorded: bool = True) -> int:
+    """Writes all jobs except ``left_out`` to the Parquet file ``target`` (a path or URI); returns
+    their number. Jobs of removed clusters count as not seen. Jobs of recordings have their recorded
+    state if ``as_recorded``, else they count as live.
     """
-    seen = set(Cluster.objects.values_list("name", flat=True)) - set(
+    seen_clusters = set(Cluster.objects.values_list("name", flat=True)) - set(
         Cluster.objects.unseen(at).values_list("name", flat=True)
     )
     recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING)
@@ -64,7 +64,7 @@ def write(target: str, at: datetime, left_out: Q = NONE, *, as_recorded: bool = 
                     "reads_restored": reads_restored(
                         job["checkpoint_config"], job["flink_version"]
                     ),
-                    "seen": job["cluster"] in seen,
+                    "seen": job["cluster"] in seen_clusters,
                     "recorded": job["cluster"] in recorded,
                     "keeps_last": keeps_last(job["state"], job["checkpoint_config"]),
                 }
@@ -79,10 +79,8 @@ def write(target: str, at: datetime, left_out: Q = NONE, *, as_recorded: bool = 
 
 def keeps_last(state: str | None, checkpoint_config: dict[str, Any] | None) -> bool | None:
     """Whether Flink retains the last checkpoint of a job that ended in ``state``; None: unknown.
-
-    Source: Flink's ``CheckpointProperties``. A finished job keeps none; one that failed keeps it
-    unless checkpoints are not externalized at all, which REST does not tell from deleting on
-    cancel.
+    Source: Flink's ``CheckpointProperties``. A failed job keeps it if checkpoints are externalized
+    at all, which REST says only if they are retained on cancellation.
     """
     if state == "FINISHED":
         return False
@@ -91,14 +89,15 @@ def keeps_last(state: str | None, checkpoint_config: dict[str, Any] | None) -> b
 
 
 def is_restore_unread(job: Mapping[str, Any]) -> bool:
-    """Whether the job may have been restored from a snapshot that Weir did not read. Readings from
-    before the last start belong to the earlier run. Without checkpointing, all counts are 0.
+    """Whether the job may have been restored from a snapshot that Weir did not read. A restore or
+    counts read before the last start belong to the earlier run. Without checkpointing, all counts
+    are 0.
     """
-    began, counts = job["start_time"], job["flink_counts"]
-    if job["restored_at"] is not None and not (began and job["restored_at"] < began):
+    started_at, counts = job["start_time"], job["flink_counts"]
+    if job["restored_at"] is not None and not (started_at and job["restored_at"] < started_at):
         return False
     read_at = from_json(counts.get("at")) if counts else None
-    if counts is None or (began and read_at and read_at < began):
+    if counts is None or (started_at and read_at and read_at < started_at):
         return True
     return bool(counts.get("restored"))
 
@@ -113,14 +112,15 @@ def is_completed_unread(job: Mapping[str, Any]) -> bool:
 
 
 def reads_restored(checkpoint_config: dict[str, Any] | None, version: str | None) -> bool:
-    """Whether its state backend may be ForSt (of Flink 2; if nobody knows the version, too):
-    restored without copying, it reads the files of that snapshot where they are.
+    """Whether the job's state backend may be ForSt (since Flink 2): it may read the files of the
+    snapshot from which it was restored, where they are, instead of copying them.
 
-    Source: Flink's ``DataTransferStrategyBuilder``. Its checkpoints copy them where its database
-    lies elsewhere.
+    Source: Flink's ``DataTransferStrategyBuilder``.
     """
     backend = (checkpoint_config or {}).get("state_backend")
-    return "forst" in backend.lower() if backend else not version or major(version) != 1
+    if backend:
+        return "forst" in backend.lower()
+    return not version or major(version) != 1
 
 
 def _chunks(left_out: Q) -> Iterator[list[dict[str, Any]]]:
@@ -153,49 +153,48 @@ def _chunks(left_out: Q) -> Iterator[list[dict[str, Any]]]:
         last = jobs[-1]["id"]
         for job in jobs:
             if not job["terminal"]:
-                # For an unlisted job this is when it was last listed, not a seen end.
+                # For an unlisted job, end_time is when it was last listed, not its end.
                 job["end_time"] = None
         yield jobs
 
 
 def _add_redeployed(jobs: Iterable[dict[str, Any]]) -> None:
-    """Adds the last start of all tasks, for jobs that may read databases in checkpoint storage. A
-    region's restart leaves other tasks running.
+    """Adds ``redeployed_at`` to running jobs that may read restored files: the last start of all
+    tasks. After the restart of one region, other tasks still read.
     """
-    reading = {job["id"]: job for job in jobs if job["reads_restored"] and not job["terminal"]}
-    tasks = {
-        (reading[pk]["cluster"], reading[pk]["job_id"]): sum(
+    running = {job["id"]: job for job in jobs if job["reads_restored"] and not job["terminal"]}
+    tasks: dict[tuple[str, str], int] = {}
+    for pk, graph in JobCurrent.objects.filter(pk__in=running).values_list("pk", "graph"):
+        tasks[running[pk]["cluster"], running[pk]["job_id"]] = sum(
             vertex.get("parallelism") or MOST_TASKS for vertex in (graph or {}).get("vertices", ())
         )
-        for pk, graph in JobCurrent.objects.filter(pk__in=reading).values_list("pk", "graph")
-    }
-    whole = {
+    starts = JobStart.objects.filter(
+        cluster__in={job["cluster"] for job in running.values()},
+        job_id__in={job["job_id"] for job in running.values()},
+    ).order_by("at")
+    redeployed_at = {
         (cluster, job_id): at
-        for cluster, job_id, at, deployed in JobStart.objects.filter(
-            cluster__in={job["cluster"] for job in reading.values()},
-            job_id__in={job["job_id"] for job in reading.values()},
-        )
-        .order_by("at")
-        .values_list("cluster", "job_id", "at", "tasks")
+        for cluster, job_id, at, deployed in starts.values_list("cluster", "job_id", "at", "tasks")
         if 0 < tasks.get((cluster, job_id), 0) <= deployed
     }
-    for job in reading.values():
-        job["redeployed_at"] = whole.get((job["cluster"], job["job_id"]))
+    for job in running.values():
+        job["redeployed_at"] = redeployed_at.get((job["cluster"], job["job_id"]))
 
 
 def _add_checkpoints(jobs: list[dict[str, Any]], at: datetime) -> None:
-    """Three queries for all of ``jobs``; facts of a job id on another cluster are fetched too and
+    """Adds facts of checkpoints with three queries. Facts of the same job id on another cluster are
     not used.
     """
-    ids = [job.pop("id") and job["job_id"] for job in jobs]
-    facts = CheckpointFact.objects.filter(job_id__in=ids)
+    for job in jobs:
+        del job["id"]
+    facts = CheckpointFact.objects.filter(job_id__in=[job["job_id"] for job in jobs])
     pending = _by_job(
         facts.filter(Q(outcome="in_progress") | Q(reason=JOB_NOT_LISTED))
         .values("cluster", "job_id")
         .annotate(value=Min("trigger_time"))
     )
-    whole = facts.filter(outcome="completed").exclude(is_savepoint=True)
-    completed = _by_job(whole.values("cluster", "job_id").annotate(value=Max("end_time")))
+    complete = facts.filter(outcome="completed").exclude(is_savepoint=True)
+    completed = _by_job(complete.values("cluster", "job_id").annotate(value=Max("end_time")))
     ended = _ended_checkpoints(facts, at)
     for job in jobs:
         key = job["cluster"], job["job_id"]
@@ -211,8 +210,8 @@ def _by_job(rows: Iterable[Any]) -> dict[tuple[str, str], datetime]:
 
 
 def _ended_checkpoints(facts: Any, at: datetime) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """Checkpoints that never completed or were discarded; a reused id only if all its checkpoints
-    are.
+    """Job → its checkpoints that never completed or were discarded. An id that several checkpoints
+    have is contained only if this is true of all of them.
     """
     never = Q(outcome__in=_NEVER_COMPLETED) & ~Q(reason__in=_MAYBE_WRITTEN)
     discarded = Q(outcome="completed", discarded=True, trigger_time__gte=at - DISCARDS_SINCE)
@@ -227,16 +226,16 @@ def _ended_checkpoints(facts: Any, at: datetime) -> dict[tuple[str, str], list[d
         "end_time",
         "reason",
     )
-    jobs_by_place: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    ended: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for row in (
         periodic.filter(never | discarded)
         .order_by("cluster", "job_id", "-trigger_time", "-id")
         .values(*fields)
         .iterator(2_000)
     ):
-        of_job = jobs_by_place[row["cluster"], row["job_id"]]
-        if len(of_job) < MOST_ENDED:
-            of_job.append(
+        ended_of_job = ended[row["cluster"], row["job_id"]]
+        if len(ended_of_job) < MOST_ENDED:
+            ended_of_job.append(
                 {
                     "checkpoint_id": row["checkpoint_id"],
                     "completed": row["outcome"] == "completed",
@@ -246,24 +245,22 @@ def _ended_checkpoints(facts: Any, at: datetime) -> dict[tuple[str, str], list[d
                     "reason": row["reason"],
                 }
             )
-    _without_reused(periodic.exclude(never | discarded), jobs_by_place)
-    return jobs_by_place
+    _remove_reused_ids(periodic.exclude(never | discarded), ended)
+    return ended
 
 
-def _without_reused(
-    others: Any, jobs_by_place: dict[tuple[str, str], list[dict[str, Any]]]
-) -> None:
-    """A job that restarts under its own id counts from 1 again: the directory may belong to a live
-    checkpoint.
+def _remove_reused_ids(live_facts: Any, ended: dict[tuple[str, str], list[dict[str, Any]]]) -> None:
+    """A job that starts again with the same id counts checkpoints from 1 again: the directory of an
+    ended checkpoint may belong to a live one.
     """
-    ids = {entry["checkpoint_id"] for entries in jobs_by_place.values() for entry in entries}
+    ids = {entry["checkpoint_id"] for entries in ended.values() for entry in entries}
     if not ids:
         return
-    keys = others.filter(job_id__in={job_id for _cluster, job_id in jobs_by_place}).values_list(
+    keys = live_facts.filter(job_id__in={job_id for _cluster, job_id in ended}).values_list(
         "cluster", "job_id", "checkpoint_id"
     )
-    living = {key for key in keys.iterator(5_000) if key[2] in ids}
-    for (cluster, job_id), entries in jobs_by_place.items():
-        jobs_by_place[cluster, job_id] = [
-            entry for entry in entries if (cluster, job_id, entry["checkpoint_id"]) not in living
+    live = {key for key in keys.iterator(5_000) if key[2] in ids}
+    for (cluster, job_id), entries in ended.items():
+        ended[cluster, job_id] = [
+            entry for entry in entries if (cluster, job_id, entry["checkpoint_id"]) not in live
         ]

@@ -19,15 +19,15 @@ from webapp.storage.auditing.audit_request import AuditRequest, RequestedRoot
 
 @dataclass(frozen=True)
 class RootListing:
-    asked: RequestedRoot
+    requested: RequestedRoot
     folder: str
     listed: Listed
-    doubted: tuple[Unlisted, ...] = ()
-    """Doubts about this root from later listings."""
+    unlisted_later: tuple[Unlisted, ...] = ()
+    """Doubts about this root that listings of later roots found."""
 
 
 def list_all(request: AuditRequest, run_dir: str, say: Callable[[str], None]) -> list[RootListing]:
-    """Roots one after the other, each listed in parallel. Raises as listing."""
+    """Raises the errors of listing."""
     if request.inventory and len(request.roots) != 1:
         raise Refused("An inventory lists one root: name that root alone.")
     if request.as_of is not None:
@@ -48,7 +48,7 @@ def list_all(request: AuditRequest, run_dir: str, say: Callable[[str], None]) ->
                 say(f"{skip.subject}: {skip.detail}")
         listings.append(RootListing(root, folder, listed))
     return [
-        replace(listing, doubted=tuple(visited.skips_of(listing.asked.root.uri)))
+        replace(listing, unlisted_later=tuple(visited.skips_of(listing.requested.root.uri)))
         for listing in listings
     ]
 
@@ -81,9 +81,9 @@ def _list(
 
 
 def request_of(listing: RootListing, roots: Sequence[Root]) -> dict[str, Any]:
-    """The request as :mod:`spark_jobs.audit_request` reads it, with all roots of the audit."""
-    root = listing.asked
-    skips = [*listing.listed.unlisted, *listing.doubted]
+    """A root of the request (:mod:`spark_jobs.audit_request`). ``roots``: all roots of the audit."""
+    root = listing.requested
+    skips = [*listing.listed.unlisted, *listing.unlisted_later]
     return {
         "uri": root.root.uri,
         "read_at": root.root.read_at,

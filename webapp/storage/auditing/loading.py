@@ -1,7 +1,8 @@
-"""Loads a complete audit into the database in short transactions; repeating gives the same rows."""
+"""Loads a complete audit into the database in short transactions; if repeated, rows stay the same."""
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from django.db import models
@@ -15,7 +16,7 @@ from webapp.storage.models import StorageAudit
 from webapp.storage.table_models import AUDIT_MODELS
 from webapp.work import run_files
 from webapp.work.lease import Lease
-from webapp.work.texts import bounded, clean_json, clean_text
+from webapp.work.texts import bounded, clean_json
 
 KNOWN_TABLES: dict[str, ServingTable] = {**AUDIT_TABLES, **FILE_TABLES}
 
@@ -28,20 +29,20 @@ def read_manifest(audit: StorageAudit) -> Manifest:
 def load(
     audit: StorageAudit, manifest: Manifest, lease: Lease, say: Callable[[str], None]
 ) -> dict[str, int]:
-    """Returns table → number of rows. No page shows it until :func:`finish`."""
+    """Returns table → number of rows. No page shows the audit until :func:`finish`."""
     rows_of: dict[str, int] = {}
     for name, model in AUDIT_MODELS.items():
         if name not in manifest.tables:
             continue
-        change = _changes(AUDIT_TABLES[name], model)
+        converters = _converters(AUDIT_TABLES[name], model)
         for rows in run_files.batches(manifest, name, KNOWN_TABLES):
-            made = [
-                model(**{field: convert(row[field]) for field, convert in change.items()})
+            instances = [
+                model(**{field: convert(row[field]) for field, convert in converters.items()})
                 for row in rows
             ]
             with lease.writing():
-                # Rows of an audit never change: those loaded by a killed process stay.
-                model._default_manager.bulk_create(made, ignore_conflicts=True)
+                # Rows of an audit never change: rows that a killed process loaded stay.
+                model._default_manager.bulk_create(instances, ignore_conflicts=True)
         rows_of[name] = manifest.tables[name].rows
         if rows_of[name]:
             say(f"loaded {name}: {rows_of[name]} rows")
@@ -49,28 +50,29 @@ def load(
 
 
 def finish(audit: StorageAudit, lease: Lease) -> None:
-    """Marks the audit as loaded: from now on the newest."""
+    """Marks the audit as loaded: pages show it from now on."""
     with lease.writing():
         audit.state, audit.finished_at = AuditState.LOADED, timezone.now()
         audit.save(update_fields=["state", "finished_at"])
 
 
-def _changes(table: ServingTable, model: type[models.Model]) -> Mapping[str, Callable[[Any], Any]]:
+def _converters(
+    table: ServingTable, model: type[models.Model]
+) -> Mapping[str, Callable[[Any], Any]]:
     return {
-        column.name: _change(
+        column.name: _converter(
             column.kind, model._meta.get_field(column.name), column.name in table.key
         )
         for column in table.columns
     }
 
 
-def _change(kind: str, field: Any, is_key: bool) -> Callable[[Any], Any]:
+def _converter(kind: str, field: Any, is_key: bool) -> Callable[[Any], Any]:
     if kind == "json":
         return lambda document: _parse(clean_json(document))
-    longest = getattr(field, "max_length", None)
-    if kind == "text" and longest:
-        return lambda text: bounded(text, longest, is_key)
-    return clean_text if kind == "text" else lambda value: value
+    if kind == "text":
+        return partial(bounded, longest=getattr(field, "max_length", None), unique=is_key)
+    return lambda value: value
 
 
 def _parse(document: str | None) -> Any:

@@ -1,5 +1,3 @@
-"""Files that are not live, page by page from the audit's Parquet."""
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -30,14 +28,14 @@ FILES_A_PAGE = 40
 @require_GET
 def files(request: HttpRequest) -> HttpResponse:
     filters = FileFilters.from_page(request.GET)
-    wanted = filters.wanted
-    figures = audited_or_404(wanted.root)
+    query = filters.query
+    figures = audited_or_404(query.root)
     page, unreadable = (
-        read(figures, wanted, FILES_A_PAGE) if filters.is_valid() else (FilePage([]), "")
+        read(figures, query, FILES_A_PAGE) if filters.is_valid() else (FilePage([]), "")
     )
-    reasons = _reasons([wanted.verdict] if wanted.verdict else NOT_LIVE)
+    reasons = _reasons([query.verdict] if query.verdict else NOT_LIVE)
     context: dict[str, Any] = {
-        "uri": wanted.root,
+        "uri": query.root,
         "figures": figures,
         "audit": figures.audit,
         "filters": filters,
@@ -49,7 +47,7 @@ def files(request: HttpRequest) -> HttpResponse:
             ),
             Control("reason", gettext("Reason"), [("", gettext("Any reason")), *_options(reasons)]),
         ),
-        "wanted": wanted,
+        "wanted": query,
         "found": page,
         "rows": [_row(row) for row in page.rows],
         "unreadable": unreadable,
@@ -59,14 +57,13 @@ def files(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def export(request: HttpRequest) -> HttpResponseBase:
-    """All files that match, streamed."""
     filters = FileFilters.from_page(request.GET)
     filters.check()
-    figures = latest_of(filters.wanted.root)
+    figures = latest_of(filters.query.root)
     if figures is None or not figures.audit.files_kept:
         raise Http404(gettext("No list of files is kept of this root."))
     try:
-        rows = VerdictFiles.of(loading.read_manifest(figures.audit)).matching(filters.wanted)
+        rows = VerdictFiles.of(loading.read_manifest(figures.audit)).matching(filters.query)
     except (OSError, BadManifest) as error:
         raise Http404(gettext("The list of files of this root cannot be read.")) from error
     return export_response("weir-files-not-live", COLUMNS, rows)

@@ -16,7 +16,7 @@ from webapp.findings.models import Finding
 from webapp.storage.badges import root_badge
 from webapp.storage.models import StorageRoot, VerdictFigures
 from webapp.storage.newest_audits import latest, latest_audits, loaded_figures
-from webapp.storage.orphan_proof import together, unreferenced
+from webapp.storage.orphan_proof import summed_unreferenced, unreferenced
 from webapp.storage.presentation import MISSING, parts, summed, why_not_cleanable
 from webapp.storage.suggestions import suggestions
 from webapp.storage.views.parameters import parameter
@@ -27,13 +27,13 @@ _NAMES = [f"{name}_{unit}" for name in (*VERDICTS, MISSING) for unit in ("bytes"
 
 @require_GET
 def over_time(request: HttpRequest) -> HttpResponse:
-    """Of one root or all: at each audit, the figures of every root known by then."""
+    """The chart of one root or of all roots: at each audit, the last figures of every root."""
     uri = parameter(request, "uri")
     rows = loaded_figures().order_by("-as_of", "-id")
     if uri:
         rows = rows.filter(root=uri)
-    newest_first = list(reversed(rows.values("root", "as_of", *_NAMES)[:MOST_AUDITS]))
-    points = _points(newest_first)
+    oldest_first = list(reversed(rows.values("root", "as_of", *_NAMES)[:MOST_AUDITS]))
+    points = _points(oldest_first)
     if len(points) < 2:
         empty = {
             "title": gettext("No trend yet"),
@@ -46,12 +46,12 @@ def over_time(request: HttpRequest) -> HttpResponse:
 
 def _points(rows: list[dict[str, Any]]) -> list[Point]:
     last: dict[str, dict[str, Any]] = {}
-    at_times: dict[datetime, list[dict[str, Any]]] = defaultdict(list)
+    rows_by_instant: dict[datetime, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
-        at_times[row["as_of"]].append(row)
+        rows_by_instant[row["as_of"]].append(row)
     points: list[Point] = []
-    for at, of_instant in at_times.items():
-        last |= {row["root"]: row for row in of_instant}
+    for at, audited in rows_by_instant.items():
+        last |= {row["root"]: row for row in audited}
         points.append((at, {name: sum(row[name] for row in last.values()) for name in _NAMES}))
     return points
 
@@ -72,9 +72,9 @@ def storage(request: HttpRequest) -> HttpResponse:
     audited = [row["figures"] for row in rows if row["figures"]]
     totals = summed(audited)
     suggested = suggestions()
-    of_roots = Finding.objects.open().filter(rule__startswith="storage.", data__root__isnull=False)
-    # The gravest of each root comes last.
-    worst = dict(of_roots.order_by("severity_rank").values_list("data__root", "severity_rank"))
+    findings = Finding.objects.open().filter(rule__startswith="storage.", data__root__isnull=False)
+    # The worst finding of each root comes last, so the dictionary keeps it.
+    worst = dict(findings.order_by("severity_rank").values_list("data__root", "severity_rank"))
     context: dict[str, Any] = {
         "rows": sorted(
             rows,
@@ -84,7 +84,9 @@ def storage(request: HttpRequest) -> HttpResponse:
             ),
         ),
         "totals": totals,
-        "unreferenced": together(row["unreferenced"] for row in rows if row["unreferenced"]),
+        "unreferenced": summed_unreferenced(
+            row["unreferenced"] for row in rows if row["unreferenced"]
+        ),
         "parts": parts(totals),
         "audited": bool(audited),
         "oldest": min((row.as_of for row in audited), default=None),

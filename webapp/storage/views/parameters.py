@@ -1,8 +1,6 @@
-"""Parameters of the storage pages: URIs, which are long and may contain any character."""
-
 from django.http import HttpRequest
 
 
 def parameter(request: HttpRequest, name: str) -> str:
-    """Empty if absent. PostgreSQL refuses NUL in texts."""
+    """Empty if absent; without NUL, which PostgreSQL refuses."""
     return request.GET.get(name, "").replace("\x00", "")[:4_000]

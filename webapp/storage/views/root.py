@@ -30,7 +30,13 @@ from webapp.storage.models import (
 )
 from webapp.storage.newest_audits import latest_of
 from webapp.storage.orphan_proof import forecast, unreferenced
-from webapp.storage.presentation import doubt_shown, parts, reasons, text_of, why_not_cleanable
+from webapp.storage.presentation import (
+    doubt_shown,
+    parts,
+    reasons,
+    second_names,
+    why_not_cleanable,
+)
 from webapp.storage.views.parameters import parameter
 
 ROWS_A_PAGE = 25
@@ -71,28 +77,27 @@ def root(request: HttpRequest) -> HttpResponse:
         "query_uri": urlencode({"uri": uri}),
     }
     if figures is not None:
-        known = is_known(figures, now)
+        is_current = is_known(figures, now)
         context |= {
-            "known": known,
+            "known": is_current,
             "late": is_late(figures, now),
-            **_audit_context(request, figures, registered, known),
+            **_audit_context(request, figures, registered, is_current),
         }
     return render(request, "storage/root.html", context)
 
 
 def _running(uri: str) -> Any:
+    """The newest audit of the root and its badge, unless it is loaded."""
     newest = next(
         (audit for audit in StorageAudit.objects.order_by("-id")[:20] if uri in audit.roots), None
     )
-    return (
-        (newest, AUDIT_BADGES[newest.state])
-        if newest is not None and newest.state != "loaded"
-        else None
-    )
+    if newest is None or newest.state == "loaded":
+        return None
+    return newest, AUDIT_BADGES[newest.state]
 
 
 def _audit_context(
-    request: HttpRequest, figures: RootFigures, registered: StorageRoot | None, known: bool
+    request: HttpRequest, figures: RootFigures, registered: StorageRoot | None, is_current: bool
 ) -> dict[str, Any]:
     audit = figures.audit
     verdicts = list(
@@ -119,7 +124,7 @@ def _audit_context(
         (KeysetColumn("superseded"), KeysetColumn("id")),
         request.GET.get("missing", ""),
     )
-    stated = (
+    valid_statements = (
         statements.of_root(figures.root, STATEMENTS_SHOWN + 1)
         if scopes.current().is_everything
         else []
@@ -132,7 +137,7 @@ def _audit_context(
         "parts": parts(figures),
         "why": [
             *why_not_cleanable(figures.not_cleanable, audit.withheld.get(figures.root, "")),
-            *(text_of(audit, figures.root) if TWO_NAMES in figures.not_cleanable else ()),
+            *(second_names(audit, figures.root) if TWO_NAMES in figures.not_cleanable else ()),
         ],
         "reasons": reasons(verdicts),
         "unreferenced": unreferenced(audit, verdicts),
@@ -146,33 +151,36 @@ def _audit_context(
         "sort": sort,
         "sorts": SORT_TITLES,
         "checkpoints": checkpoint_page,
-        "checkpoint_rows": [_checkpoint(row, known) for row in checkpoint_page.rows],
+        "checkpoint_rows": [_checkpoint(row, is_current) for row in checkpoint_page.rows],
         "missing": missing_page,
         "links": links,
         "findings": _findings(figures.root),
         "doubts": [doubt_shown(row) for row in doubts[:DOUBTS_SHOWN]],
-        "statements": stated[:STATEMENTS_SHOWN],
-        "more_statements": len(stated) > STATEMENTS_SHOWN,
+        "statements": valid_statements[:STATEMENTS_SHOWN],
+        "more_statements": len(valid_statements) > STATEMENTS_SHOWN,
         "more_doubts": len(doubts) > DOUBTS_SHOWN,
     }
 
 
 def _findings(uri: str) -> list[Any]:
-    open_ones = (
+    findings = (
         Finding.objects.open().filter(rule__startswith="storage.", data__root=uri).worst_first()
     )
     return [
         (finding, SEVERITY_BADGES.get(finding.severity))
-        for finding in open_ones.defer("evidence", "related", "cause")[:FINDINGS_SHOWN]
+        for finding in findings.defer("evidence", "related", "cause")[:FINDINGS_SHOWN]
     ]
 
 
-def _checkpoint(row: CheckpointStorage, known: bool) -> dict[str, Any]:
+def _checkpoint(row: CheckpointStorage, is_current: bool) -> dict[str, Any]:
     answers = {
         "self_contained": answer(row.self_contained, PLAIN_NO),
         "resolvable": answer(row.resolvable, NO),
     }
-    return {"row": row, **{name: as_far_as_known(badge, known) for name, badge in answers.items()}}
+    return {
+        "row": row,
+        **{name: as_far_as_known(badge, is_current) for name, badge in answers.items()},
+    }
 
 
 def _page(rows: "QuerySet[Any]", keys: tuple[KeysetColumn, ...], cursor: str) -> Page[Any]:

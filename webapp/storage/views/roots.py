@@ -51,9 +51,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_http_methods(["GET", "POST"])
 def attest(request: HttpRequest, pk: int) -> HttpResponse:
-    """Attests that every reader of the root is known, after showing the known ones; or withdraws
-    that.
-    """
+    """Shows the known readers of a root, then records or withdraws the attestation."""
     root = get_object_or_404(StorageRoot, pk=pk)
     if request.method == "GET" or not {"confirmed", "withdraw"} & set(request.POST):
         return render(

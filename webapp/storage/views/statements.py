@@ -22,8 +22,6 @@ MOST_TEXT = 4_000
 
 
 class StatementForm(forms.Form):
-    """Its subject comes from a doubt or a job's row and is fixed."""
-
     reason = forms.CharField(
         label=_("Reason"), widget=forms.Textarea(attrs={"rows": 3}), max_length=2000
     )
@@ -32,9 +30,9 @@ class StatementForm(forms.Form):
 @operators_only
 @require_http_methods(["GET", "POST"])
 def make(request: HttpRequest) -> HttpResponse:
-    given = request.POST if request.method == "POST" else request.GET
+    parameters = request.POST if request.method == "POST" else request.GET
     stated = Stated(
-        *(given.get(name, "")[:MOST_TEXT].replace("\x00", "") for name in Stated._fields)
+        *(parameters.get(name, "")[:MOST_TEXT].replace("\x00", "") for name in Stated._fields)
     )
     if stated.kind not in STATEMENTS or not (stated.subject or stated.job_id):
         raise Http404(gettext("There is no such statement."))
@@ -42,7 +40,7 @@ def make(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             # operators only: signed in
-            made = state(
+            statement = state(
                 stated,
                 form.cleaned_data["reason"],
                 request.user.get_username(),
@@ -57,7 +55,7 @@ def make(request: HttpRequest) -> HttpResponse:
                     "Your statement is recorded with your name. It counts from the next audit on."
                 ),
             )
-            return redirect(_page_of(made))
+            return redirect(_page_of(statement))
     context: dict[str, Any] = {
         "form": form,
         "stated": stated,

@@ -27,12 +27,11 @@ JOBS_NAMED = 20
 
 @require_GET
 def xray(request: HttpRequest) -> HttpResponse:
-    """``path`` names the checkpoint."""
-    written = parameter(request, "path")
-    context: dict[str, Any] = {"written": written, "now": timezone.now()}
+    entered = parameter(request, "path")
+    context: dict[str, Any] = {"written": entered, "now": timezone.now()}
     status = 200
     try:
-        file = located(written)
+        file = located(entered)
         context |= _contents(file.path, xray_reader.xray(file))
     except NotLocated as error:
         context["refused"], status = str(error), 404
@@ -41,13 +40,13 @@ def xray(request: HttpRequest) -> HttpResponse:
             gettext(
                 "%(written)s is not there any more: Flink deletes checkpoints that are replaced."
             )
-            % {"written": written},
+            % {"written": entered},
             404,
         )
     except (IngestError, OSError) as error:
-        log.warning("%s could not be read: %s", written, error)
+        log.warning("%s could not be read: %s", entered, error)
         context["refused"] = gettext("%(written)s could not be read: %(error)s") % {
-            "written": written,
+            "written": entered,
             "error": error,
         }
     return render(request, "storage/xray.html", context, status=status)
@@ -58,9 +57,9 @@ def _contents(path: str, contents: Xray) -> dict[str, Any]:
     vertices = ((job.graph if job else None) or {}).get("vertices") or ()
     names = {vertex.get("vertex_id"): vertex.get("name") for vertex in vertices}
 
-    def name_of(operator_id: str, known: str) -> str:
+    def name_of(operator_id: str, name: str) -> str:
         unnamed = gettext("operator %(operator_id)s") % {"operator_id": operator_id[:8]}
-        return known or names.get(operator_id) or unnamed
+        return name or names.get(operator_id) or unnamed
 
     audited = latest_checkpoint(path)
     return {

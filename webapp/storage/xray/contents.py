@@ -1,14 +1,12 @@
-"""Contents of one ``_metadata``, small enough to cache and draw. Plain values, shared by page, API
-and cache. Sizes are bytes.
-"""
+"""Contents of one ``_metadata`` for page, API and cache. Sizes are bytes."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class OperatorContents:
-    """``largest_bytes``: of its subtask with most state. ``max_over_median`` is over all running
-    subtasks, those without any state as 0; ``None`` for fewer than two.
+    """``largest_bytes``: state of the subtask with most state. ``max_over_median`` compares all
+    running subtasks, of which some may have 0 bytes; ``None`` for fewer than two, or a median of 0.
     """
 
     operator_id: str
@@ -32,12 +30,12 @@ class DirectoryContents:
 
 @dataclass(frozen=True)
 class ListedState:
-    """One named operator state. ``handle_bytes`` is the size of the handles it shares with the
-    other states of its subtasks; ``files`` are the distinct files they lie in, the others being
-    within the ``_metadata``. ``parallelism`` is that of its operator.
+    """One named operator state. ``handle_bytes`` is the size of its handles, which also contain the
+    other states of the same subtasks; ``files`` is the number of distinct files of these handles:
+    other handles are inside the ``_metadata``.
 
-    ``restore_bytes`` is an upper bound of what all subtasks together read of it at a restore: each
-    reads all handles of a UNION state, and one of a BROADCAST state.
+    ``restore_bytes`` is an upper bound of what all subtasks together read at a restore: each
+    subtask reads all handles of a UNION state, and one handle of a BROADCAST state.
     """
 
     operator_id: str
@@ -53,12 +51,12 @@ class ListedState:
 
 @dataclass(frozen=True)
 class Xray:
-    """One checkpoint or savepoint. ``foreign_*`` count what lies outside its own job's directories
-    (for a savepoint: outside itself).
+    """One checkpoint or savepoint. ``foreign_*`` count files outside the directory of its job (for
+    a savepoint: outside its own directory).
 
-    ``absolute`` counts paths that do not move with the checkpoint. Files are distinct paths;
-    ``file_bytes`` counts each once, for segments the parts that are referred to. Lists are cut;
-    ``operators_left_out`` and the like count the rest.
+    ``absolute`` counts paths that do not move with the checkpoint. ``files`` counts distinct paths;
+    ``file_bytes`` counts each file once, and only the segments that are referred to. Lists are cut;
+    ``operators_left_out`` and similar fields count what was cut.
     """
 
     metadata_path: str

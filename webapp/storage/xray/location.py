@@ -1,5 +1,5 @@
-"""Finds the ``_metadata`` of a checkpoint path in any spelling. Only paths below a registered root
-are read, as they come from Flink or are typed.
+"""Finds the ``_metadata`` of a checkpoint by its path in any spelling. Only paths below a
+registered root are read, because users enter them.
 """
 
 import errno
@@ -18,13 +18,13 @@ class NotLocated(Exception):
     """The message is one sentence that says what to do."""
 
 
-def metadata_path(written: str) -> str:
-    """Canonical path of the ``_metadata``; ``written`` names it or its directory.
+def metadata_path(entered: str) -> str:
+    """Canonical path of the ``_metadata``; ``entered`` names it or its directory.
 
     Raises :class:`NotLocated`.
     """
     try:
-        uri = canonical(written, spellings())
+        uri = canonical(entered, spellings())
     except BadUri as error:
         raise NotLocated(str(error)) from error
     return uri if uri.rpartition("/")[2] == NAME else f"{uri}/{NAME}"
@@ -34,18 +34,18 @@ def root_of(path: str) -> StorageRoot | None:
     return next((root for root in StorageRoot.objects.all() if is_below(path, root.uri)), None)
 
 
-def located(written: str) -> MetadataFile:
-    """With current size and time of the storage.
+def located(entered: str) -> MetadataFile:
+    """The ``_metadata`` with its current size and time in the storage.
 
     Raises :class:`NotLocated` and ``OSError``.
     """
-    return _file_at(metadata_path(written))
+    return _file_at(metadata_path(entered))
 
 
-def referred(written: str) -> MetadataFile:
-    """A state file that a ``_metadata`` refers to, located for reading in the same way."""
+def referred(entered: str) -> MetadataFile:
+    """A state file that a ``_metadata`` refers to."""
     try:
-        return _file_at(canonical(written, spellings()))
+        return _file_at(canonical(entered, spellings()))
     except BadUri as error:
         raise NotLocated(str(error)) from error
 

@@ -1,6 +1,4 @@
-"""Figures over the handles of one ``_metadata``, as Arrow aggregations; lists are cut to what a
-page can show.
-"""
+"""Aggregates the handles of one ``_metadata`` with Arrow. Lists are cut for a page."""
 
 import statistics
 from collections import defaultdict
@@ -14,7 +12,6 @@ from ingest.metadata.pieces import Operator
 from webapp.storage.xray.contents import DirectoryContents, ListedState, OperatorContents
 
 MOST_ROWS = 100
-"""Of each list."""
 _JOB_DIRECTORY = r"^(?P<job>.*/[0-9a-f]{32})/"
 
 
@@ -25,14 +22,14 @@ def total(column: Any) -> int:
 def distinct_files(table: pa.Table) -> pa.Table:
     """``path`` and ``bytes``: segments of a file are summed, whole files count once."""
     referring = table.filter(pc.is_valid(table["path"]))
-    # The same segment may be named by several handles; so may a whole file.
+    # Several handles may name the same segment or the same whole file.
     once = referring.group_by(["path", "offset_bytes"]).aggregate([("size_bytes", "max")])
     files = once.group_by("path").aggregate([("size_bytes_max", "sum")])
     return pa.table({"path": files["path"], "bytes": files["size_bytes_max_sum"].cast(pa.int64())})
 
 
 def foreign(files: pa.Table, owner: str) -> pa.Table:
-    """Files outside the directory of its own job; the same id elsewhere is another job."""
+    """Files outside the job's directory ``owner``."""
     return files.filter(pc.invert(_is_own(files["path"], owner)))
 
 
@@ -41,7 +38,7 @@ def _is_own(path: Any, owner: str) -> Any:
 
 
 def directories(files: pa.Table, owner: str) -> tuple[tuple[DirectoryContents, ...], int]:
-    """By job directory if there is one, else by the file's directory; most bytes first."""
+    """Directories of jobs, else of files, most bytes first; and how many were left out."""
     if not files.num_rows:
         return (), 0
     of_job = pc.struct_field(pc.extract_regex(files["path"], _JOB_DIRECTORY), "job")
@@ -61,16 +58,16 @@ def directories(files: pa.Table, owner: str) -> tuple[tuple[DirectoryContents, .
 
 
 def absolute(table: pa.RecordBatch) -> int:
-    """Paths written as absolute ones, those of directories that merged files keep alive included."""
+    """Number of absolute paths, including directories that merged files keep alive."""
     referring = table.filter(pc.is_valid(table["path"]))
-    written = total(pc.equal(referring["path"], referring["written_path"]).cast(pa.int64()))
-    return written + int(table.num_rows - table["task_owned_directory"].null_count)
+    paths = total(pc.equal(referring["path"], referring["written_path"]).cast(pa.int64()))
+    return paths + int(table.num_rows - table["task_owned_directory"].null_count)
 
 
 def operators(
     table: pa.Table, declared: Mapping[str, Operator], finished: Mapping[str, int]
 ) -> tuple[tuple[OperatorContents, ...], int]:
-    """Most state first; and how many were left out. ``finished``: operator → finished subtasks."""
+    """Most state first; and how many were left out. ``finished``: operator id → finished subtasks."""
     by_subtask: dict[str, dict[int | None, int]] = defaultdict(dict)
     sums = table.group_by(["operator_id", "subtask"]).aggregate([("state_bytes", "sum")])
     for row in sums.to_pylist():
@@ -113,7 +110,7 @@ def _max_over_median(sizes: Sequence[int]) -> float | None:
 def listed_states(
     table: pa.Table, declared: Mapping[str, Operator]
 ) -> tuple[tuple[ListedState, ...], int]:
-    """Named operator states, by bytes that a restore reads, most first."""
+    """Named operator states, most bytes to restore first, and how many were left out."""
     rows = (
         table.filter(pc.is_valid(table["states"]))
         .select(["operator_id", "states", "size_bytes", "path"])
@@ -150,4 +147,6 @@ def listed_states(
 def _restore_bytes(mode: str, parallelism: int, sizes: Sequence[int]) -> int:
     if mode == "UNION":
         return parallelism * sum(sizes)
-    return parallelism * max(sizes, default=0) if mode == "BROADCAST" else sum(sizes)
+    if mode == "BROADCAST":
+        return parallelism * max(sizes, default=0)
+    return sum(sizes)

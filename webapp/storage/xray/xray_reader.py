@@ -1,5 +1,5 @@
-"""Makes the X-ray of a ``_metadata`` file by columns, without an object for each reference. Reads
-the file to its end first; a damaged, incomplete or too large file raises.
+"""Makes the X-ray of a ``_metadata`` file in columns, without an object for each reference. A
+damaged, incomplete or too large file raises.
 """
 
 import hashlib
@@ -22,9 +22,9 @@ from webapp.storage.xray.contents import Xray
 MOST_BYTES = 100_000_000
 MOST_HANDLES = 300_000
 """About half a gigabyte while it is read: what one request may take of a web server."""
-KEPT_S = 24 * 3600
+CACHED_S = 24 * 3600
 _FORM = 5
-"""To be raised with every change of the cached form."""
+"""Raise it with every change of ``Xray``, which is cached."""
 _COLUMNS = (
     "operator_id",
     "subtask",
@@ -40,7 +40,9 @@ class TooLarge(Refused):
     """Larger than a page may read."""
 
 
-class Pieces:
+class SmallPieces:
+    """Remembers all pieces except handles while a file is read."""
+
     def __init__(self) -> None:
         self.header: Header | None = None
         self.end: End | None = None
@@ -61,7 +63,7 @@ class Pieces:
 
 
 def xray(file: MetadataFile) -> Xray:
-    """Cached; raises ``MetadataError``, ``OSError`` and :class:`TooLarge`."""
+    """Cached :func:`read`; raises ``MetadataError``, ``OSError`` and :class:`TooLarge`."""
     # Without size and time, a changed file would not be noticed.
     if file.size is None or file.modified is None:
         return read(file)
@@ -71,7 +73,7 @@ def xray(file: MetadataFile) -> Xray:
     cached: Xray | None = cache.get(key)
     if cached is None:
         cached = read(file)
-        cache.set(key, cached, KEPT_S)
+        cache.set(key, cached, CACHED_S)
     return cached
 
 
@@ -81,8 +83,8 @@ def read(file: MetadataFile) -> Xray:
             gettext("It has %(size)s bytes; a page reads %(most_bytes)s at most.")
             % {"size": f"{file.size:,}", "most_bytes": f"{MOST_BYTES:,}"}
         )
-    seen, batches, rows, absolute = Pieces(), [], 0, 0
-    for batch in columns.batches(seen.watch(file.pieces())):
+    small, batches, rows, absolute = SmallPieces(), [], 0, 0
+    for batch in columns.batches(small.watch(file.pieces())):
         rows += batch.num_rows
         if rows > MOST_HANDLES:
             raise TooLarge(
@@ -95,22 +97,22 @@ def read(file: MetadataFile) -> Xray:
     table = pa.Table.from_batches(batches, schema)
     ids = table["operator_id"].cast(pa.string())
     table = table.set_column(table.column_names.index("operator_id"), "operator_id", ids)
-    return _xray(file, seen, table, absolute)
+    return _xray(file, small, table, absolute)
 
 
-def _xray(file: MetadataFile, seen: Pieces, table: pa.Table, absolute: int) -> Xray:
-    if seen.header is None or seen.end is None:
+def _xray(file: MetadataFile, small: SmallPieces, table: pa.Table, absolute: int) -> Xray:
+    if small.header is None or small.end is None:
         raise ValueError(gettext("%(path)s was not read to its end.") % {"path": file.path})
     owner = owner_directory(file.directory)
     files = measures.distinct_files(table)
     foreign = measures.foreign(files, owner)
     directories, directories_left_out = measures.directories(files, owner)
-    operators, operators_left_out = measures.operators(table, seen.operators, seen.finished)
-    states, states_left_out = measures.listed_states(table, seen.operators)
-    properties = seen.end.properties
+    operators, operators_left_out = measures.operators(table, small.operators, small.finished)
+    states, states_left_out = measures.listed_states(table, small.operators)
+    properties = small.end.properties
     return Xray(
         metadata_path=file.path,
-        checkpoint_id=seen.header.checkpoint_id,
+        checkpoint_id=small.header.checkpoint_id,
         is_savepoint=properties is not None and "avepoint" in properties.name,
         handles=table.num_rows,
         state_bytes=measures.total(table["state_bytes"]),

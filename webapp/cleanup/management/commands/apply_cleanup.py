@@ -1,8 +1,3 @@
-"""Carry out an approved clean-up plan, undo it, or purge its quarantine.
-
-Without a flag it only says what it would do.
-"""
-
 import json
 import time
 from argparse import ArgumentParser
@@ -43,11 +38,11 @@ class Command(PreparedCommand):
         parser.add_argument(
             "plan", metavar="PLAN", help="name of the plan, or at least its first 8 characters"
         )
-        what = parser.add_mutually_exclusive_group()
-        what.add_argument("--dry-run", action="store_true", help="change nothing (the default)")
-        what.add_argument("--apply", action="store_true", help="move its files to quarantine")
-        what.add_argument("--undo", action="store_true", help="put back what is in quarantine")
-        what.add_argument(
+        verb = parser.add_mutually_exclusive_group()
+        verb.add_argument("--dry-run", action="store_true", help="change nothing (the default)")
+        verb.add_argument("--apply", action="store_true", help="move its files to quarantine")
+        verb.add_argument("--undo", action="store_true", help="put back what is in quarantine")
+        verb.add_argument(
             "--purge",
             action="store_true",
             help="delete what is in quarantine; only after the grace period",
@@ -64,7 +59,7 @@ class Command(PreparedCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        plan = CleanupPlan.objects.named(options["plan"])
+        plan = CleanupPlan.objects.by_name(options["plan"])
         if plan is None:
             raise CommandError(
                 f"There is no one plan that begins with {options['plan']!r}; give at least 8 "
@@ -77,14 +72,14 @@ class Command(PreparedCommand):
                 self._order(plan, verb)
                 self._carry_out(plan, verb, options["wait"])
             else:
-                self._look(plan)
+                self._dry_run(plan)
         except PlanActionRefused as error:
             raise CommandError(str(error), returncode=NOT_ALLOWED) from error
         except CleanupError as error:
             raise CommandError(str(error), returncode=1) from error
 
-    def _look(self, plan: CleanupPlan) -> None:
-        rehearsed = dry_run(reader_of(plan))
+    def _dry_run(self, plan: CleanupPlan) -> None:
+        counts = dry_run(reader_of(plan))
         if self.quiet:
             self.stdout.write(
                 json.dumps(
@@ -92,7 +87,7 @@ class Command(PreparedCommand):
                         "plan": plan.name,
                         "state": plan.state,
                         "approved_by": plan.approved_name or None,
-                        **rehearsed,
+                        **counts,
                     }
                 )
             )
@@ -101,8 +96,8 @@ class Command(PreparedCommand):
             f"Plan {plan.name}: {plan.get_state_display()}. This is a dry run: nothing is touched."
         )
         self.stdout.write(
-            f"  {count_text(rehearsed['unchanged'])} files, "
-            f"{bytes_text(rehearsed['unchanged_bytes'])}, are as planned."
+            f"  {count_text(counts['unchanged'])} files, "
+            f"{bytes_text(counts['unchanged_bytes'])}, are as planned."
         )
         for outcome in (
             FileOutcome.CHANGED,
@@ -110,8 +105,8 @@ class Command(PreparedCommand):
             FileOutcome.LINKED,
             FileOutcome.FAILED,
         ):
-            if rehearsed[outcome]:
-                self.stdout.write(f"  {count_text(rehearsed[outcome])} files: {SENTENCES[outcome]}")
+            if counts[outcome]:
+                self.stdout.write(f"  {count_text(counts[outcome])} files: {SENTENCES[outcome]}")
         if plan.approved_at is None:
             self.stdout.write("It is not approved.")
         elif plan.is_expired(timezone.now()):
@@ -168,8 +163,8 @@ class Command(PreparedCommand):
             )
 
     def _report(self, plan: CleanupPlan, verb: str) -> None:
-        done: Counter[str] = Counter(
-            {name: count for name, count in plan.done(verb).items() if isinstance(count, int)}
+        counts: Counter[str] = Counter(
+            {name: count for name, count in plan.counts(verb).items() if isinstance(count, int)}
         )
         if self.quiet:
             self.stdout.write(
@@ -177,17 +172,17 @@ class Command(PreparedCommand):
                     {
                         "plan": plan.name,
                         "state": plan.state,
-                        verb: done,
+                        verb: counts,
                         "trouble": plan.trouble or None,
                     }
                 )
             )
             return
         for outcome in FileOutcome:
-            if done[outcome]:
-                weight = bytes_text(done[f"{outcome}_bytes"])
+            if counts[outcome]:
+                size = bytes_text(counts[f"{outcome}_bytes"])
                 self.stdout.write(
-                    f"  {count_text(done[outcome])} files, {weight}. {SENTENCES[outcome]}"
+                    f"  {count_text(counts[outcome])} files, {size}. {SENTENCES[outcome]}"
                 )
         self.stdout.write(f"Plan {plan.short_name}: {plan.get_state_display()}.")
         if plan.state == PlanState.QUARANTINED and plan.purge_at:

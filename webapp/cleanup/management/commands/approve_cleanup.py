@@ -31,7 +31,7 @@ class Command(PreparedCommand):
         parser.add_argument("--user", required=True, help="who approves it")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        plan = CleanupPlan.objects.named(options["plan"])
+        plan = CleanupPlan.objects.by_name(options["plan"])
         if plan is None:
             raise CommandError(
                 f"There is no one plan that begins with {options['plan']!r}; give at least 8 "
@@ -52,9 +52,8 @@ class Command(PreparedCommand):
 
 
 def _password() -> str:
-    given = os.environ.get(VARIABLE, "")
-    if given:
-        return given
-    return (
-        getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
-    )
+    if password := os.environ.get(VARIABLE, ""):
+        return password
+    if sys.stdin.isatty():
+        return getpass.getpass("Password: ")
+    return sys.stdin.readline().rstrip("\r\n")

@@ -79,12 +79,7 @@ def _in_words(source: DiscoverySource, listing: Listing, changes: Changes) -> st
         for cluster in listing.clusters
         if cluster.operator and cluster.operator.state == "broken"
     ]
-    return "\n".join(
-        [
-            *lines,
-            *(
-                f"  refused  {target.what}: {target.why}"
-                for target in (*listing.refused, *changes.refused)
-            ),
-        ]
-    )
+    lines += [
+        f"  refused  {target.what}: {target.why}" for target in (*listing.refused, *changes.refused)
+    ]
+    return "\n".join(lines)

@@ -39,15 +39,14 @@ class Command(PreparedCommand):
             raise CommandError(f"There is no folder {directory}.", returncode=REFUSED)
         try:
             cluster = recording_cluster(options["cluster"])
-        except (AlreadyRegistered, ValidationError) as error:
-            raise CommandError(
-                str(error) if isinstance(error, AlreadyRegistered) else " ".join(error.messages),
-                returncode=REFUSED,
-            ) from error
+        except AlreadyRegistered as error:
+            raise CommandError(str(error), returncode=REFUSED) from error
+        except ValidationError as error:
+            raise CommandError(" ".join(error.messages), returncode=REFUSED) from error
         if why := disk_budget.why_stopped():
             raise CommandError(why, returncode=REFUSED)
         content = fingerprint(directory)
-        if cluster.fingerprint == content and _is_in_the_lake():
+        if cluster.fingerprint == content and _has_lake_data():
             self.stdout.write(f"{directory} was imported before as cluster {cluster.name}.")
             return
         try:
@@ -78,7 +77,7 @@ class Command(PreparedCommand):
             raise CommandError(f"Nothing in {directory} could be used.", returncode=1)
 
 
-def _is_in_the_lake() -> bool:
+def _has_lake_data() -> bool:
     try:
         return any(commits().values())
     except IngestError as error:

@@ -77,17 +77,17 @@ class Command(PreparedCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         document = self._gather(options, timezone.now())
-        made = _write(document, options["out"])
+        files = _write(document, options["out"])
         if options["json"]:
             headline = {
                 "title": document.title,
                 "tone": document.pages.verdict.tone,
                 "headline": document.pages.verdict.sentence,
             }
-            self.stdout.write(json.dumps({**headline, "files": made}, ensure_ascii=False))
+            self.stdout.write(json.dumps({**headline, "files": files}, ensure_ascii=False))
         else:
             self.stdout.write(f"{document.title}\n{document.pages.verdict.sentence}")
-            for path in made.values():
+            for path in files.values():
                 self.stdout.write(f"  {path}")
 
     def _gather(self, options: dict[str, Any], now: datetime) -> Report:
@@ -115,25 +115,26 @@ class Command(PreparedCommand):
 
 
 def _write(document: Report, out: Path) -> dict[str, str]:
-    made = {}
+    """Format → path of its file."""
+    paths = {}
     try:
         out.mkdir(parents=True, exist_ok=True)
         for form in FORMS:
             path = out / f"report.{form}"
             path.write_bytes(rendered(document, form))
-            made[form] = str(path)
+            paths[form] = str(path)
     except OSError as error:
         raise CommandError(f"{out}: {error.strerror or error}", returncode=1) from error
-    return made
+    return paths
 
 
 def _jobs(clusters: list[str], jobs: list[str]) -> list[JobCurrent]:
-    """The jobs named, in order. Raises :class:`BadScope`."""
+    """Raises :class:`BadScope`."""
     if not clusters:
         raise BadScope("Name a job by --cluster and --job, or an alert by --alert.")
     if jobs and len(jobs) != len(clusters):
         raise BadScope("Give one --job for each --cluster, or none at all.")
-    named = []
+    found = []
     for cluster, job in zip(clusters, jobs or [""] * len(clusters), strict=True):
         rows = JobCurrent.objects.filter(cluster=cluster).worst_first("-last_seen_at", "id")
         row = (
@@ -145,5 +146,5 @@ def _jobs(clusters: list[str], jobs: list[str]) -> list[JobCurrent]:
             raise BadScope(
                 f"No job{f' {job}' if job else ''} was ever seen on a cluster called {cluster}."
             )
-        named.append(row)
-    return named
+        found.append(row)
+    return found

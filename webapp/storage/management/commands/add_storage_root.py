@@ -10,7 +10,7 @@ from webapp.fleet.models import Cluster
 from webapp.storage.auditing.work_keys import audit_now
 from webapp.storage.choices import RootKind
 from webapp.storage.models import StorageRoot
-from webapp.storage.registration import attest, placed, save
+from webapp.storage.registration import attest, parse_root, save
 from webapp.storage.suggestions import suggestions
 
 
@@ -80,7 +80,7 @@ class Command(PreparedCommand):
             raise CommandError(
                 f"There is no cluster {', '.join(sorted(unknown))}.", returncode=REFUSED
             )
-        row = known_root(options["uri"])
+        row = find_root(options["uri"])
         if row is None:
             row = StorageRoot(uri=options["uri"])
         elif not options["replace"]:
@@ -103,10 +103,6 @@ class Command(PreparedCommand):
             )
 
 
-def known_root(written: str) -> StorageRoot | None:
-    """The registered root that ``written`` names in any spelling.
-
-    Raises ``ValidationError``.
-    """
-    root: StorageRoot | None = StorageRoot.objects.filter(uri=placed(written, "").uri).first()
+def find_root(uri: str) -> StorageRoot | None:
+    root: StorageRoot | None = StorageRoot.objects.filter(uri=parse_root(uri, "").uri).first()
     return root

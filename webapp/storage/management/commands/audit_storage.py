@@ -18,8 +18,8 @@ from webapp.storage.auditing import audit_request, loading
 from webapp.storage.auditing.audit_run import audit, by_hand
 from webapp.storage.choices import AuditPurpose
 from webapp.storage.models import RootFigures, StorageAudit, StorageRoot, VerdictFigures
-from webapp.storage.presentation import text_of
-from webapp.storage.verdict_files import VerdictFiles, Wanted
+from webapp.storage.presentation import second_names
+from webapp.storage.verdict_files import FileQuery, VerdictFiles
 
 
 class Command(PreparedCommand):
@@ -87,10 +87,10 @@ class Command(PreparedCommand):
         if (options["at"] or options["listing"]) and len(options["roots"]) != 1:
             raise CommandError("--at and --listing are for one ROOT: name it.", returncode=REFUSED)
         if options["roots"]:
-            roots = audit_request.named(options["roots"], options["at"])
+            roots = audit_request.typed_roots(options["roots"], options["at"])
         else:
             rows = list(StorageRoot.objects.audited().prefetch_related("clusters"))
-            roots = audit_request.registered(rows, audit_request.unreachable_clusters())
+            roots = audit_request.registered_roots(rows, audit_request.unreachable_clusters())
         if not roots:
             raise CommandError(
                 "No root is registered: name one, or add it with manage.py add_storage_root.",
@@ -127,7 +127,7 @@ def _instant(text: str) -> datetime | None:
 def _json_lines(row: StorageAudit) -> Iterator[str]:
     for root in RootFigures.objects.filter(audit=row).order_by("root"):
         yield json.dumps(root_line(root), ensure_ascii=False)
-    for file in VerdictFiles.of(loading.read_manifest(row)).matching(Wanted()):
+    for file in VerdictFiles.of(loading.read_manifest(row)).matching(FileQuery()):
         yield json.dumps(file, ensure_ascii=False, default=_iso)
 
 
@@ -176,7 +176,7 @@ def _words(row: StorageAudit) -> Iterator[str]:
             yield "  No plan can be made: " + " ".join(
                 NOT_CLEANABLE.get(reason, reason) for reason in root.not_cleanable
             )
-            yield from (f"    {line}" for line in text_of(row, root.root))
+            yield from (f"    {line}" for line in second_names(row, root.root))
 
 
 def _line(indent: str, files: int, size: int, text: str) -> str:

@@ -43,14 +43,14 @@ class Command(PreparedCommand):
             if not options["subject"] and not options["job"]:
                 raise CommandError("Name a URI, or a --cluster and --job.", returncode=REFUSED)
             stated = Stated(options["kind"], options["subject"], options["cluster"], options["job"])
-            made = state(stated, options["reason"], command_line_name())
-            self._print(made)
+            statement = state(stated, options["reason"], command_line_name())
+            self._print(statement)
         else:
-            for row in StorageStatement.objects.counting():
+            for row in StorageStatement.objects.valid():
                 self._print(row)
 
     def _take_back(self, number: int) -> None:
-        row = StorageStatement.objects.counting().filter(pk=number).first()
+        row = StorageStatement.objects.valid().filter(pk=number).first()
         if row is None:
             raise CommandError(f"No statement {number} counts.", returncode=REFUSED)
         take_back(row, command_line_name())
