@@ -1,4 +1,4 @@
-"""What people may do: three groups, each including the ones before it."""
+"""What people may do: three roles, each with the rights of the roles before it."""
 
 from enum import IntEnum
 from typing import Any
@@ -22,7 +22,7 @@ GROUPS = tuple(role.group for role in Role)
 
 
 def role_of(user: Any) -> Role | None:
-    """None unless active."""
+    """None if the user is not active."""
     return user.role if user.is_authenticated and user.is_active else None
 
 

@@ -1,4 +1,4 @@
-"""Scope of a request: the user's, narrowed by the token."""
+"""The scope of a request is that of its user, narrowed by its token."""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -21,13 +21,13 @@ def scope_of(user: Any, token: ApiToken | None = None) -> Scope:
     """A superuser always sees everything."""
     if not user.is_authenticated or not user.is_active:
         return NOTHING
-    of_user = None if user.is_superuser else user.sees
-    narrowing = [sees for sees in (of_user, token.sees if token else None) if sees is not None]
-    return Scope(*map(grants.grants_from_json, narrowing)) if narrowing else EVERYTHING
+    limits = [None if user.is_superuser else user.sees, token.sees if token else None]
+    parts = [grants.grants_from_json(sees) for sees in limits if sees is not None]
+    return Scope(*parts) if parts else EVERYTHING
 
 
 def is_admin(user: Any) -> bool:
-    """Of the whole fleet."""
+    """Whether they administer the whole fleet."""
     return role_of(user) is Role.ADMIN and scope_of(user).is_everything
 
 
@@ -36,7 +36,7 @@ def me(request: "HttpRequest | Request") -> User:
 
 
 class ScopeOfRequest:
-    """Behind the sign-in middleware. A request sees nothing until its user is known."""
+    """Comes after the sign-in middleware. A request sees nothing until its user is known."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

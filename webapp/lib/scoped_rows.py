@@ -250,7 +250,7 @@ def connect() -> None:
             )
 
 
-def undeclared(app_configs: Any, **about: Any) -> list[CheckMessage]:
+def check_declarations(app_configs: Any, **about: Any) -> list[CheckMessage]:
     """A system check against models without a rule, whose rows everybody would see."""
     ours = [model for model in apps.get_models() if model.__module__.startswith("webapp.")]
     labels = {model._meta.label for model in ours if rule_of(model) is None} - set(OPEN)

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 from spark_jobs.diagnosis.finding_hosts import hosts_of
 from spark_jobs.diagnosis.registry import all_rules
 from webapp.accounts.guards import operators_only
-from webapp.accounts.kept_choices import back
+from webapp.accounts.kept_choices import redirect_back
 from webapp.accounts.roles import may_operate
 from webapp.alerting import actions, incident_actions
 from webapp.alerting.badges import badges, state_badge
@@ -128,7 +128,7 @@ def acknowledge(request: HttpRequest) -> HttpResponse:
             messages.warning(
                 request, gettext("Nothing to acknowledge: somebody was quicker, or it is resolved.")
             )
-    return back(request, reverse("alerts"))
+    return redirect_back(request, reverse("alerts"))
 
 
 def _with_incidents(uids: list[str], user: Any, comment: str, now: datetime) -> int:

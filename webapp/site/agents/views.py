@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from ingest.json_bounds import values_in
 from webapp.accounts.authentication import TokenAuthentication
-from webapp.accounts.permissions import keep_to_limit
+from webapp.accounts.permissions import check_rate
 from webapp.accounts.roles import role_of
 from webapp.lib.api.exceptions import BodyTooLarge, NotInstalled
 from webapp.site.agents.answers import TOOLS
@@ -36,7 +36,7 @@ class ReadsByPost(BasePermission):
     def has_permission(self, request: Request, view: APIView) -> bool:
         if not request.user.is_authenticated or role_of(request.user) is None:
             return False
-        keep_to_limit(request)
+        check_rate(request)
         return True
 
 

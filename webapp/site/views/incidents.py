@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 from ingest.messages import count_text
 from spark_jobs.diagnosis.registry import all_rules
 from webapp.accounts.guards import operators_only
-from webapp.accounts.kept_choices import back
+from webapp.accounts.kept_choices import redirect_back
 from webapp.accounts.roles import may_operate
 from webapp.alerting import incident_actions
 from webapp.alerting.badges import badges
@@ -220,7 +220,7 @@ def assign(request: HttpRequest, uid: str) -> HttpResponse:
             if owner
             else gettext("Nobody works on it now."),
         )
-    return back(request)
+    return redirect_back(request)
 
 
 @operators_only

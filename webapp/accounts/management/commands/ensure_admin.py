@@ -19,11 +19,11 @@ class Command(PreparedCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         user = User.objects.filter(username=NAME).first()
-        others = (
+        has_other_admin = (
             User.objects.filter(is_superuser=True, is_active=True).exclude(username=NAME).exists()
         )
         password = None
-        if user is None and not others:
+        if user is None and not has_other_admin:
             password = kept(settings.WEIR.home, "admin_password", lambda: secrets.token_urlsafe(15))
             try:
                 User.objects.create_superuser(NAME, password=password)
@@ -34,12 +34,12 @@ class Command(PreparedCommand):
                     "manage.py createsuperuser"
                 )
         elif user is not None:
-            remembered = settings.WEIR.home / "secrets" / "admin_password"
-            text = remembered.read_text().strip() if remembered.is_file() else ""
+            stored = settings.WEIR.home / "secrets" / "admin_password"
+            text = stored.read_text().strip() if stored.is_file() else ""
             password = text if text and user.check_password(text) else None
         if password:
             self.stdout.write(f"Sign in as {NAME} with password {password}")
-        elif user or others:
+        elif user or has_other_admin:
             self.stdout.write(
                 f"Sign in as {NAME} with the password you gave it"
                 if user
