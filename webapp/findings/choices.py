@@ -17,4 +17,4 @@ class Severity(models.TextChoices):
 
 
 SEVERITY_RANK = {Severity.INFO: 1, Severity.WARNING: 2, Severity.CRITICAL: 3}
-"""Stored beside the word, so that the database can order by it."""
+"""Stored beside the word, so that the database can sort findings by severity."""

@@ -1,4 +1,4 @@
-"""Thresholds set by people: passed to Spark with a run, and used here."""
+"""Thresholds set by people, for the rules in Spark and for those judged in the web application."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from webapp.findings.models import ThresholdOverride
 
 
 def as_plain() -> list[dict[str, Any]]:
+    """The form that a cycle's run gets."""
     return [
         dict(row)
         for row in ThresholdOverride.objects.order_by("id").values(

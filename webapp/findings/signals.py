@@ -1,4 +1,4 @@
 from django.dispatch import Signal
 
 findings_changed = Signal()
-"""Some began, ended or changed; sent in the transaction that writes them."""
+"""Findings were opened, closed or changed."""
