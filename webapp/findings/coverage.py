@@ -45,9 +45,7 @@ class Coverage:
 
 
 def tolerated_gap() -> timedelta:
-    """The tolerated_gap gap: clusters are not read every minute, so the time between two readings is
-    not missing.
-    """
+    """Clusters are not read every minute, so the time between two readings is no gap."""
     return timedelta(seconds=settings.WEIR.judged_every_s) + 2 * WINDOW
 
 

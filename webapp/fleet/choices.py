@@ -39,7 +39,7 @@ class LogStoreState(StrEnum):
 
 
 class OperatorState(models.TextChoices):
-    """As the deploying operator reports it."""
+    """The state that the Kubernetes operator of the cluster reports."""
 
     NONE = "", _("none")
     BROKEN = "broken", _("not running")
@@ -58,10 +58,10 @@ class Visibility(StrEnum):
 
 
 UNKNOWN_STATUS = "UNKNOWN"
-"""Of a job that is not known to have ended, and whose state nobody can know now."""
+"""Status of a job that has not ended as far as Weir knows, and whose state it cannot read now."""
 
 UNWATCHED_STATUS = "UNWATCHED"
-"""Of such a job whose cluster was removed."""
+"""Status of such a job if its cluster was removed."""
 
 
 class HealthState(models.TextChoices):

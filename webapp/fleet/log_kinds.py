@@ -18,4 +18,4 @@ ROUTINE_KINDS = (
     "blob_download",
     "changelog_idle",
 )
-"""Logged by healthy jobs for every subtask."""
+"""Kinds of log events that a healthy job logs for every subtask."""

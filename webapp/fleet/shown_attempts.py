@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 from webapp.fleet.attempts import ALL, PARAMETER, THIS, lived_in, other_attempts
 from webapp.fleet.attempts import began_at as began
-from webapp.fleet.job_lookup import LEAST_AIR, MARGIN, JobView, whole_life
+from webapp.fleet.job_lookup import LEAST_MARGIN, MARGIN, JobView, whole_life
 from webapp.fleet.models import JobCurrent
 from webapp.lib import timeranges
 from webapp.lib.instants import drawable
@@ -56,7 +56,7 @@ class ShownAttempts:
         first = drawable(min(begun))
         if first >= self.end:
             return self.start
-        return max(self.start, first - max((self.end - first) * MARGIN, LEAST_AIR))
+        return max(self.start, first - max((self.end - first) * MARGIN, LEAST_MARGIN))
 
     @cached_property
     def borders(self) -> list[Border]:

@@ -31,7 +31,7 @@ class SignIn:
     def forget(self) -> str:
         return f"{self.prefix}forget_secret"
 
-    def keep(self, cluster: Cluster, secret: str) -> None:
+    def store(self, cluster: Cluster, secret: str) -> None:
         """Encrypted; "" removes it."""
         setattr(cluster, self.stored, encryption.encrypt(secret) if secret else "")
 

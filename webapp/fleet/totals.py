@@ -14,7 +14,7 @@ KEPT_S = 10
 FAILED = "failed"
 
 
-def in_band() -> Case:
+def health_band() -> Case:
     return Case(
         *(When(group.condition, then=Value(slug)) for slug, group in HEALTH_GROUPS.items()),
         default=Value("unknown"),
@@ -31,7 +31,7 @@ def totals(cluster: str, now: datetime) -> dict[str, int]:
 def _count(cluster: str, now: datetime) -> dict[str, int]:
     """The database derives each status once."""
     ended = HEALTH_GROUPS["ended"].condition
-    band = Case(When(Q(state="FAILED") & ended, then=Value(FAILED)), default=in_band())
+    band = Case(When(Q(state="FAILED") & ended, then=Value(FAILED)), default=health_band())
     jobs = JobCurrent.objects.newest_attempts()
     if cluster:
         jobs = jobs.filter(cluster=cluster)

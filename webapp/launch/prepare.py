@@ -21,7 +21,7 @@ def main() -> None:
     from webapp.site import demo_tour
 
     if settings.WEIR.demo and not demo.is_removed():
-        demo.watch()
+        demo.register_clusters()
         return
     demo.pause()
     if demo_tour.was_begun():

@@ -26,7 +26,7 @@ def remove_demo(now: datetime) -> int:
     player ends with the instance.
     """
     clusters = list(demo.clusters())
-    demo.end()
+    demo.remove()
     demo_tour.remove(now)
     remove_clusters(clusters, now)
     return len(clusters)

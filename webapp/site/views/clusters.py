@@ -13,7 +13,7 @@ from webapp.accounts.audit import entries
 from webapp.accounts.guards import operators_only
 from webapp.fleet.badges import VISIBILITY_BADGES
 from webapp.fleet.choices import ClusterKind, Visibility
-from webapp.fleet.connection_test import TestReport, tried_connection
+from webapp.fleet.connection_test import TestReport, check_connection
 from webapp.fleet.filters import ClusterFilters
 from webapp.fleet.forms import ClusterForm
 from webapp.fleet.models import Cluster
@@ -61,8 +61,8 @@ def add(request: HttpRequest) -> HttpResponse:
     form = ClusterForm(request.POST or None)
     report = None
     if request.method == "POST" and form.is_valid():
-        cluster = form.filled()
-        report = tried_connection(cluster)
+        cluster = form.to_cluster()
+        report = check_connection(cluster)
         if "test" in request.POST:
             entries.mark_carried_out(request)
         else:
@@ -88,9 +88,9 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
     form = ClusterForm(request.POST or None, instance=cluster)
     report = None
     if request.method == "POST" and form.is_valid():
-        changed = form.filled()
+        changed = form.to_cluster()
         if "test" in request.POST:
-            report = tried_connection(changed)
+            report = check_connection(changed)
             entries.mark_carried_out(request)
         else:
             changed.save(update_fields=[*form.Meta.fields[1:], *SECRETS])
@@ -108,7 +108,7 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def test(request: HttpRequest, name: str) -> HttpResponse:
     cluster = get_object_or_404(Cluster, name=name, kind=ClusterKind.LIVE)
-    report = tried_connection(cluster)
+    report = check_connection(cluster)
     cluster.misses = list(report.misses)
     cluster.save(update_fields=["misses"])
     _say(request, cluster, report)

@@ -69,7 +69,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     time_range = last_day(request, now)
     filters = JobFilters.from_page(request.GET, JobCurrent.objects.with_status(now))
-    demo.look()
+    demo.note_visit()
     clusters = list(Cluster.objects.only("name", "kind", "labels"))
     counts = totals(filters.values.get("cluster", ""), now)
     shows_ended = _shows_ended(filters, counts)
