@@ -1,5 +1,5 @@
-"""Signed cookies of browsers that signed in before (OWASP device cookies). With this cookie a person
-can still sign in while somebody guesses their password. The cookie itself signs nobody in.
+"""Signed cookies of browsers that signed in before (OWASP device cookies). With this cookie a
+person can still sign in while somebody guesses their password. The cookie itself signs nobody in.
 """
 
 import secrets

@@ -30,8 +30,8 @@ _SCRIPTS = {
     "THAI",
     "TIBETAN",
 }
-"""Scripts in common use (UAX 31, table 5). Letters of rare ones, such as Cherokee and Lisu, resemble
-Latin capitals.
+"""Scripts in common use (UAX 31, table 5). Letters of rare ones, such as Cherokee and Lisu,
+resemble Latin capitals.
 """
 
 _EAST_ASIAN = ("BOPOMOFO", "CJK", "HANGUL", "HIRAGANA", "IDEOGRAPHIC", "KATAKANA")

@@ -18,7 +18,7 @@ def is_damaged(error: BaseException | None) -> bool:
     )
 
 
-def way_out(error: BaseException) -> str:
+def repair_advice(error: BaseException) -> str:
     """Which file it is, what happened, what to do."""
     file = settings.DATABASES["default"]["NAME"]
     return (

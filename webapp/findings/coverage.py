@@ -14,8 +14,8 @@ Interval = tuple[datetime, datetime]
 
 @dataclass(frozen=True)
 class Coverage:
-    """``gaps``: the unjudged parts between ``start`` and ``end``, in order; ``judged``: how long the
-    other parts are in total.
+    """``gaps``: the unjudged parts between ``start`` and ``end``, in order; ``judged``: how long
+    the other parts are in total.
     """
 
     start: datetime
@@ -50,8 +50,8 @@ def tolerated_gap() -> timedelta:
 
 
 def coverage(runs: Iterable[Any], start: datetime, end: datetime) -> Coverage:
-    """``runs``: ``covered`` of ``job_judgement``, ``[{"first", "last"}]`` in epoch s. An empty range
-    is one gap.
+    """``runs``: ``covered`` of ``job_judgement``, ``[{"first", "last"}]`` in epoch s. An empty
+    range is one gap.
     """
     if end <= start:
         return Coverage(start, end, timedelta(), ((start, end),))

@@ -47,8 +47,8 @@ def episodes(spans: Iterable[Span], hold: timedelta) -> list[FindingEpisode]:
 
 
 def _newest(spans: Sequence[Span]) -> Span:
-    """If several occurrences end last, that of the earliest window: rules that look back to an event
-    have most data right after it.
+    """If several occurrences end last, that of the earliest window: rules that look back to an
+    event have most data right after it.
     """
     last = max(span.last for span in spans)
     at_end = [span for span in spans if span.last == last]

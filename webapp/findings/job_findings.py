@@ -18,9 +18,9 @@ SHOWN_IN_FULL = 1
 
 @dataclass(frozen=True)
 class JobFindings:
-    """``in_full`` and ``in_brief``: warnings and worse that are open, or of an ended job; ``context``:
-    the same of severity info. ``earlier``: closed findings of a running job. ``of_others``: warnings
-    and worse that were last seen on other attempts of the job.
+    """``in_full`` and ``in_brief``: warnings and worse that are open, or of an ended job;
+    ``context``: the same of severity info. ``earlier``: closed findings of a running job.
+    ``of_others``: warnings and worse that were last seen on other attempts of the job.
     """
 
     in_full: list[PresentedFinding]

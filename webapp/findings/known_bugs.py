@@ -27,7 +27,8 @@ READ_FIELDS = (
 """Fields of a job that :func:`facts_of` needs."""
 
 _BEFORE = timedelta(minutes=15)
-"""How long before a finding its exception may be: one on restarts appears after several restarts."""
+"""How long before a finding its exception may be: one on restarts appears after several restarts.
+"""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""Alerting evaluates the findings with a mark (``to_alert``). A finding is marked in the transaction
-that opens, closes or changes it. Another occurrence sets no mark: only another beginning, end,
-severity, cause or attempt does.
+"""Alerting evaluates the findings with a mark (``to_alert``). A finding is marked in the
+transaction that opens, closes or changes it. Another occurrence sets no mark: only another
+beginning, end, severity, cause or attempt does.
 """
 
 from collections.abc import Collection

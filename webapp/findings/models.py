@@ -95,8 +95,8 @@ class FindingQuerySet(models.QuerySet["Finding"]):
 @scoped()
 class Finding(models.Model):
     """One episode of one rule about one subject: occurrences no further apart than the rule's hold
-    time. Texts, evidence and ``job_id`` (the attempt) are those of the newest occurrence; ``job_id``
-    is empty if the subject is a cluster.
+    time. Texts, evidence and ``job_id`` (the attempt) are those of the newest occurrence;
+    ``job_id`` is empty if the subject is a cluster.
     """
 
     cluster = models.CharField(max_length=100)

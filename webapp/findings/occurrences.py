@@ -1,7 +1,7 @@
-"""Loads a run's occurrences: they replace those of the windows that it judged, and changed identities
-are remembered until they are folded. A finding whose occurrences are deleted gets ``refold_from`` in
-the same transaction, so that a killed process loses nothing; new occurrences come again when the
-run is loaded again.
+"""Loads a run's occurrences: they replace those of the windows that it judged, and changed
+identities are remembered until they are folded. A finding whose occurrences are deleted gets
+``refold_from`` in the same transaction, so that a killed process loses nothing; new occurrences
+come again when the run is loaded again.
 """
 
 import json

@@ -1,5 +1,5 @@
-"""Saves the findings of judgements outside the cycle whose caller knows all current findings: audits,
-copies, NameNodes and objectives.
+"""Saves the findings of judgements outside the cycle whose caller knows all current findings:
+audits, copies, NameNodes and objectives.
 """
 
 from collections.abc import Iterable, Mapping

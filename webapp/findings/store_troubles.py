@@ -1,6 +1,6 @@
 """Groups findings on faults of object stores: one bucket at one time, whichever job and cluster met
-the fault. A bucket of a cloud has a global name. For other stores with the S3 protocol the configured
-endpoint is part of the name, or the cluster if the configuration is unknown.
+the fault. A bucket of a cloud has a global name. For other stores with the S3 protocol the
+configured endpoint is part of the name, or the cluster if the configuration is unknown.
 """
 
 from collections import defaultdict

@@ -14,11 +14,11 @@ READ_AT_ONCE = 1 << 20
 
 
 class AlreadyRegistered(Exception):
-    """The name is taken by a cluster of another kind."""
+    """A live cluster has the name."""
 
 
 class Shards:
-    """Numbers of shards with room for a further cluster."""
+    """Gives new clusters numbers of shards that have room."""
 
     def __init__(self) -> None:
         self._sizes = Counter(Cluster.objects.collected().values_list("shard", flat=True))
@@ -30,7 +30,7 @@ class Shards:
 
 
 def register(cluster: Cluster) -> Cluster:
-    """In a shard with room. Raises ``ValidationError``."""
+    """Save a new cluster, in a shard that has room. Raises ``ValidationError``."""
     cluster.full_clean()
     with transaction.atomic():
         cluster.shard = Shards().take()
@@ -39,18 +39,20 @@ def register(cluster: Cluster) -> Cluster:
 
 
 def recording_cluster(name: str) -> Cluster:
-    """New or known; raises :class:`AlreadyRegistered` for a live one."""
-    known = Cluster.objects.filter(name=name).first()
-    if known is None:
+    """The recording of this name, which is created if needed. Raises :class:`AlreadyRegistered` if
+    a live cluster has the name.
+    """
+    registered = Cluster.objects.filter(name=name).first()
+    if registered is None:
         cluster = Cluster(name=name, kind="recording", enabled=False)
         cluster.full_clean()
         cluster.save()
         return cluster
-    if known.kind != "recording":
+    if registered.kind != "recording":
         raise AlreadyRegistered(
             f"{name} is a live cluster; import the recording under another name."
         )
-    return known
+    return registered
 
 
 def fingerprint(directory: Path) -> str:

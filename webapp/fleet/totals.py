@@ -7,8 +7,8 @@ from django.db.models import Case, Count, Q, Value, When
 from webapp.fleet.badges import HEALTH_GROUPS
 from webapp.fleet.models import JobCurrent
 
-KEPT_S = 10
-"""Counting a fleet costs more than showing a page of it."""
+CACHED_FOR_S = 10
+"""To count a fleet costs more than to show a page of it."""
 
 
 FAILED = "failed"
@@ -22,14 +22,16 @@ def health_band() -> Case:
 
 
 def totals(cluster: str, now: datetime) -> dict[str, int]:
-    """By health group, ``failed`` of the ended ones, and ``total``; ``cluster``: empty for all."""
+    """Number of jobs by health group, of ``failed`` ones among "ended", and ``total``. ``cluster``:
+    "" for all.
+    """
     return cache.get_or_set(
-        f"fleet-totals:{quote(cluster)}", lambda: _count(cluster, now), KEPT_S
+        f"fleet-totals:{quote(cluster)}", lambda: _count(cluster, now), CACHED_FOR_S
     ) or _count(cluster, now)
 
 
 def _count(cluster: str, now: datetime) -> dict[str, int]:
-    """The database derives each status once."""
+    """One query, in which the database derives each status once."""
     ended = HEALTH_GROUPS["ended"].condition
     band = Case(When(Q(state="FAILED") & ended, then=Value(FAILED)), default=health_band())
     jobs = JobCurrent.objects.newest_attempts()

@@ -19,15 +19,17 @@ LONGEST_SHOWN = 80
 
 @register.simple_tag
 def host_link(name: Any, cluster: str = "", query: str = "") -> SafeString | str:
-    """A link to the host, a dash without one. ``query``: further parameters, such as a time range."""
+    """A link to the host; a dash if there is no name. ``query``: more parameters, such as a time
+    range.
+    """
     if not isinstance(name, str) or not name:
         return UNKNOWN
-    asked = "&".join(filter(None, (urlencode({"cluster": cluster}) if cluster else "", query)))
+    parameters = "&".join(filter(None, (urlencode({"cluster": cluster}) if cluster else "", query)))
     shown = name if len(name) <= LONGEST_SHOWN else f"{name[: LONGEST_SHOWN - 1]}…"
     return format_html(
         '<a class="host" href="{}{}" title="{}"><bdi>{}</bdi></a>',
         reverse("host", args=(name,)),
-        f"?{asked}" if asked else "",
+        f"?{parameters}" if parameters else "",
         name,
         shown,
     )

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from django.db.models import Field, Model, Q, QuerySet
 from django.db.models.expressions import Combinable
 
-from webapp.lib.cursor_values import NoKey, from_json, to_json
+from webapp.lib.cursor_values import UnfitValue, from_json, to_json
 
 RowT = TypeVar("RowT", bound=Model)
 _LONGEST_CURSOR = 8_000
@@ -128,7 +128,7 @@ def _decode(cursor: str, columns: "Sequence[Field[Any, Any]]") -> tuple[bool, li
         return backwards, [
             from_json(value, column) for value, column in zip(values, columns, strict=True)
         ]
-    except NoKey as error:
+    except UnfitValue as error:
         raise BadCursor("The page link does not fit this order.") from error
 
 

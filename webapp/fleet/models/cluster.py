@@ -392,8 +392,8 @@ class Cluster(LogStoreFields):
 
     @property
     def missed_cycles(self) -> int:
-        """How many cycles in a row the cluster did not answer. Refused connections count sooner, but
-        not for clusters of an operator, which restarts them at upgrades.
+        """How many cycles in a row the cluster did not answer. Refused connections count sooner,
+        but not for clusters of an operator, which restarts them at upgrades.
         """
         if self.last_collected_at is None:
             return 0

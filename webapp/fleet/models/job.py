@@ -16,8 +16,8 @@ from webapp.lib.scoped_rows import scoped
 
 JOB_FORGOTTEN_AFTER_CYCLES = 20
 OVER = models.Q(terminal=True) | models.Q(state=NOT_LISTED)
-"""Jobs that no longer run, by what REST reports. A job that is just not listed may still run, so its
-files are needed: only ``terminal`` proves that files may be deleted.
+"""Jobs that no longer run, by what REST reports. A job that is just not listed may still run, so
+its files are needed: only ``terminal`` proves that files may be deleted.
 """
 HEAVY = ("graph", "configuration", "checkpoint_config")
 

@@ -47,8 +47,8 @@ def _is_json(response: HttpResponseBase) -> bool:
 
 def _as_json(response: HttpResponseBase) -> HttpResponse:
     is_bug = response.status_code >= 500
-    other = _BUG if is_bug else ("error", response.reason_phrase)
-    body = plain_error(*_ERRORS.get(response.status_code, other))
+    default = _BUG if is_bug else ("error", response.reason_phrase)
+    body = plain_error(*_ERRORS.get(response.status_code, default))
     if is_bug:
         body["error"]["request_id"] = log_lines.request_id()
     answer = JsonResponse(body, status=response.status_code)

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from ingest.errors import IngestError
-from webapp.lib.api.filtering import described, given
+from webapp.lib.api.filtering import openapi_parameters, valid_filters
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.query_parameters import LongText
@@ -116,11 +116,11 @@ class StorageFilesView(APIView):
     @extend_schema(
         summary="Files that are not live, in the order of their paths",
         operation_id="storage_files_list",
-        parameters=described(FileFilters, required=("root",)),
+        parameters=openapi_parameters(FileFilters, required=("root",)),
         responses={200: StorageFilesAnswer, **ERRORS, **NOT_FOUND},
     )
     def get(self, request: Request) -> Response:
-        filters = given(FileFilters, request)
+        filters = valid_filters(FileFilters, request)
         wanted = filters.wanted
         figures = audited_or_404(wanted.root)
         page, unreadable = read(figures, wanted, FILES_A_PAGE)
@@ -147,11 +147,11 @@ class XrayView(APIView):
     @extend_schema(
         summary="X-ray of a checkpoint or savepoint",
         operation_id="storage_xray_retrieve",
-        parameters=described(XrayParameters, required=("path",)),
+        parameters=openapi_parameters(XrayParameters, required=("path",)),
         responses={200: XrayAnswer, **ERRORS, **NOT_FOUND},
     )
     def get(self, request: Request) -> Response:
-        named = given(XrayParameters, request).values
+        named = valid_filters(XrayParameters, request).values
         try:
             file = located(named.get("path", ""))
             xray = xray_reader.xray(file)
