@@ -1,4 +1,5 @@
-"""Folds occurrences into findings. Loading runs in another order, or twice, gives the same findings.
+"""Folds occurrences into findings. If runs are loaded in another order, or twice, the findings are
+the same.
 
 1. Only episodes within the hold time of a changed occurrence are built again.
 2. Only the end of a long episode is read; its beginning is taken from the finding. Occurrences are

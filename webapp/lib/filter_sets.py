@@ -80,7 +80,7 @@ class ListFilters(FilterSet):
 
     @property
     def qs(self) -> QuerySet[Any]:
-        return super().qs if self.is_valid() else self.queryset.none()  # type: ignore[union-attr]  # never None
+        return super().qs if self.is_valid() else self.queryset.none()  # type: ignore[union-attr]  # is set
 
     def check(self) -> None:
         """Raises :class:`WrongParameters`."""
