@@ -18,7 +18,7 @@ class PushTokenQuerySet(TokenQuerySet):
     def issue(
         self, cluster: Cluster, name: str, expires_at: datetime | None = None
     ) -> "tuple[PushToken, str]":
-        return self.made(cluster=cluster, name=name, expires_at=expires_at)
+        return self.create_token(cluster=cluster, name=name, expires_at=expires_at)
 
 
 @scoped_as("fleet.Cluster", by="cluster")

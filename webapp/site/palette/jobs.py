@@ -12,7 +12,7 @@ from django.utils.translation import gettext, ngettext
 
 from webapp.analyses.registry import all_analyses
 from webapp.checkpoints.models import CheckpointFact
-from webapp.fleet.attempts import is_like
+from webapp.fleet.attempts import like
 from webapp.fleet.models import JobCurrent
 from webapp.lib.filters import words
 from webapp.lib.instants import epoch_ms
@@ -90,7 +90,7 @@ def _name_and_number(text: str) -> tuple[str, int | None]:
 def _submissions(text: str) -> list[JobCurrent]:
     """The newest attempt of each job: running ones first, the worst of them first."""
     newest = JobCurrent.objects.newest_attempts()
-    rows = newest.filter(is_like(text))
+    rows = newest.filter(like(text))
     order = ("terminal", F("health").asc(nulls_last=True), "-last_seen_at", "id")
     return list(
         rows.only("cluster", "job_id", "name", "state", "terminal").order_by(*order)[:MOST_READ]
