@@ -4,13 +4,13 @@ from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.lib.translations import gettext_lazy as _
 
 UNREACHABLE = "collect.blind"
-"""Its alert mutes the others of the cluster."""
+"""The rule whose alert mutes the other alerts of the cluster."""
 LEAST_RANK = SEVERITY_RANK[Severity.WARNING]
-"""Nobody is notified of less."""
+"""The least severity that is notified."""
 
 
 class AlertState(models.TextChoices):
-    """``PENDING``: within the hold time."""
+    """``PENDING``: seen, but not yet for the hold time."""
 
     PENDING = "pending", _("pending")
     FIRING = "firing", _("firing")
@@ -21,7 +21,7 @@ OPEN = (AlertState.PENDING, AlertState.FIRING)
 
 
 class Notified(models.TextChoices):
-    """State in the last notice."""
+    """What the last notice said."""
 
     NOTHING = "", _("nothing")
     FIRING = "firing", _("that it fires")
@@ -29,14 +29,14 @@ class Notified(models.TextChoices):
 
 
 class Mute(models.TextChoices):
-    """A muted alert stays visible."""
+    """Why an alert is not notified; pages still show it."""
 
     NONE = "", _("not muted")
     UNREACHABLE = "unreachable", _("its cluster is not seen")
     SILENCE = "silence", _("silenced")
 
 
-class Happened(models.TextChoices):
+class EventKind(models.TextChoices):
     PENDING = "pending", _("seen")
     FIRED = "fired", _("fired")
     FIRED_AGAIN = "fired_again", _("fired again")

@@ -1,5 +1,5 @@
-"""Marks a text in code for lazy translation into the reader's language: Django's own, typed as
-``str``. It is not really a ``str``: use ``str()`` to join, compare or store it.
+"""Marks of texts for translation. ``gettext_lazy`` is Django's, typed as ``str``, but is none: use
+``str()`` to join, compare or store it.
 """
 
 from typing import cast

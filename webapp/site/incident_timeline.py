@@ -9,7 +9,7 @@ from itertools import groupby
 
 from django.utils.translation import gettext
 
-from webapp.alerting.choices import Happened
+from webapp.alerting.choices import EventKind
 from webapp.alerting.incident_actions import LABEL
 from webapp.alerting.models import AlertEvent, Silence
 from webapp.alerting.story_texts import story_words
@@ -25,10 +25,10 @@ from webapp.reports.moments import MOST_OF_A_KIND, TONES, Moment, most_important
 MOST_MOMENTS = 300
 MOST_SILENCES = 500
 _EVENTS = {
-    Happened.FIRED: ("alert", "crit"),
-    Happened.FIRED_AGAIN: ("alert", "crit"),
-    Happened.RESOLVED: ("alert", "ok"),
-    Happened.NOTIFIED: ("notice", "done"),
+    EventKind.FIRED: ("alert", "crit"),
+    EventKind.FIRED_AGAIN: ("alert", "crit"),
+    EventKind.RESOLVED: ("alert", "ok"),
+    EventKind.NOTIFIED: ("notice", "done"),
 }
 
 
@@ -95,7 +95,7 @@ def _findings(members: Iterable[Member]) -> Iterator[Moment]:
 
 def _alerts(incident: Incident, span: tuple[datetime, datetime]) -> Iterator[Moment]:
     rows = AlertEvent.objects.filter(alert__incident__uid=incident.uid, at__range=span).exclude(
-        kind=Happened.PENDING
+        kind=EventKind.PENDING
     )
     read = rows.order_by("-id").values_list(
         *("at", "kind", "who", "comment"),
@@ -106,7 +106,7 @@ def _alerts(incident: Incident, span: tuple[datetime, datetime]) -> Iterator[Mom
     by_act = groupby(sorted(events, key=lambda row: row[:4]), key=lambda row: row[:4])
     for (at, kind, who, comment), group in by_act:
         alike = list(group)
-        of_kind, tone = _EVENTS.get(Happened(kind), ("alert", "done"))
+        of_kind, tone = _EVENTS.get(EventKind(kind), ("alert", "done"))
         *_, stored, severity, job_name = alike[0]
         if tone == "crit":
             tone = TONES.get(severity, "warn")
@@ -117,7 +117,7 @@ def _alerts(incident: Incident, span: tuple[datetime, datetime]) -> Iterator[Mom
             else gettext("%(number)s alerts, first %(alike)s")
             % {"number": len(alike), "alike": first}
         )
-        did = _capital(gettext(str(Happened(kind).label)))
+        did = _capital(gettext(str(EventKind(kind).label)))
         form = gettext("%(did)s by %(who)s: %(title)s") if who else gettext("%(did)s: %(title)s")
         words = form % {"did": did, "who": who, "title": title}
         yield Moment(

@@ -172,10 +172,10 @@ class IncidentViews(ListView):
     def silence(self, request: Request, uid: str) -> Response:
         incident, serializer = self._find(uid), SilenceIncidentSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
-        lasts = timedelta(seconds=serializer.validated_data["lasts_s"])
+        duration = timedelta(seconds=serializer.validated_data["lasts_s"])
         reason = serializer.validated_data["reason"]
-        made = incident_actions.silence(incident, lasts, reason, request.user, timezone.now())
-        return Response(SilenceSerializer(made).data, status=status.HTTP_201_CREATED)
+        silence = incident_actions.silence(incident, duration, reason, request.user, timezone.now())
+        return Response(SilenceSerializer(silence).data, status=status.HTTP_201_CREATED)
 
     def _find(self, uid: str) -> Incident:
         return get_object_or_404(Incident.objects.select_related("merged_into"), uid=uid)

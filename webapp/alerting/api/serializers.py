@@ -95,7 +95,7 @@ class MatcherSerializer(serializers.Serializer[Any]):
 
 
 class MatchersField(BoundedList):
-    """Its value is a tuple of checked matchers."""
+    """Its valid value is a tuple of :class:`webapp.lib.matchers.Matcher`."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(child=MatcherSerializer(), max_length=MOST_MATCHERS, **kwargs)

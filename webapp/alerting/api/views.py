@@ -86,10 +86,10 @@ class SilenceViews(ListView):
     def create(self, request: Request) -> Response:
         entered, now = _valid(SilenceSerializer(data=request.data)), timezone.now()
         start = entered.get("starts_at") or now
-        made = actions.silence(
+        silence = actions.silence(
             entered["matchers"], start, entered["ends_at"], entered["reason"], request.user, now
         )
-        return Response(SilenceSerializer(made).data, status=status.HTTP_201_CREATED)
+        return Response(SilenceSerializer(silence).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(
         summary="End a silence now",
@@ -103,7 +103,7 @@ class SilenceViews(ListView):
         return Response(SilenceSerializer(silence).data)
 
 
-def _valid(wanted: Any) -> dict[str, Any]:
-    wanted.is_valid(raise_exception=True)
-    entered: dict[str, Any] = wanted.validated_data
+def _valid(serializer: Any) -> dict[str, Any]:
+    serializer.is_valid(raise_exception=True)
+    entered: dict[str, Any] = serializer.validated_data
     return entered
