@@ -1,4 +1,4 @@
-"""The beat schedule and the queues for Celery. Beat only starts the tick."""
+"""Celery's queues and beat schedule, which only has the tick."""
 
 from datetime import datetime, timedelta
 
@@ -11,9 +11,7 @@ DECLARED = [Queue(name) for name in QUEUES]
 
 
 class Every(Schedule):
-    """Celery schedules by the wall clock: a clock set back by hours would stop the beat for as
-    long.
-    """
+    """Celery schedules by the wall clock: if it is set back by hours, beat would stop for as long."""
 
     def remaining_estimate(self, last_run_at: datetime) -> timedelta:
         left: timedelta = super().remaining_estimate(last_run_at)
@@ -24,7 +22,7 @@ SCHEDULE = {
     "tick": {
         "task": "pipeline.tick",
         "schedule": Every(TICK_S),
-        # A tick that waited for a worker longer than this has been followed by others.
+        # After a longer wait for a worker, newer ticks wait as well.
         "options": {"queue": DEFAULT, "expires": 2 * TICK_S},
     },
 }

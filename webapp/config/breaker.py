@@ -1,4 +1,4 @@
-"""A circuit breaker: a service that did not answer is not called for a while."""
+"""A circuit breaker: after a service did not answer, it is not called for a while."""
 
 import logging
 import threading
@@ -22,7 +22,7 @@ class Breaker:
         self._opened_at: float | None = None
 
     def allows(self) -> bool:
-        """Whether to call now; while the breaker is open, one call is let through as a trial."""
+        """Whether to call now; while the breaker is open, one call every three seconds."""
         with self._lock:
             now = time.monotonic()
             if self._opened_at is not None and now - self._opened_at < OPEN_S:
@@ -33,7 +33,7 @@ class Breaker:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Context of one allowed call. Errors are raised on."""
+        """A context for an allowed call: a slow call or an error opens the breaker."""
         began = time.monotonic()
         try:
             yield

@@ -12,7 +12,7 @@ from webapp.lib.scoped_rows import fleet_wide
 
 @fleet_wide()
 class Endpoint(models.Model):
-    """Addresses are encrypted: those of chat bots contain a password."""
+    """Addresses are encrypted, since those of chat bots contain a password."""
 
     name = models.CharField(max_length=100, unique=True)
     format = models.CharField(max_length=16, choices=FormatName.choices, default=FormatName.WEIR)
@@ -57,7 +57,6 @@ class Endpoint(models.Model):
 
     @property
     def url(self) -> str:
-        """Decrypted, only for sending."""
         return encryption.decrypt(self.url_encrypted) if self.url_encrypted else ""
 
     @property
@@ -73,7 +72,8 @@ class Endpoint(models.Model):
         return SEVERITY_RANK[Severity(self.min_severity)]
 
     def secrets_at(self, now: datetime) -> tuple[str, ...]:
-        """Current signing secrets, newest first."""
-        previous = self.previous_secret_until is not None and now < self.previous_secret_until
-        current = [self.secret_encrypted, self.previous_secret_encrypted if previous else ""]
-        return tuple(encryption.decrypt(text) for text in current if text)
+        """Valid signing secrets, newest first."""
+        valid = [self.secret_encrypted]
+        if self.previous_secret_until is not None and now < self.previous_secret_until:
+            valid.append(self.previous_secret_encrypted)
+        return tuple(encryption.decrypt(text) for text in valid if text)

@@ -6,7 +6,7 @@ from django.core.exceptions import ValidationError
 
 from webapp.accounts.models import User
 from webapp.config.preparation import PreparedCommand
-from webapp.config.secrets import kept
+from webapp.config.secrets import stored
 
 NAME = "admin"
 
@@ -24,7 +24,9 @@ class Command(PreparedCommand):
         )
         password = None
         if user is None and not has_other_admin:
-            password = kept(settings.WEIR.home, "admin_password", lambda: secrets.token_urlsafe(15))
+            password = stored(
+                settings.WEIR.home, "admin_password", lambda: secrets.token_urlsafe(15)
+            )
             try:
                 User.objects.create_superuser(NAME, password=password)
             except ValidationError as error:
@@ -34,8 +36,8 @@ class Command(PreparedCommand):
                     "manage.py createsuperuser"
                 )
         elif user is not None:
-            stored = settings.WEIR.home / "secrets" / "admin_password"
-            text = stored.read_text().strip() if stored.is_file() else ""
+            file = settings.WEIR.home / "secrets" / "admin_password"
+            text = file.read_text().strip() if file.is_file() else ""
             password = text if text and user.check_password(text) else None
         if password:
             self.stdout.write(f"Sign in as {NAME} with password {password}")
