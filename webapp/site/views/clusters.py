@@ -69,12 +69,11 @@ def add(request: HttpRequest) -> HttpResponse:
             cluster.misses = list(report.misses)
             try:
                 register(cluster)
-            except (
-                ValidationError
-            ) as error:  # its name's address, or whether it is taken, may change within seconds
+            except ValidationError as error:
+                # since the form was checked, the address or the use of the name has changed
                 form.add_error(None, error)
             else:
-                _say(request, cluster, report)
+                _show_report(request, cluster, report)
                 return redirect("clusters")
     return render(
         request, "fleet/cluster_form.html", {"form": form, "report": report, "cluster": None}
@@ -111,7 +110,7 @@ def test(request: HttpRequest, name: str) -> HttpResponse:
     report = check_connection(cluster)
     cluster.misses = list(report.misses)
     cluster.save(update_fields=["misses"])
-    _say(request, cluster, report)
+    _show_report(request, cluster, report)
     return redirect("clusters")
 
 
@@ -175,7 +174,7 @@ def remove_demo(request: HttpRequest) -> HttpResponse:
     return redirect("clusters")
 
 
-def _say(request: HttpRequest, cluster: Cluster, report: TestReport) -> None:
+def _show_report(request: HttpRequest, cluster: Cluster, report: TestReport) -> None:
     level = messages.SUCCESS if report.reachable else messages.WARNING
     messages.add_message(request, level, f"{cluster.name}: {report.sentence}")
 

@@ -40,7 +40,7 @@ class Command(BaseCommand):
             (PAGES / path).write_text(generated[path])
         for path in obsolete:
             (PAGES / path).unlink()
+        current = len(generated) - len(outdated)
         self.stdout.write(
-            f"{len(outdated)} pages written, {len(obsolete)} removed, {len(generated) - len(outdated)} were up to "
-            "date."
+            f"{len(outdated)} pages written, {len(obsolete)} removed, {current} were up to date."
         )
