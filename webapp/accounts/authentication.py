@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from webapp.accounts.models import User
 
 LAST_USED_PRECISION = timedelta(minutes=5)
-"""So that a busy client does not write at every read."""
+"""A busy client does not write at every read."""
 
 
 class TokenAuthentication(authentication.TokenAuthentication):
@@ -33,7 +33,7 @@ class TokenAuthentication(authentication.TokenAuthentication):
         if token is None or not token.is_valid(now):
             raise exceptions.AuthenticationFailed("This token is unknown, expired or revoked.")
         is_due = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - LAST_USED_PRECISION)
-        # A database that takes no writes can still be read, so its readers are not refused.
+        # A database that takes no writes still answers reads.
         with suppress(DatabaseError), transaction.atomic():
             ApiToken.objects.filter(is_due, pk=token.pk).update(last_used_at=now)
         scopes.take(scope_of(token.user, token))

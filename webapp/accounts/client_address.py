@@ -1,4 +1,4 @@
-"""The client address of a request, and the network that counts as one client."""
+"""The client address of a request."""
 
 import ipaddress
 import re
@@ -15,8 +15,8 @@ _LONGEST = 60
 
 def address_of(request: HttpRequest) -> str:
     """The IPv4 address, or the /64 of IPv6, which is the least that a client has. Behind a declared
-    proxy it is the last hop, which a client cannot forge. Requests without an address (Unix socket)
-    count as one client.
+    proxy it is the last hop, which a client cannot forge. Unix sockets have none: they count as one
+    client.
     """
     return _network(_client(request), 32, 64)
 
@@ -26,7 +26,6 @@ def network_of(request: HttpRequest) -> str:
 
 
 def text_of(request: HttpRequest) -> str:
-    """The address for logs; "" without one."""
     return str(_client(request) or "")
 
 

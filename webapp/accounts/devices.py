@@ -1,5 +1,5 @@
-"""Signed cookies of browsers that signed in before (OWASP device cookies). With this cookie a
-person can still sign in while somebody guesses their password. The cookie itself signs nobody in.
+"""Signed cookies of browsers that signed in before (OWASP device cookies): with one, a person can
+still sign in while somebody guesses their password. The cookie itself signs nobody in.
 """
 
 import secrets
@@ -43,7 +43,7 @@ def device_of(request: HttpRequest) -> Device | None:
 
 
 def remember(request: HttpRequest, response: HttpResponseBase) -> None:
-    """Remember the user who just signed in, with a new nonce: earlier failures no longer count."""
+    """A new nonce for the user who just signed in: earlier failures no longer count."""
     previous = device_of(request)
     me = _digest(request.user.get_username())
     earlier = [person for person in (previous.people if previous else ()) if person != me]

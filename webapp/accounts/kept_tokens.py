@@ -11,7 +11,7 @@ PREFIX = "weir_"
 """Lets secret scanners recognise a leaked token."""
 
 _SHOWN_LETTERS = 7
-"""How many characters of the random part lists show."""
+"""Characters of the random part that lists show."""
 
 
 def digest_of(token: str) -> str:
@@ -20,16 +20,14 @@ def digest_of(token: str) -> str:
 
 class TokenQuerySet(models.QuerySet[Any]):
     kind = ""
-    """Prefix of tokens that belong to no person."""
 
     def create_token(self, **fields: Any) -> tuple[Any, str]:
-        """The row and the text of the token."""
         text = f"{PREFIX}{self.kind}{secrets.token_urlsafe(32)}"
         prefix = text[: len(PREFIX) + len(self.kind) + _SHOWN_LETTERS]
         return self.create(**fields, prefix=prefix, digest=digest_of(text)), text
 
     def find(self, text: str) -> Any:
-        """The token, even if it is no longer valid, with its owner; None if there is none."""
+        """Expired and revoked tokens too, with the owner."""
         return self.select_related().filter(digest=digest_of(text)).first()
 
 

@@ -73,7 +73,6 @@ def choose(request: HttpRequest) -> HttpResponse:
 
 
 def supported(language: str) -> str:
-    """``language`` if Weir has it, else ""."""
     return language if language in dict(settings.LANGUAGES) else ""
 
 

@@ -56,9 +56,7 @@ _ALIKE = str.maketrans("01i", "oll", "\u115f\u1160\u0307")
 
 
 def stray_letter(name: str) -> str | None:
-    """A letter of a rare script, or of a second script; None if there is none. East Asian letters
-    mix with all scripts.
-    """
+    """A letter of a rare script, or of a second one; East Asian letters mix with all scripts."""
     letters = [
         (letter, script)
         for letter in unicodedata.normalize("NFKC", name)
@@ -71,7 +69,7 @@ def stray_letter(name: str) -> str | None:
 
 
 def skeletons(name: str) -> set[str]:
-    """Two names look alike if they share a skeleton. A capital and its small form may resemble
+    """Names look alike if they share a skeleton. A capital and its small form may resemble
     different letters.
     """
     plain = unicodedata.normalize("NFKC", name)

@@ -52,7 +52,7 @@ class User(AbstractUser):
 
     @property
     def role(self) -> Role:
-        """The highest role; viewer without a group. Also of a closed account."""
+        """The highest one; viewer without a group."""
         if self.is_superuser:
             return Role.ADMIN
         names = {group.name for group in self.groups.all()}
@@ -124,7 +124,7 @@ class ApiTokenQuerySet(TokenQuerySet):
         expires_at: datetime | None = None,
         sees: Any = None,
     ) -> "tuple[ApiToken, str]":
-        """The token and its text. ``sees``: grants that narrow the user's scope."""
+        """``sees``: grants that narrow the user's scope."""
         return self.create_token(
             user=user, name=name, scope=scope, expires_at=expires_at, sees=sees
         )
@@ -177,14 +177,14 @@ KEPT_AT_LEAST = timedelta(days=90)
 
 
 class NeverChanged(Exception):
-    """Code tried to change the audit log, which is a bug."""
+    """A bug."""
 
 
 class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
     def end(
         self, pk: int, details: dict[str, str] | None = None, subject: str = "", **ending: Any
     ) -> None:
-        """Set the outcome, and details and subject if they became known only now."""
+        """Set the outcome, and what became known only now."""
         rows = self.filter(pk=pk, outcome="")
         if subject:
             models.QuerySet.update(rows.filter(subject=""), subject=subject)
@@ -201,8 +201,8 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
 
 class AuditEntry(models.Model):
     """Stored once, and gets its outcome once; only age removes it. ``outcome`` is empty if Weir
-    ended before it answered: the write may have been done. Person, token and subject are texts, so
-    that an entry outlives them.
+    ended before it answered: the write may have been done. Texts instead of keys, so that an entry
+    outlives its person, token and subject.
     """
 
     class Outcome(models.TextChoices):

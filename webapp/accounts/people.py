@@ -1,5 +1,5 @@
-"""Actions of administrators on people. Each action checks that ``by`` may do it. They raise
-:class:`webapp.lib.refusals.ActionRefused`, or ``InputRefused`` if a field is wrong.
+"""What administrators do to people, if ``by`` may do it. Raises
+:class:`webapp.lib.refusals.ActionRefused`, or ``InputRefused`` for a wrong field.
 """
 
 import secrets
@@ -40,7 +40,7 @@ def lock_administrators() -> None:
 
 
 def add(name: str, role: str, sees: str, lines: str) -> tuple[User, str]:
-    """The new user and their first password."""
+    """Returns their first password, too."""
     user, password = User(username=name.strip(), sees=_scope(sees, lines)), _new_password()
     group = _group(role)
     user.set_password(password)
@@ -61,7 +61,7 @@ def add(name: str, role: str, sees: str, lines: str) -> tuple[User, str]:
 
 
 def change(by: User, user: User, role: str, sees: str, lines: str) -> None:
-    """Replace the role and the scope; a superuser becomes an ordinary user."""
+    """Superusers become ordinary users."""
     group, scope = _group(role), _scope(sees, lines)
     with _changing(by, user):
         user.groups.remove(*Group.objects.filter(name__in=GROUPS))
@@ -70,7 +70,6 @@ def change(by: User, user: User, role: str, sees: str, lines: str) -> None:
 
 
 def close(by: User, user: User) -> None:
-    """Sessions end, and tokens no longer work."""
     with _changing(by, user):
         User.objects.filter(pk=user.pk).update(
             is_active=False, session_epoch=F("session_epoch") + 1
@@ -113,7 +112,7 @@ def why_not(by: User, user: User) -> str:
 
 
 def remove(by: User, user: User) -> None:
-    """Remove the person and their tokens; the audit log stays."""
+    """Their tokens go too; the audit log stays."""
     with _changing(by, user):
         if user.is_active:
             raise ActionRefused(gettext("Close the account first; if nobody misses it, remove it."))

@@ -35,8 +35,8 @@ def check_rate(request: Request) -> None:
 
 
 def audited(request: Request, allowed: bool) -> bool:
-    """Returns ``allowed``, after it counted the request and began an audit entry for a write. Every
-    permission of the API ends with this call. Raises ``Throttled`` (429 with ``Retry-After``).
+    """Every permission of the API ends with this call: it counts the request, begins an audit entry
+    for a write, and returns ``allowed``. Raises ``Throttled`` (429 with ``Retry-After``).
     """
     if not request.user.is_authenticated:
         return False

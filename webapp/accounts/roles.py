@@ -1,11 +1,11 @@
-"""What people may do: three roles, each with the rights of the roles before it."""
+"""Three roles, each with the rights of the roles before it."""
 
 from enum import IntEnum
 from typing import Any
 
 
 class Role(IntEnum):
-    """Viewer sees all pages; operator registers clusters and starts runs; admin manages people and
+    """Viewers see all pages; operators register clusters and start runs; admins manage people and
     tokens.
     """
 

@@ -13,12 +13,12 @@ from django.utils.translation import gettext
 
 SIGNED_IN_AT, ACTIVE_AT = "signed_in_at", "active_at"
 NOTED_EVERY_S = 60
-"""Activity is not stored at every page, since that would be a write."""
+"""Storing activity at every page would be a write each."""
 PROBES = ("/healthz", "/readyz")
 
 
 class Sessions(SessionMiddleware):
-    """Probes have no session, so that they do not depend on the database."""
+    """Probes have no session: they do not depend on the database."""
 
     def process_request(self, request: HttpRequest) -> None:
         if request.path_info in PROBES:
@@ -36,7 +36,7 @@ class SessionLimits:
         return self.get_response(request)
 
     def _check_ages(self, request: HttpRequest, now: int) -> None:
-        """A session with instants in the future, from a wrong clock, begins now."""
+        """Sessions of the future, from a wrong clock, begin now."""
         session, idle_s = request.session, settings.WEIR.session_idle_s
         began, active = session.get(SIGNED_IN_AT), session.get(ACTIVE_AT)
         if began is None or active is None or max(began, active) > now + NOTED_EVERY_S:
@@ -61,7 +61,7 @@ def begin_at_sign_in(request: Any, **_kwargs: Any) -> None:
 
 
 def _is_activity(request: HttpRequest) -> bool:
-    """A refresh by a page's script is no activity; browsers mark it over https and on loopback."""
+    """A refresh by a page's script is none; browsers mark it over https and on loopback."""
     return request.headers.get(
         "Sec-Fetch-Mode", "navigate"
     ) == "navigate" or request.method not in ("GET", "HEAD")

@@ -1,8 +1,8 @@
 """Limits password guesses, but no client can lock another one out. Failures are counted in the
 database per address, per name and network, per name, and per known browser
 (:mod:`webapp.accounts.devices`). A browser that knows the name is limited by its own count only. An
-attempt counts before its password is checked; a success takes the count back. Refused attempts
-create no rows. django-allauth counts in the cache, which may be away, and knows no browsers.
+attempt counts before its password is checked; a success takes the count back. django-allauth counts
+in the cache, which may be away, and knows no browsers.
 """
 
 import hashlib
@@ -35,11 +35,11 @@ _CLOCKS_DIFFER = timedelta(minutes=1)
 
 
 class Blocked(Exception):
-    """Too many attempts failed."""
+    pass
 
 
 def begin(request: HttpRequest, user_name: str) -> dict[str, str]:
-    """Count one attempt. Returns the counted subjects by kind of limit. Raises :class:`Blocked`."""
+    """Count one attempt. Returns the subjects by kind of limit. Raises :class:`Blocked`."""
     now, name = timezone.now(), user_name.casefold()
     device = device_of(request)
     knows = device is not None and device.knows(user_name)
@@ -63,8 +63,8 @@ def begin(request: HttpRequest, user_name: str) -> dict[str, str]:
 
 
 def count_success(subjects: dict[str, str]) -> None:
-    """Take back one attempt of the address and the name, which others failed at, too; forget all
-    failures of the name in this network and of this browser.
+    """Take back one attempt of the address and the name, which others share; forget all failures of
+    the name in this network and of this browser.
     """
     shared = [subjects[kind] for kind in ("address", "name")]
     SignInFailures.objects.filter(subject__in=shared, count__gt=0).update(count=F("count") - 1)
@@ -72,7 +72,7 @@ def count_success(subjects: dict[str, str]) -> None:
 
 
 def _attempts_left(subjects: dict[str, str], now: datetime) -> int:
-    """Attempts that the strictest limit still allows; negative if it is exceeded."""
+    """Of the strictest limit; negative if it is exceeded."""
     rows = SignInFailures.objects.filter(subject__in=subjects.values()).values_list(
         "subject", "count", "window_start"
     )
@@ -99,7 +99,7 @@ def _count(subject: str, window: timedelta, now: datetime) -> None:
 
 
 def _is_current(since: datetime, window: timedelta, now: datetime) -> bool:
-    """False for a row in the future, from a wrong clock."""
+    """False for rows of the future, from a wrong clock."""
     return now - window < since <= now + _CLOCKS_DIFFER
 
 

@@ -1,6 +1,5 @@
-"""The time zone of pages: UTC, the browser's, or a chosen one. The choice is stored in a cookie and
-with the account; a script writes the browser's zone into a second cookie. API and downloads are in
-UTC.
+"""The time zone of pages: UTC, the browser's, or a chosen one, stored in a cookie and with the
+account. A script writes the browser's zone into a second cookie. API and downloads are in UTC.
 """
 
 from collections.abc import Callable
@@ -27,7 +26,7 @@ UTC_CHOICE, LOCAL = "UTC", "local"
 
 
 class ShownZone:
-    """Reads no row, and looks up the zone when a page first needs it."""
+    """Reads no row; looks up the zone when a page first needs it."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -48,7 +47,7 @@ class ShownZone:
     def process_view(
         self, request: HttpRequest, view: Any, args: Any, kwargs: Any
     ) -> HttpResponse | None:
-        """Replaces instants that a form sends in its zone by absolute ones, with a redirect."""
+        """Replaces local times of a form by absolute ones, with a redirect."""
         if (
             request.method != "GET"
             or timeranges.ZONE not in request.GET
@@ -93,7 +92,6 @@ def zone_of(request: HttpRequest) -> tzinfo:
 
 
 def valid_choice(choice: str) -> str:
-    """``choice`` if it is UTC, local or an IANA name, else ""."""
     return choice if choice == LOCAL or shown_zone.named(choice) is not None else ""
 
 

@@ -27,7 +27,6 @@ def scope_of(user: Any, token: ApiToken | None = None) -> Scope:
 
 
 def is_admin(user: Any) -> bool:
-    """Whether they administer the whole fleet."""
     return role_of(user) is Role.ADMIN and scope_of(user).is_everything
 
 
@@ -51,7 +50,7 @@ class ScopeOfRequest:
 
 
 def context(request: HttpRequest) -> dict[str, Any]:
-    """What the reader may do and see, in templates; evaluated on first use."""
+    """For templates; evaluated on first use."""
     role = cache(lambda: _role(request.user) or Role.VIEWER)
     sees_everything = SimpleLazyObject(lambda: scopes.current().is_everything)
     return {

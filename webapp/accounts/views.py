@@ -109,8 +109,6 @@ class SignIn(LoginView):
 
 
 class SignOut(LogoutView):
-    """Signs out of Weir, then at the identity provider."""
-
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         provider_url = request.session.get(SIGN_OUT, "") if is_configured() else ""
         answer = super().post(request, *args, **kwargs)
@@ -148,7 +146,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
 @require_POST
 @never_cache
 def create_token(request: HttpRequest) -> HttpResponse:
-    """This response is the only page that ever shows the token."""
+    """Only this response ever shows the token."""
     form = TokenForm(request.POST, operator=may_operate(me(request)))
     if form.is_valid() and ApiToken.objects.filter(user=me(request)).count() >= MOST_TOKENS:
         form.add_error(

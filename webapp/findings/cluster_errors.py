@@ -27,7 +27,7 @@ _WITHOUT_JOB = Q(job_id=None, kind__in=_EVENT_KINDS)
 
 
 def watch(now: datetime) -> None:
-    """Judge live clusters: those with recent errors or open findings."""
+    """Judge live clusters with recent errors or open findings."""
     recent = LogEvent.objects.filter(_WITHOUT_JOB, ts__gte=now - LOOK_BACK, ts__lte=now)
     names = {
         *recent.order_by().values_list("cluster", flat=True).distinct(),
@@ -38,7 +38,7 @@ def watch(now: datetime) -> None:
 
 
 def watch_recordings(loaded: Collection[str]) -> None:
-    """Judge each recording at its end. ``loaded``: names of clusters with new log events."""
+    """Judge each recording at its end. ``loaded``: clusters with new log events."""
     recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING, name__in=loaded)
     for name in recordings.values_list("name", flat=True):
         events = LogEvent.objects.filter(cluster=name)

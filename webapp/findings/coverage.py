@@ -14,9 +14,7 @@ Interval = tuple[datetime, datetime]
 
 @dataclass(frozen=True)
 class Coverage:
-    """``gaps``: the unjudged parts between ``start`` and ``end``, in order; ``judged``: how long
-    the other parts are in total.
-    """
+    """``gaps``: the unjudged parts, in order; ``judged``: how long the others are in total."""
 
     start: datetime
     end: datetime
@@ -70,9 +68,7 @@ def coverage(runs: Iterable[Any], start: datetime, end: datetime) -> Coverage:
 
 
 def judged_slices(runs: Iterable[Any], start: datetime, end: datetime, slices: int) -> list[bool]:
-    """Whether any part of each slice was judged; ``runs`` as in :func:`coverage`. The time between
-    two readings of a cluster counts as judged.
-    """
+    """Whether any part of each slice was judged; ``runs`` as in :func:`coverage`."""
     start_s, tolerated_s = start.timestamp(), (tolerated_gap() + WINDOW).total_seconds()
     width_s = (end.timestamp() - start_s) / slices
     judged = [False] * slices

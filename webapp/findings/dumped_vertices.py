@@ -1,7 +1,3 @@
-"""Findings whose cause a thread dump can show: a busy vertex, a slow synchronous part, or a source
-late with checkpoints.
-"""
-
 from typing import Any
 
 from webapp.findings.choices import FindingState
@@ -15,7 +11,7 @@ BUSY_VERTEX, SLOW_SYNC_PHASE, LATE_SOURCE = (
 
 
 def dumped_vertex_of(finding: Finding) -> str | None:
-    """The vertex whose threads can explain an open finding; None for findings of other rules."""
+    """The vertex whose threads can explain an open finding; None for other rules."""
     return slow_vertex_of(finding) if finding.state == FindingState.OPEN else None
 
 

@@ -1,6 +1,4 @@
-"""Groups the occurrences of one rule and subject into episodes. Order and repetition of occurrences
-do not matter.
-"""
+"""Groups the occurrences of one rule and subject into episodes, in any order and with repetitions."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,9 +7,7 @@ from datetime import datetime, timedelta
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One occurrence, or the part of a finding whose occurrences are not read: then it has no
-    ``occurrence_id``.
-    """
+    """One occurrence, or without ``occurrence_id`` the older part of a finding."""
 
     first: datetime
     last: datetime
@@ -21,7 +17,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class FindingEpisode:
-    """``newest``: the span at the end, whose texts the finding gets."""
+    """``newest``: the span whose texts the finding gets."""
 
     first_seen: datetime
     last_seen: datetime
@@ -47,8 +43,8 @@ def episodes(spans: Iterable[Span], hold: timedelta) -> list[FindingEpisode]:
 
 
 def _newest(spans: Sequence[Span]) -> Span:
-    """If several occurrences end last, that of the earliest window: rules that look back to an
-    event have most data right after it.
+    """If several end last, that of the earliest window: rules that look back to an event have most
+    data right after it.
     """
     last = max(span.last for span in spans)
     at_end = [span for span in spans if span.last == last]
@@ -63,9 +59,7 @@ def _newest(spans: Sequence[Span]) -> Span:
 def closed_at(
     last_seen: datetime, hold: timedelta, judged_to: datetime | None, ended_at: datetime | None
 ) -> datetime | None:
-    """When an episode ended: its hold time passed without an occurrence, or its job ended; None
-    while it is open.
-    """
+    """When its hold time passed without an occurrence, or its job ended; None while it is open."""
     hold_ends = last_seen + hold
     if ended_at is not None:
         return max(last_seen, min(hold_ends, ended_at))

@@ -28,15 +28,15 @@ _OPERATORS = {
     "=": operator.eq,
 }
 _CODE = re.compile(r"[a-z]+(_[a-z]+)+")
-"""Codes of Weir such as 'start_delay', which are shown in words; other names are not changed."""
+"""Codes of Weir such as 'start_delay', shown in words."""
 _MOST_AS_PERCENT = 2
 _LONGEST_WORDS = 400
 _MOST_IN_COLUMN = 24
 
 
 def figure_text(value: Any, unit: str = "") -> str:
-    """0.96 'ratio' → '96 %', 4_000 'ms' → '4.0 s'; words stay words, unknown is a dash. A ratio
-    above two is shown as a factor: 4.1 → '× 4.1'.
+    """0.96 'ratio' → '96 %', 4_000 'ms' → '4.0 s'; unknown is a dash. Ratios above two are factors:
+    4.1 → '× 4.1'.
     """
     if value is None or value == "":
         return UNKNOWN
@@ -84,7 +84,7 @@ class Figure:
 
     @property
     def is_text(self) -> bool:
-        """Whether the value is a text such as a log line, too long for the column of figures."""
+        """A text such as a log line is too long for the column of figures."""
         return len(self.value) > _MOST_IN_COLUMN and not self.compared
 
 
@@ -98,7 +98,7 @@ def _figure(row: Mapping[str, Any]) -> Figure:
     comparison = str(row.get("comparison") or "")
     sign = COMPARISONS.get(comparison, "")
     value = row.get("value")
-    # Evidence includes thresholds that were not reached, which are shown as "not > 5".
+    # Thresholds that were not reached are shown as "not > 5".
     is_unmet = (
         sign
         and isinstance(value, int | float)

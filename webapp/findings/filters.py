@@ -29,8 +29,8 @@ class FindingFilters(OfAnyAttempt):
 
 
 class PageFilters(FindingFilters):
-    """Open findings are sorted worst first, others newest first. With ``sort``, findings of the
-    jobs that burn an objective fastest come first.
+    """Open findings are sorted worst first, others newest first; with ``sort``, those of jobs that
+    burn an objective fastest come first.
     """
 
     sort = NoFilter((BURN,))

@@ -1,11 +1,8 @@
-"""Folds occurrences into findings. If runs are loaded in another order, or twice, the findings are
-the same.
-
-1. Only episodes within the hold time of a changed occurrence are built again.
-2. Only the end of a long episode is read; its beginning is taken from the finding. Occurrences are
-   stored for days, findings longer.
-3. A finding keeps its key if its new episode overlaps the old one or is within the hold time of it,
-   so that links stay valid: within a minute, occurrences are reported again with later instants.
+"""Folds occurrences into findings. Order and repetition of loads do not matter. 1. Only episodes
+within the hold time of a changed occurrence are built again. 2. Only the end of a long episode is
+read; its beginning is taken from the finding. Occurrences are stored for days, findings longer. 3.
+A finding keeps its key if its new episode overlaps the old one or is within the hold time of it, so
+that links stay valid: within a minute, occurrences are reported again with later instants.
 """
 
 from collections import defaultdict
@@ -35,8 +32,8 @@ FOR_EVER = datetime.max.replace(tzinfo=UTC)
 
 
 def hold_of(rule: str) -> timedelta:
-    """The hold time: how long a finding stays open after its last occurrence; the default if the
-    rule no longer exists.
+    """How long a finding stays open after its last occurrence; the default if the rule no longer
+    exists.
     """
     definition = registry.all_rules().get(rule)
     return timedelta(seconds=definition.hold_s if definition else DEFAULT_HOLD_S)
@@ -118,7 +115,7 @@ def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int
         near = [finding for finding in known[identity] if finding.last_seen >= since]
         far = [finding for finding in near if finding.first_seen > until]
         touched = [finding for finding in near if finding.first_seen <= until]
-        # No changed occurrence can affect later episodes, so they stay.
+        # Later episodes contain no changed occurrence, so they stay.
         spans = [
             span
             for span in occurrences[identity]
@@ -145,7 +142,7 @@ def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int
 def _known_findings(
     identities: Sequence[Identity], changed: Changed
 ) -> dict[Identity, list[Finding]]:
-    """Findings that may change, and earlier open ones; by identity, oldest first."""
+    """Findings that may change, and earlier open ones; oldest first."""
     findings_by_identity: dict[Identity, list[Finding]] = {identity: [] for identity in identities}
     condition = Q(pk__in=[])
     for (cluster, first_id), since in _earliest_changes(identities, changed).items():
@@ -193,7 +190,7 @@ def _close(earlier: Iterable[Finding], hold: timedelta, life: Life) -> None:
 def _continued_rows(
     previous: Sequence[Finding], finding_episodes: Sequence[FindingEpisode], hold: timedelta
 ) -> dict[int, Finding]:
-    """Index of an episode → the row that it continues: one that it overlaps, else the nearest row
+    """Index of an episode → the row that it continues: one that it overlaps, else the nearest
     within ``hold`` that no episode overlaps.
     """
     continued: dict[int, Finding] = {}
@@ -221,9 +218,7 @@ def _write(
     *,
     is_last: bool,
 ) -> int:
-    """Change the ``previous`` rows to the episodes; returns how many were saved or deleted.
-    ``is_last``: no later episode exists.
-    """
+    """Returns how many rows were saved or deleted. ``is_last``: no later episode exists."""
     occurrences = FindingOccurrence.objects.in_bulk(
         [
             episode.newest.occurrence_id
@@ -250,7 +245,7 @@ def _write(
                 subject_id=identity[3],
             )
         if source is None and row.last_seen != episode.last_seen:
-            # The episode merges several findings: the texts come from the last one.
+            # Of several merged findings, the last one has the texts.
             source = next(
                 (finding for finding in previous if finding.last_seen == episode.last_seen), None
             )

@@ -15,7 +15,7 @@ from webapp.fleet.models import JobCurrent
 
 MOST_FINDINGS = 2_000
 Trend = list[tuple[int | None, str]]
-"""Per slice, oldest first: health 0…100 (None if nothing was judged) and the tone of its badge."""
+"""Per slice: health 0…100 (None if nothing was judged) and the tone of its badge."""
 
 
 def health_trends(jobs: Sequence[JobCurrent], start: datetime, end: datetime) -> dict[Job, Trend]:

@@ -17,9 +17,9 @@ STORAGE_RULES = "storage."
 
 
 def follow_links(links: ChangedLinks) -> None:
-    """Mark findings to be folded again after links of attempts changed: those of attempts that now
-    belong to another job, and those that ended with an attempt that now has a successor. Call it in
-    the transaction that changed the links.
+    """Mark findings to be folded again: those of attempts that now belong to another job, and those
+    that ended with an attempt that now has a successor. Call it in the transaction that changed the
+    links.
     """
     for (cluster, job_id), first_id in links.moved.items():
         moved = Finding.objects.filter(cluster=cluster, job_id=job_id).exclude(
@@ -48,7 +48,9 @@ def follow_links(links: ChangedLinks) -> None:
 
 
 def findings_of(jobs: Iterable[JobCurrent]) -> Q:
-    """Findings that :func:`findings_by_attempt` gives to one of these rows, and few others."""
+    """Condition for findings that :func:`findings_by_attempt` assigns to one of these rows, and few
+    others.
+    """
     firsts: dict[str, set[str]] = defaultdict(set)
     for job in jobs:
         firsts[job.cluster] |= {job.job_id, job.first_attempt_id or job.job_id}
@@ -61,9 +63,7 @@ def findings_of(jobs: Iterable[JobCurrent]) -> Q:
 def findings_by_attempt(
     jobs: Sequence[JobCurrent], findings: Iterable[Finding]
 ) -> dict[Job, list[Finding]]:
-    """(cluster, job id) of each row → the findings of its job; storage findings only of the attempt
-    itself.
-    """
+    """Storage findings only belong to the attempt itself, others to all attempts of the job."""
     by_first: dict[Job, list[Finding]] = defaultdict(list)
     for finding in findings:
         by_first[finding.cluster, finding.first_attempt_id].append(finding)
@@ -80,8 +80,8 @@ def findings_by_attempt(
 
 
 def attempts_of(findings: Iterable[Finding]) -> dict[Job, str]:
-    """All attempts of the jobs of these findings: (cluster, job id) → name of the job, "" if it has
-    none. One query per cluster and 500 jobs.
+    """(cluster, job id) of all attempts of the jobs of these findings → name of the job. One query
+    per cluster and 500 jobs.
     """
     names = {
         (finding.cluster, finding.first_attempt_id): finding.job_name or ""

@@ -10,7 +10,7 @@ from webapp.findings.models import WORST_FIRST, Finding
 from webapp.findings.presentation import PresentedFinding, matters
 
 ORIGIN_RULES = ("pressure.root", "pressure.outbound")
-"""Rules whose findings name the vertices that others wait for."""
+"""Their findings name the vertices that others wait for."""
 
 MOST = 200
 SHOWN_IN_FULL = 1
@@ -36,7 +36,7 @@ class JobFindings:
         return [*self.in_full, *self.in_brief]
 
     def deductions(self, health: int | None) -> list[tuple[int, str, Finding]]:
-        """(points, reason, finding) per deduction from 100. Empty if these do not give ``health``:
+        """(points, reason, finding) per deduction from 100. Empty if their sum is not ``health``:
         the page's range lacks open findings, or the job is just being judged again.
         """
         computed = health_of(self.all_open)
@@ -57,8 +57,8 @@ def of_job(
     is_past: bool,
     attempts: Collection[str] = (),
 ) -> JobFindings:
-    """One query, or two if there are other ``attempts``. Open findings count whichever attempt they
-    were seen on. ``is_past``: a recording or an ended job, whose closed findings are current.
+    """One query, or two with other ``attempts``. Open findings of any attempt count. ``is_past``: a
+    recording or an ended job, whose closed findings are current.
     """
     overlapping = Finding.objects.of_job(cluster, job_id).filter(
         first_seen__lte=end, last_seen__gte=start

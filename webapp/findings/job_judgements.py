@@ -1,4 +1,4 @@
-"""After folding, findings that are no longer seen are closed, and judged jobs get their health."""
+"""After folding: closes findings that are no longer seen, and sets the health of judged jobs."""
 
 import json
 from collections import defaultdict
@@ -125,9 +125,7 @@ def _rank_ended(cluster: str, ended: QuerySet[JobCurrent]) -> None:
 
 
 def forget_unseen(now: datetime) -> int:
-    """Clear the health of jobs whose state is unknown, or that are no longer watched or listed;
-    returns how many changed.
-    """
+    """Clear the health of jobs whose state is unknown, or that are no longer watched or listed."""
     changed = 0
     for status, health_state in (
         (UNKNOWN_STATUS, HealthState.UNKNOWN),

@@ -15,7 +15,7 @@ from webapp.findings.models import Finding
 from webapp.fleet.models import JobCurrent, JobException
 
 RULES = frozenset(rule for bug in KNOWN_BUGS if bug.symptom for rule in bug.symptom.rules)
-"""Rules whose findings may be a symptom of a known bug."""
+"""Their findings may be a symptom of a known bug."""
 READ_FIELDS = (
     "cluster",
     "job_id",
@@ -24,17 +24,16 @@ READ_FIELDS = (
     "checkpoint_config",
     "graph",
 )
-"""Fields of a job that :func:`facts_of` needs."""
+"""What :func:`facts_of` needs."""
 
 _BEFORE = timedelta(minutes=15)
-"""How long before a finding its exception may be: one on restarts appears after several restarts.
-"""
+"""A restart's exception comes so long before the finding, which needs several restarts."""
 
 
 @dataclass(frozen=True)
 class BugBeside:
-    """A known bug beside a finding. ``shown``: whether the finding proves the bug, or the bug may
-    explain it. ``not_known``: conditions of the bug that the job's data does not show.
+    """``shown``: the finding proves the bug; else the bug may explain it. ``not_known``: conditions
+    of the bug that the job's data does not show.
     """
 
     bug: KnownBug
@@ -88,7 +87,7 @@ def facts_of(job: JobCurrent) -> JobFacts:
 
 def bugs_beside(findings: Iterable[Finding]) -> dict[int, tuple[BugBeside, ...]]:
     """Finding key → the bugs that explain it, proved ones first. Large columns of a job are only
-    read if its release has a bug with this symptom.
+    read if its release has such a bug.
     """
     symptoms = [finding for finding in findings if finding.rule in RULES and finding.job_id]
     versions = {
@@ -145,7 +144,7 @@ def _beside(
 def _exceptions(
     candidates: Mapping[int, tuple[Finding, Sequence[KnownBug]]],
 ) -> Mapping[int, set[str]]:
-    """Finding key → those texts that its bugs look for and that a stack trace of its job contains."""
+    """Finding key → those texts of its bugs that a stack trace of its job contains."""
     texts_by_finding: dict[int, set[str]] = defaultdict(set)
     findings_by_text: dict[str, list[Finding]] = defaultdict(list)
     for finding, bugs in candidates.values():

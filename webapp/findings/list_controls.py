@@ -22,7 +22,6 @@ def severity_control(severities: Collection[str] = tuple(SEVERITY_BADGES)) -> Co
 
 
 def owner_control(reader: str) -> Control:
-    """``reader``: their user name."""
     return Control("owner", "Owner", (("", "Anybody's"), (reader, "mine"), ("-", "nobody's")))
 
 

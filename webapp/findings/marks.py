@@ -1,6 +1,6 @@
-"""Alerting evaluates the findings with a mark (``to_alert``). A finding is marked in the
-transaction that opens, closes or changes it. Another occurrence sets no mark: only another
-beginning, end, severity, cause or attempt does.
+"""Alerting evaluates the findings with ``to_alert``, which is set in the transaction that opens,
+closes or changes a finding: another beginning, end, severity, cause or attempt, not another
+occurrence.
 """
 
 from collections.abc import Collection

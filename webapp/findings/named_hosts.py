@@ -7,7 +7,7 @@ ROWS_AT_ONCE = 500
 
 
 def add_hosts(rows: Iterable[Finding]) -> None:
-    """Store the hosts that the findings name; earlier hosts stay. Call it in a transaction."""
+    """Earlier hosts stay. Call it in a transaction."""
     hosts = [
         FindingHost(finding=row, cluster=row.cluster, host=host)
         for row in rows

@@ -1,7 +1,6 @@
-"""Loads a run's occurrences: they replace those of the windows that it judged, and changed
-identities are remembered until they are folded. A finding whose occurrences are deleted gets
-``refold_from`` in the same transaction, so that a killed process loses nothing; new occurrences
-come again when the run is loaded again.
+"""Loads a run's occurrences: they replace those of the windows that it judged. A finding whose
+occurrences are deleted gets ``refold_from`` in the same transaction, so that a killed process loses
+nothing; new occurrences come again when the run is loaded again.
 """
 
 import json
@@ -20,13 +19,13 @@ IDS_AT_ONCE = 500
 
 Job = tuple[str, str]
 Identity = tuple[str, str, str, str]
-"""cluster, id of the first attempt of the job, rule, subject_id."""
+"""cluster, first attempt's job id, rule, subject id."""
 
 
 @dataclass
 class Changed:
-    """``spans``: identities with changed occurrences → first and last changed instant. Until
-    :meth:`of_jobs`, identities have the id of the attempt, not of the first attempt.
+    """``spans``: identity → first and last changed instant. Until :meth:`of_jobs`, identities have
+    the id of the attempt, not of the first attempt.
     """
 
     spans: dict[Identity, tuple[datetime, datetime]] = field(default_factory=dict)
@@ -42,7 +41,7 @@ class Changed:
             self.add(identity, row["seen_at"])
 
     def of_jobs(self) -> "Changed":
-        """The same changes, with the first attempt of each job in the identities."""
+        """With the first attempt of each job in the identities."""
         first = first_attempts(identity[:2] for identity in self.spans)
         changed = Changed()
         for (cluster, job_id, rule, subject), instants in self.spans.items():
@@ -111,7 +110,7 @@ def _set_refold(cluster: str, earliest: Mapping[Identity, datetime]) -> None:
         newest[finding.identity] = finding
     marked = []
     for (_, job_id, rule, subject), at in earliest.items():
-        # None if the occurrences were never folded: they will come again
+        # None if never folded: the occurrences will come again
         row = newest.get((cluster, first[cluster, job_id], rule, subject))
         if row is not None and (row.refold_from is None or row.refold_from > at):
             row.refold_from = at
@@ -120,7 +119,7 @@ def _set_refold(cluster: str, earliest: Mapping[Identity, datetime]) -> None:
 
 
 def add_left_to_fold(changed: Changed) -> None:
-    """Add the findings that an earlier process marked and did not fold."""
+    """Add what an earlier process marked and did not fold."""
     names = ("cluster", "first_attempt_id", "rule", "subject_id", "refold_from", "last_seen")
     for *identity, since, last in Finding.objects.filter(refold_from__isnull=False).values_list(
         *names

@@ -1,4 +1,4 @@
-"""Thresholds set by people, for the rules in Spark and for those judged in the web application."""
+"""Thresholds set by people."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from webapp.findings.models import ThresholdOverride
 
 
 def as_plain() -> list[dict[str, Any]]:
-    """The form that a cycle's run gets."""
+    """For the rules in Spark."""
     return [
         dict(row)
         for row in ThresholdOverride.objects.order_by("id").values(

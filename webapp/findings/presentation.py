@@ -1,6 +1,4 @@
-"""Findings for pages: with badges and figures. A matter is a rule and a subject: its episodes are
-shown as one.
-"""
+"""Findings for pages. A matter is a rule and a subject: its episodes are shown as one."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -25,8 +23,8 @@ class Relation:
 
 @dataclass(frozen=True)
 class PresentedFinding:
-    """``episodes``: how many findings this one stands for, see :func:`matters`. ``known_bugs`` is
-    filled by :func:`with_known_bugs`.
+    """``episodes``: how many findings this one stands for, see :func:`matters`. ``known_bugs``: set
+    by :func:`with_known_bugs`.
     """
 
     finding: Finding
@@ -74,8 +72,8 @@ def with_known_bugs(presented: Iterable[PresentedFinding]) -> list[PresentedFind
 
 
 def matters(findings: Iterable[Finding]) -> list[PresentedFinding]:
-    """The newest finding of each rule and subject, an open one if there is one; sorted by open
-    before closed, then worst, then newest.
+    """The newest finding of each rule and subject, an open one if there is one; open first, then
+    worst, then newest.
     """
     newest: dict[tuple[str, str], PresentedFinding] = {}
     for finding in sorted(

@@ -1,4 +1,4 @@
-"""The worst finding of each job, as the reason of its health on the fleet page."""
+"""The worst finding of each job, as the reason of its health."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,9 +29,7 @@ class StatusReason:
 
 
 def reasons(jobs: Sequence[JobCurrent]) -> dict[tuple[str, str], StatusReason]:
-    """(cluster, job id) → reason; one query. Open findings of running jobs count, and all findings
-    of ended jobs.
-    """
+    """One query. Open findings of running jobs count, and all findings of ended jobs."""
     ended = [job.job_id for job in jobs if job.is_over]
     listed = Finding.objects.filter(
         findings_of(jobs),

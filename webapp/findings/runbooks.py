@@ -1,5 +1,5 @@
 """Runbooks of rules: ``templates/rules/<rule id>.md``, Markdown with headings, paragraphs and lists
-only. Each heading, paragraph and list item is translated as one message.
+only. Each of them is translated as one message.
 """
 
 import re
@@ -15,11 +15,11 @@ FOLDER = PROJECT_DIR / "templates" / "rules"
 _ITEM = re.compile(r"^(?:\d+\.|\*) ", re.MULTILINE)
 
 Block = tuple[str, list[SafeString]]
-"""Tag (``p``, ``ol`` or ``ul``), and the paragraph or items as HTML in the reader's language."""
+"""Tag (``p``, ``ol`` or ``ul``), and the paragraph or items as HTML."""
 
 
 def runbook(rule_id: str) -> list[tuple[str, list[Block]]]:
-    """Title and blocks of each section. Rules of objectives, ``<kind>.objective``, share one file."""
+    """Title and blocks of each section. Rules ``<kind>.objective`` share one file."""
     path = FOLDER / f"{rule_id}.md"
     if not path.exists():
         path = FOLDER / f"{rule_id.partition('.')[2]}.md"

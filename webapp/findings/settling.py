@@ -1,5 +1,5 @@
-"""Saves the findings of judgements outside the cycle whose caller knows all current findings:
-audits, copies, NameNodes and objectives.
+"""Saves the findings of judgements outside the cycle that know all current findings: audits,
+copies, NameNodes and objectives.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,7 +29,7 @@ TEXTS = (
 ROWS_AT_ONCE = 500
 
 Identity = tuple[str, str, str, str]
-"""cluster, job id, rule, subject id; cluster and job id are empty if the subject is a root."""
+"""cluster, job id, rule, subject id; roots have no cluster and job."""
 
 
 def by_identity(findings: Iterable[Finding]) -> dict[Identity, Finding]:
@@ -45,8 +45,8 @@ def settle(
     guard: WriteGuard,
     at: datetime | None,
 ) -> int:
-    """Save the ``new`` findings and close the open ones (``standing``) that are not among them;
-    returns how many were closed.
+    """Save the ``new`` findings and close other open ones (``standing``); returns how many were
+    closed.
     """
     for identities in chunks(new, ROWS_AT_ONCE):
         with guard.writing():

@@ -1,6 +1,6 @@
-"""Groups findings on faults of object stores: one bucket at one time, whichever job and cluster met
-the fault. A bucket of a cloud has a global name. For other stores with the S3 protocol the
-configured endpoint is part of the name, or the cluster if the configuration is unknown.
+"""Groups findings on faults of object stores: one bucket at one time, in any job and cluster. A
+bucket of a cloud has a global name. For other stores with the S3 protocol the configured endpoint
+is part of the name, or the cluster if the configuration is unknown.
 """
 
 from collections import defaultdict
@@ -51,7 +51,7 @@ Settings = Mapping[str, str | None]
 class StoreTrouble:
     """``resource``: the bucket or the refused prefix, with endpoint or cluster if its name is not
     global. ``findings`` are near each other in time, oldest first. ``settings``: by job, None if
-    its configuration is unknown.
+    unknown.
     """
 
     resource: str
@@ -170,7 +170,7 @@ def first_set(settings: Settings, names: Iterable[str]) -> str | None:
 
 
 def _settings(findings: Iterable[Finding]) -> dict[Job, Settings | None]:
-    """By (cluster, job id); one query per 500 jobs."""
+    """One query per 500 jobs."""
     jobs = {(finding.cluster, finding.job_id) for finding in findings}
     texts = [Cast(KT(f"configuration__{name}"), CharField()) for name in SETTINGS]
     settings: dict[Job, Settings | None] = {}

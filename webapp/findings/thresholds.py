@@ -10,7 +10,7 @@ from webapp.findings.threshold_names import threshold_name
 
 @dataclass(frozen=True)
 class ThresholdRow:
-    """``overrides``: those set by people, the widest scope first."""
+    """``overrides``: the widest scope first."""
 
     threshold: Threshold
     name: str
@@ -20,7 +20,7 @@ class ThresholdRow:
 
     @property
     def overridden(self) -> list[tuple[str, str, ThresholdOverride]]:
-        """Scope, value and row of each override."""
+        """Scope, value and row."""
         return [
             (override.scope, figure_text(override.value, self.threshold.unit), override)
             for override in self.overrides

@@ -58,9 +58,7 @@ def watch(now: datetime) -> None:
 
 
 def close_unwatched(now: datetime) -> int:
-    """Close findings of clusters that were removed, or that their source no longer lists. Findings
-    without a cluster, such as those on storage roots, stay.
-    """
+    """Close findings of clusters that were removed or are no longer listed."""
     of_removed = (
         Finding.objects.open()
         .exclude(cluster="")
@@ -71,8 +69,8 @@ def close_unwatched(now: datetime) -> int:
 
 
 def gap_of(cluster: Cluster) -> SourceGap | None:
-    """How often in a row the cluster did not answer; None if it answered, or was never asked. It
-    counts requests, not time, since Weir itself may have been stopped.
+    """How often in a row the cluster did not answer; None if it answered, or was never asked. Time
+    is not counted: Weir itself may have been stopped.
     """
     cycles = cluster.missed_cycles
     if cycles < 1:

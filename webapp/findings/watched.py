@@ -1,4 +1,4 @@
-"""Saves the findings of checks that the web application repeats: on clusters, and on Weir itself."""
+"""Findings of checks that the web application repeats: on clusters, and on Weir itself."""
 
 from datetime import datetime
 from typing import Any
@@ -32,5 +32,5 @@ def keep(
         with transaction.atomic():
             marks.save(row, before)
     except IntegrityError:
-        # Another process has just opened it.
+        # another process has just opened it
         return

@@ -1,6 +1,6 @@
-"""The attempts of a job: its successive ids on a cluster. A job gets a new id when it is submitted
-again, or when a JobManager returns. An attempt follows another one of the same name that was over
-when it began; jobs of one name that run at the same time are different jobs.
+"""The attempts of a job: its successive ids on a cluster, a new one for each submission or return
+of a JobManager. An attempt follows another one of the same name that was over when it began; jobs
+of one name that run at the same time are different jobs.
 """
 
 import re
@@ -19,10 +19,10 @@ _HEX = re.compile("[0-9a-f]{1,32}").fullmatch
 
 MOST_SHOWN = 20
 MOST_LINKED = 2_000
-"""The newest attempts of one name; older ones keep their links."""
+"""Of one name, the newest ones; older attempts keep their links."""
 ROWS_AT_ONCE = 500
 PARAMETER, ALL, THIS = "attempts", "all", "this"
-"""Query parameter and its values: rows of all attempts, or of one."""
+"""Query parameter and its values."""
 READ = (
     "job_id",
     "name",
@@ -45,7 +45,7 @@ Job = tuple[str, str]
 @dataclass(frozen=True)
 class ChangedLinks:
     """``moved``: attempt → id of its new first attempt. ``followed``: attempts that are no longer
-    the newest of their job.
+    the newest.
     """
 
     moved: dict[Job, str]
@@ -53,7 +53,7 @@ class ChangedLinks:
 
 
 def link_loaded(rows: Sequence[Mapping[str, Any]]) -> ChangedLinks:
-    """Link loaded rows of ``job_current``. A job without a name has one attempt."""
+    """Link rows of ``job_current``. A job without a name has one attempt."""
     nameless = ((row["cluster"], row["job_id"]) for row in rows if not row["name"])
     for cluster, job_ids in _by_cluster(nameless):
         JobCurrent.objects.filter(cluster=cluster, job_id__in=job_ids, first_attempt_id="").update(
@@ -83,7 +83,7 @@ def _link(cluster: str, names: Sequence[str], links: ChangedLinks) -> None:
 
 
 def _relink(jobs: Sequence[JobCurrent], links: ChangedLinks) -> Iterable[JobCurrent]:
-    """Sets the links of jobs of one name; yields those that changed."""
+    """Yields the jobs of one name whose links changed."""
     used_ids = {job.job_id for job in jobs}
     for attempts in attempts_in_order(jobs):
         stored = attempts[0].first_attempt_id
@@ -135,7 +135,7 @@ def over_at(job: JobCurrent) -> datetime | None:
 
 
 def other_attempts(job: JobCurrent) -> list[JobCurrent]:
-    """The other attempts of the job, newest first, at most 20."""
+    """Newest first, at most 20."""
     if not job.first_attempt_id:
         return []
     same = JobCurrent.objects.filter(cluster=job.cluster, first_attempt_id=job.first_attempt_id)
@@ -144,7 +144,7 @@ def other_attempts(job: JobCurrent) -> list[JobCurrent]:
 
 
 def attempt_ids(cluster: str, job_id: str) -> list[str]:
-    """The ids of all attempts of the job, ``job_id`` first; two queries."""
+    """``job_id`` first; two queries."""
     job = JobCurrent.objects.filter(cluster=cluster, job_id=job_id).only(*READ).first()
     return [job_id, *(other.job_id for other in other_attempts(job))] if job else [job_id]
 
@@ -155,7 +155,7 @@ def lived_in(job: JobCurrent, start: datetime, end: datetime) -> bool:
 
 
 def first_attempts(jobs: Iterable[Job]) -> dict[Job, str]:
-    """(cluster, job id) → id of the first attempt of the job."""
+    """(cluster, job id) → id of the first attempt."""
     first: dict[Job, str] = {}
     for cluster, job_ids in _by_cluster(jobs):
         first |= {(cluster, job_id): job_id for job_id in job_ids}
@@ -211,7 +211,7 @@ def ids_by_first_attempt(firsts: Iterable[Job]) -> dict[Job, list[str]]:
 
 
 def _by_cluster(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, list[str]]]:
-    """Cluster and at most 500 of its ids or names at once."""
+    """At most 500 ids or names of a cluster at once."""
     by_cluster: dict[str, set[str]] = defaultdict(set)
     for cluster, text in pairs:
         by_cluster[cluster].add(text)

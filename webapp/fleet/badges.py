@@ -60,12 +60,12 @@ def job_badge(status: str | None) -> Badge:
 
 
 HEALTHY_FROM, POOR_BELOW = 90, 60
-"""Health below 60 means several problems, or a serious one."""
+"""Below 60: several problems, or a serious one."""
 
 
 @dataclass(frozen=True)
 class HealthGroup:
-    """``condition`` filters jobs that are annotated with ``status``."""
+    """``condition`` filters jobs annotated with ``status``."""
 
     slug: str
     title: str

@@ -39,8 +39,6 @@ class LogStoreState(StrEnum):
 
 
 class OperatorState(models.TextChoices):
-    """The state that the Kubernetes operator of the cluster reports."""
-
     NONE = "", _("none")
     BROKEN = "broken", _("not running")
     SUSPENDED = "suspended", _("suspended")
@@ -58,10 +56,10 @@ class Visibility(StrEnum):
 
 
 UNKNOWN_STATUS = "UNKNOWN"
-"""Status of a job that has not ended as far as Weir knows, and whose state it cannot read now."""
+"""A job that has not ended as far as Weir knows, and whose state cannot be read now."""
 
 UNWATCHED_STATUS = "UNWATCHED"
-"""Status of such a job if its cluster was removed."""
+"""Such a job of a removed cluster."""
 
 
 class HealthState(models.TextChoices):

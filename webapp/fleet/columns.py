@@ -86,7 +86,7 @@ FLEET_COLUMNS = (
 
 @dataclass(frozen=True)
 class Heading:
-    """``sort``: what a click sorts by; ``direction``: empty if another column sorts the table."""
+    """``sort``: what a click sorts by; ``direction``: "" if another column sorts the table."""
 
     column: Column
     sort: str = ""

@@ -35,7 +35,7 @@ def is_removed() -> bool:
 
 def register_clusters() -> int:
     """Register the replayed clusters except removed ones; returns how many. Their addresses change
-    at each start. Time while Weir is stopped does not count as silence.
+    at each start. Time while Weir is stopped is no silence.
     """
     ports = (folder() / "ports").read_text().split()
     registered = {cluster.name: cluster for cluster in clusters()}
@@ -60,7 +60,7 @@ def register_clusters() -> int:
 
 
 def remove() -> None:
-    """Delete logs and checkpoints; later starts of Weir do not replay the demo again."""
+    """Delete logs and checkpoints; later starts do not replay the demo again."""
     folder().mkdir(parents=True, exist_ok=True, mode=0o700)
     (folder() / REMOVED).touch()
     for shipped in SHIPPED:
@@ -72,7 +72,7 @@ def pause() -> None:
 
 
 def note_visit() -> None:
-    """The replay rests while nobody looks at the demo."""
+    """The replay rests while nobody looks."""
     looked = folder() / LOOKED
     with suppress(OSError):
         if not looked.exists() or time.time() - looked.stat().st_mtime > VISIT_PRECISION_S:

@@ -1,5 +1,3 @@
-"""Families of jobs: jobs whose names differ only by numbers or dates."""
-
 import re
 from collections.abc import Mapping
 from typing import Any

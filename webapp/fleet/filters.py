@@ -110,7 +110,7 @@ class JobFilters(ListFilters):
 
 
 class JobEventFilters(ListFilters):
-    """Shows no routine events by default."""
+    """No routine events by default."""
 
     kind = Text(method="filter_kind")
     order = newest_first("ts")
@@ -123,7 +123,7 @@ class JobEventFilters(ListFilters):
 
 
 class OfAnyAttempt(OfJob):
-    """Rows that belong to a job: ``job_id`` is the id of any of its attempts."""
+    """``job_id`` is the id of any attempt of the job."""
 
     job_id = Text(
         method="filter_job_id",
@@ -135,7 +135,7 @@ class OfAnyAttempt(OfJob):
 
 
 class OfAttempts(OfJob):
-    """Rows that belong to an attempt, or with ``attempts=all`` to all attempts of its job."""
+    """Rows of an attempt, or with ``attempts=all`` of all attempts of its job."""
 
     attempts = NoFilter(
         (ALL, THIS),

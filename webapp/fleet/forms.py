@@ -21,7 +21,7 @@ DEFAULTED = ("log_layout", "time_zone", "log_store_backfill_h")
 
 @dataclass
 class Group:
-    """``names``: a pattern; a field belongs to the first group whose pattern its name matches."""
+    """Of the fields whose names match the pattern ``names`` first."""
 
     names: str
     title: str
@@ -30,7 +30,7 @@ class Group:
 
     @property
     def is_open(self) -> bool:
-        """True for the first group, and if a field has an error or is not at its default."""
+        """The first group, and one with an error or a value that is not the default."""
         return self.names == PLACE or any(bound.errors or _is_set(bound) for bound in self.fields)
 
 
@@ -52,7 +52,7 @@ def _is_set(bound: forms.BoundField) -> bool:
     value = bound.value()
     if value in (None, "", [], False) and bound.name != "verify_tls":
         return False
-    # Fields that are not in ENTERED are for secrets.
+    # Other fields are for secrets.
     return bound.name not in ENTERED or str(value) != str(getattr(Cluster(), bound.name))
 
 
@@ -184,7 +184,7 @@ class ClusterForm(forms.ModelForm):
         return leads_elsewhere(stored, [cleaned.get(name) or "" for name in sign_in.addresses])
 
     def groups(self) -> list[Group]:
-        """A field that removes a secret is only shown if that secret is stored."""
+        """A field that removes a secret is only shown if one is stored."""
         groups = [replace(group, fields=[]) for group in GROUPS]
         hidden = {
             sign_in.forget for sign_in in SIGN_INS if not getattr(self.instance, sign_in.stored)
@@ -197,7 +197,7 @@ class ClusterForm(forms.ModelForm):
         return groups
 
     def to_cluster(self) -> Cluster:
-        """The unsaved cluster with its secrets."""
+        """Unsaved, with its secrets."""
         cluster: Cluster = self.save(commit=False)
         if self.reading_is_locked:
             return cluster

@@ -5,7 +5,7 @@ from django.conf import settings
 MISSED_CYCLES = 3
 MISSED_CYCLES_UNTIL_UNREACHABLE = 3
 REFUSED_EVERY_S = 7
-"""If no process listens, the JobManager is gone or restarts. Then a missed cycle is this long: a
+"""A refused connection: the JobManager is gone or restarts. Then a missed cycle is this long: a
 restarted container listens within about 20 seconds.
 """
 LEAST_CYCLE_S = 30
@@ -13,7 +13,7 @@ LEAST_CYCLE_S = 30
 
 
 def between_judgements() -> timedelta:
-    """Longest time between two judgements of a job: a poll and a cycle."""
+    """At most: a poll and a cycle."""
     return timedelta(
         seconds=settings.WEIR.judged_every_s + max(settings.WEIR.spark_interval_s, LEAST_CYCLE_S)
     )

@@ -57,7 +57,7 @@ class JobView:
 
     @property
     def end_of_life(self) -> datetime:
-        """The end of the job, or the last instant at which it was seen."""
+        """The end of the job, or when it was last seen."""
         return drawable(self.job.end_time) if self.job.end_time else self.at
 
     @property
@@ -82,7 +82,7 @@ class JobView:
 
 
 def look_up(request: HttpRequest, cluster: str, job_id: str) -> JobView:
-    """By default, the range is the whole life of an ended or recorded job. Raises ``Http404``."""
+    """By default, the range is the whole life of an ended or recorded job."""
     now = timezone.now()
     job = JobCurrent.objects.with_status(now).filter(cluster=cluster, job_id=job_id).first()
     if job is None:
@@ -99,12 +99,11 @@ def look_up(request: HttpRequest, cluster: str, job_id: str) -> JobView:
 
 
 def job_or_404(cluster: str, job_id: str) -> JobCurrent:
-    """Raises ``Http404``."""
     return get_object_or_404(JobCurrent, cluster=without_nul(cluster), job_id=without_nul(job_id))
 
 
 def vertex_or_404(job: JobCurrent, vertex_id: str) -> dict[str, Any]:
-    """``vertex_id``, ``name`` and ``parallelism``. Raises ``Http404``."""
+    """Its id, name and parallelism."""
     vertices = (job.graph or {}).get("vertices") or ()
     vertex = next((vertex for vertex in vertices if vertex.get("vertex_id") == vertex_id), None)
     if vertex is None:
@@ -117,7 +116,7 @@ def vertex_or_404(job: JobCurrent, vertex_id: str) -> dict[str, Any]:
 
 
 def as_of(job: JobCurrent, now: datetime) -> datetime | None:
-    """If the judgement of a job is late: the instant of its newest data. Else None."""
+    """The instant of its newest data if its judgement is late, else None."""
     if job.judged_at is None or job.judged_at >= now - between_judgements():
         return None
     # A checkpoint may be loaded later than the judgement.
@@ -127,7 +126,7 @@ def as_of(job: JobCurrent, now: datetime) -> datetime | None:
 def whole_life(job: JobCurrent, at: datetime) -> TimeRange:
     end = drawable(max(filter(None, (job.end_time, job.last_seen_at, job.as_of)), default=at))
     start = min(drawable(job.start_time or job.first_seen_at or end), end)
-    # A History Server shows a job long after its end: that is no part of its life.
+    # A History Server shows a job long after its end.
     if job.end_time and drawable(job.end_time) >= start:
         end = drawable(job.end_time)
     margin = max((end - start) * MARGIN, LEAST_MARGIN)

@@ -38,7 +38,7 @@ def buffer_settings(configuration: Mapping[str, Any] | None) -> BufferSettings:
 
 
 def restarts_all(configuration: Mapping[str, Any] | None) -> bool:
-    """Whether a failure restarts all tasks: the failover strategy ``full`` or adaptive scheduler."""
+    """Whether a failure restarts all tasks: failover strategy ``full``, or adaptive scheduler."""
     options = {key: str(value or "").lower() for key, value in (configuration or {}).items()}
     return (
         options.get("jobmanager.scheduler") == "adaptive"

@@ -1,4 +1,4 @@
-"""Applies the listing of a source of clusters: clusters appear, leave, return or change address."""
+"""Applies the listing of a source: clusters appear, leave, return or change address."""
 
 import json
 from collections.abc import Iterable
@@ -18,13 +18,13 @@ from webapp.work.texts import storable
 
 ROWS_AT_ONCE = 200
 REPORTED = frozenset({"operator", "operator_state"})
-"""Columns from the operator's report, whose change is no change of the cluster."""
+"""Their change is no change of the cluster."""
 UNREAD = ("cursor", "misses")
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Names of clusters, and ``refused``: listed ones whose name another cluster has."""
+    """Names of clusters. ``refused``: another cluster has the name."""
 
     came: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Changes:
 
 
 def follow(source: DiscoverySource, listing: Listing, now: datetime) -> Changes:
-    """Clusters that a listing with an error lacks stay. Call it in a transaction."""
+    """A listing with an error removes no clusters. Call it in a transaction."""
     names = [cluster.name for cluster in listing.clusters]
     rows = {row.name: row for row in Cluster.objects.filter(name__in=names).defer(*UNREAD)}
     own, refused = [], []
@@ -84,7 +84,7 @@ def forget_sources(declared: Iterable[str], now: datetime) -> list[str]:
 def _store(
     source: DiscoverySource, clusters: list[FoundCluster], rows: dict[str, Cluster]
 ) -> tuple[list[str], list[str]]:
-    """Names of clusters that appeared or returned, and of those that changed."""
+    """Returns which appeared or returned, and which changed."""
     shards = Shards()
     new, came, to_update, changed = [], [], [], []
     columns = {"found_by", "left_at", "shard", *SILENCE_FIELDS}
@@ -115,19 +115,19 @@ def _store(
 
 
 def _fill(row: Cluster, source: DiscoverySource, cluster: FoundCluster) -> set[str]:
-    """Sets the columns that the listing and the source declare; returns those that changed."""
+    """Returns the columns that changed."""
     report = cluster.operator
     values: dict[str, Any] = {
         "url": cluster.url,
         "labels": dict(cluster.labels),
-        # In the database's form, so that unchanged values are not written again.
+        # In the database's form: unchanged values are not written again.
         "operator": storable(json.loads(json.dumps(report.plain()))) if report else {},
         "operator_state": report.state if report else "",
     }
     if source.auth:
         values |= _sign_in("auth_", "auth_secret_encrypted", source.auth, row)
     elif row.url != cluster.url and row.auth_secret_encrypted:
-        # The secret was entered for the former address, and must not be sent to another one.
+        # Entered for the former address: another one must not get it.
         values["auth_secret_encrypted"] = ""
     if tls := source.tls:
         values |= {
@@ -161,14 +161,14 @@ def _sign_in(prefix: str, secret: str, auth: Auth | None, row: Cluster) -> dict[
 
 
 def _encrypt(secret: str, stored: str) -> str:
-    """``stored`` if it is the same secret, which is never encrypted to the same text twice."""
+    """``stored`` if it is the same secret: each encryption gives another text."""
     if not secret:
         return ""
     return stored if stored and encryption.decrypt(stored) == secret else encryption.encrypt(secret)
 
 
 def _mark_left(source: str, listed: set[str], because: str, now: datetime) -> list[str]:
-    """Clusters of the source that are not ``listed`` have left; returns their names."""
+    """Clusters that are not ``listed`` have left; returns their names."""
     known = Cluster.objects.filter(found_by=source, left_at__isnull=True).values_list("pk", "name")
     gone = [(pk, name) for pk, name in known if name not in listed]
     for start in range(0, len(gone), ROWS_AT_ONCE):

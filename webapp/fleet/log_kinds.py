@@ -18,4 +18,4 @@ ROUTINE_KINDS = (
     "blob_download",
     "changelog_idle",
 )
-"""Kinds of log events that a healthy job logs for every subtask."""
+"""A healthy job logs them for every subtask."""

@@ -1,4 +1,4 @@
-"""Folders where pushed lines, and lines from a log store, wait for the collector."""
+"""Folders where lines wait for the collector: pushed ones, and those of a log store."""
 
 from django.conf import settings
 

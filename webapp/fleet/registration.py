@@ -14,11 +14,11 @@ READ_AT_ONCE = 1 << 20
 
 
 class AlreadyRegistered(Exception):
-    """A live cluster has the name."""
+    pass
 
 
 class Shards:
-    """Gives new clusters numbers of shards that have room."""
+    """Numbers of shards that have room."""
 
     def __init__(self) -> None:
         self._sizes = Counter(Cluster.objects.collected().values_list("shard", flat=True))
@@ -30,7 +30,7 @@ class Shards:
 
 
 def register(cluster: Cluster) -> Cluster:
-    """Save a new cluster, in a shard that has room. Raises ``ValidationError``."""
+    """Raises ``ValidationError``."""
     cluster.full_clean()
     with transaction.atomic():
         cluster.shard = Shards().take()
@@ -39,9 +39,7 @@ def register(cluster: Cluster) -> Cluster:
 
 
 def recording_cluster(name: str) -> Cluster:
-    """The recording of this name, which is created if needed. Raises :class:`AlreadyRegistered` if
-    a live cluster has the name.
-    """
+    """Created if needed. Raises :class:`AlreadyRegistered` if a live cluster has the name."""
     registered = Cluster.objects.filter(name=name).first()
     if registered is None:
         cluster = Cluster(name=name, kind="recording", enabled=False)

@@ -1,6 +1,5 @@
 """Only users who see the whole fleet may change what is read of a cluster: others could make Weir
-show them other teams' data. The model refuses such a change when it is saved; the form locks the
-fields.
+show them other teams' data. The model refuses such a change; the form locks the fields.
 """
 
 from collections.abc import Iterable
@@ -16,8 +15,8 @@ from webapp.lib import scopes
 def require_same_reading(
     row: models.Model, fields: Iterable[str], written: Iterable[str] | None
 ) -> None:
-    """Raises ``PermissionDenied`` with the names of the fields that differ from the stored row.
-    ``written``: fields that are saved, None for all.
+    """Raises ``PermissionDenied`` with the fields that differ from the stored row. ``written``:
+    fields that are saved, None for all.
     """
     if scopes.current().is_everything:
         return

@@ -54,7 +54,7 @@ class ShownAttempts:
 
     @property
     def drawn_from(self) -> datetime:
-        """Where charts begin: at the first attempt, unless a time range was chosen."""
+        """The first attempt's start, unless a time range was chosen."""
         beginnings = [at for job in self.shown if (at := began_at(job))]
         if self.chosen or len(beginnings) < len(self.shown):
             return self.start

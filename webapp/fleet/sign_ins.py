@@ -33,7 +33,7 @@ class SignIn:
         return f"{self.prefix}forget_secret"
 
     def store(self, cluster: Cluster, secret: str) -> None:
-        """Sets the encrypted secret; "" removes it."""
+        """ "" removes the secret."""
         setattr(cluster, self.stored, encryption.encrypt(secret) if secret else "")
 
 

@@ -15,8 +15,8 @@ UNKNOWN_AS, ENDED_FROM, MOST_TROUBLE = 90, 200, 200
 
 
 def worst_first() -> Combinable:
-    """Ended jobs are sorted by how they ended: failed ones (trouble 80 or more) come before those
-    that ended normally, since a finding adds at most 40.
+    """Failed ended jobs (trouble 80 or more) come before those that ended normally, since a finding
+    adds at most 40.
     """
     trouble = F("trouble") + F("worst_finding_points")
     ended = ExpressionWrapper(Value(ENDED_FROM + MOST_TROUBLE) - trouble, models.IntegerField())

@@ -1,5 +1,5 @@
-"""Reads samples from the lake: on which TaskManager each subtask of a job runs, and slots and
-network memory of these TaskManagers.
+"""Samples of the lake: on which TaskManager each subtask of a job runs, and slots and network
+memory of these TaskManagers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -76,7 +76,7 @@ def read_samples(cluster: str, job_id: str, tasks: int, at: datetime) -> Sampled
         limit=MOST_TASKMANAGER_SAMPLES,
     )
     sampled_at = max((vertex.at for vertex in vertices.values()), default=at)
-    # Not later: what a TaskManager used after the job ended says nothing about the job.
+    # What a TaskManager used after the job ended says nothing about the job.
     samples = [
         row
         for row in cluster_rows.to_pylist()

@@ -8,7 +8,7 @@ from webapp.fleet.badges import HEALTH_GROUPS
 from webapp.fleet.models import JobCurrent
 
 CACHED_FOR_S = 10
-"""To count a fleet costs more than to show a page of it."""
+"""Counting a fleet costs more than showing a page of it."""
 
 
 FAILED = "failed"
@@ -22,9 +22,7 @@ def health_band() -> Case:
 
 
 def totals(cluster: str, now: datetime) -> dict[str, int]:
-    """Number of jobs by health group, of ``failed`` ones among "ended", and ``total``. ``cluster``:
-    "" for all.
-    """
+    """By health group, of ``failed`` ones among "ended", and in ``total``. ``cluster``: "" for all."""
     return cache.get_or_set(
         f"fleet-totals:{quote(cluster)}", lambda: _count(cluster, now), CACHED_FOR_S
     ) or _count(cluster, now)

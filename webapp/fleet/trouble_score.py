@@ -10,5 +10,5 @@ _OF_STATE = {"FAILED": 100, "FAILING": 95, "RESTARTING": 90, "SUSPENDED": 80, NO
 
 
 def trouble(job: Mapping[str, Any]) -> int:
-    """0 (no trouble) to 100 (failed), for a row of ``job_current``."""
+    """0 to 100 (failed), for a row of ``job_current``."""
     return _OF_STATE.get(job["state"] or "", 0)

@@ -1,6 +1,6 @@
 """What Weir did not recognise in the last seven days: log lines that begin as a known one and go on
-differently, since a Flink release reworded them; and failures of unknown cause, which are
-candidates for :mod:`spark_jobs.diagnosis.failure_causes`.
+differently, since a Flink release reworded them; and failures of unknown cause, candidates for
+:mod:`spark_jobs.diagnosis.failure_causes`.
 """
 
 from collections import Counter, defaultdict
@@ -18,7 +18,7 @@ from webapp.fleet.models import Cluster, JobCurrent, JobException, LogEvent
 
 WITHIN = timedelta(days=7)
 MOST_LINES, MOST_FAILURES = 5_000, 500
-"""Only the newest are read."""
+"""The newest ones."""
 MOST_GROUPS = 50
 MOST_NAMES = 5
 EXAMPLE_CHARS = 300

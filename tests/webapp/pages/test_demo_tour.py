@@ -60,7 +60,8 @@ class Played:
         for one in SHIPPED:
             (demo.folder() / one.name / CHECKPOINTS).mkdir(parents=True)
         tapes = {
-            one.name: (Tape(recordings() / one.recording), one.jobs) for one in demo_storage.WITH_PAST
+            one.name: (Tape(recordings() / one.recording), one.jobs)
+            for one in demo_storage.WITH_PAST
         }
         self.now_ms = round(timezone.now().timestamp() * 1000)
         self.players = {

@@ -1,7 +1,7 @@
 """URL names → the action code of the audit log, and the model of the row that the URL identifies. A
-new write gets its code here, its fields that may be shown in ``entered_fields.py``, and its
-declaration in ``tests/attacks/writes.py``. The middleware creates the entry; an API permission
-other than ``ScopedAccess`` ends with ``audited(…)`` (:mod:`webapp.accounts.permissions`).
+new write also needs its fields that may be shown (``entered_fields.py``) and its declaration in
+``tests/attacks/writes.py``; in the API, permissions other than ``ScopedAccess`` end with
+``audited(…)``.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ MODELS = {
     "threshold": "findings.ThresholdOverride",
     "token": "accounts.ApiToken",
 }
-"""First part of an action → the model of the row that ``pk``, ``uid`` or ``name`` identifies."""
+"""First part of an action → the model of the row."""
 
 OWNERS = {"access-user-token-revoke": "person", "push-tokens": "cluster"}
 """URL whose parameter identifies a row of another model → first part of that model's actions."""
@@ -115,7 +115,7 @@ ACTIONS = {
     "cleanup-plan-approve": "plan.approve",
     "api-cleanup-plans-approve": "plan.approve",
 }
-"""URL name, or URL name with a button of the form → action code."""
+"""URL name, or URL name with a button of the form."""
 
 
 def action_of(url_name: str, field_names: Iterable[str] = ()) -> str:

@@ -1,4 +1,4 @@
-"""Form fields that an audit entry stores: those without secrets, shortened and redacted."""
+"""Form fields that an audit entry stores, shortened and redacted."""
 
 import re
 from collections.abc import Mapping
@@ -56,12 +56,12 @@ SHOWN = frozenset(
         "zone",
     )
 )
-"""Not shown: addresses, which may contain passwords, and comments, which may contain anything."""
+"""Left out: addresses, which may contain passwords, and comments, which may contain anything."""
 
 CONNECTION_TEST = "cluster.test"
 _CLUSTER_ADDRESSES = tuple(setting.field for setting in settings("address", "place", "places"))
 ADDRESSES = {CONNECTION_TEST: _CLUSTER_ADDRESSES, "cluster.add": _CLUSTER_ADDRESSES}
-"""Action that connects to addresses → the fields that hold them."""
+"""Actions that connect to addresses."""
 TYPED_NAME = "name_as_typed"
 
 SUBJECT_FIELDS = (
@@ -87,7 +87,9 @@ _NUMBER = re.compile(r"-?[0-9.,]{1,20}")
 
 
 def details(entered: Mapping[str, Any], action: str = "") -> dict[str, str]:
-    """Field → text. The name in a connection test is marked as typed: no cluster has to have it."""
+    """Field → text. In a connection test, the name need not be that of a cluster: it is marked as
+    typed.
+    """
     fields = {
         name: text(value)
         for name, value in entered.items()

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 def begin(
     request: HttpRequest, person: str, entered: Mapping[str, Any], token: ApiToken | None = None
 ) -> None:
-    """Raises ``DatabaseError`` if the entry cannot be stored; the request then writes nothing."""
+    """Raises ``DatabaseError``, so that a write without an entry does not happen."""
     if entry_key(request) is not None or request.resolver_match is None:
         return
     url_name, parameters = request.resolver_match.view_name, request.resolver_match.kwargs
@@ -60,7 +60,7 @@ def entry_key(request: HttpRequest) -> int | None:
 
 
 def mark_carried_out(request: HttpRequest) -> None:
-    """Its outcome is "done", although the request writes nothing and shows its form again."""
+    """The request writes nothing and shows its form again, but succeeded."""
     setattr(request, _CARRIED_OUT, True)
 
 
@@ -69,7 +69,7 @@ def was_carried_out(request: HttpRequest) -> bool:
 
 
 def read_at_end(request: HttpRequest, read_entered: Callable[[], Any]) -> None:
-    """``read_entered`` is called after the view, which reads the body of an API request."""
+    """``read_entered`` reads the body of an API request after the view."""
     setattr(request, _READ_ENTERED, read_entered)
 
 

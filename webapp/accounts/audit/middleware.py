@@ -1,6 +1,4 @@
-"""Creates an audit entry for every write of a page and every sign-in attempt. Entries for writes of
-the API begin in their permission.
-"""
+"""Creates an audit entry for every write of a page and every sign-in attempt."""
 
 import logging
 from collections.abc import Callable
@@ -53,8 +51,8 @@ class AuditLog:
     def process_view(
         self, request: HttpRequest, view: Any, args: Any, kwargs: Any
     ) -> HttpResponse | None:
-        """API requests are authenticated later: see
-        :class:`webapp.accounts.permissions.ScopedAccess`.
+        """API writes begin in :class:`webapp.accounts.permissions.ScopedAccess`, after
+        authentication.
         """
         is_api = request.path_info.startswith(PREFIX)
         if (
@@ -111,7 +109,7 @@ def _has_signed_in(request: HttpRequest) -> bool:
 
 
 def _note_sign_in(request: HttpRequest, response: HttpResponseBase) -> None:
-    """A database that is away must not turn a refused attempt into an error."""
+    """A database that is away must not make an error of a refused attempt."""
     try:
         _store_sign_in(request, response)
     except DatabaseError:

@@ -1,4 +1,4 @@
-"""Whether an identity provider is configured. Does not import Authlib, which loads slowly."""
+"""Does not import Authlib, which loads slowly."""
 
 from django.conf import settings
 
@@ -18,7 +18,7 @@ def is_configured() -> bool:
 
 
 def check_settings() -> None:
-    """Raises ``RefusedSetting`` if ``WEIR_OIDC_SEES`` has a grant that cannot be read."""
+    """Raises ``RefusedSetting`` if ``WEIR_OIDC_SEES`` has an unreadable grant."""
     for line in settings.WEIR.oidc_sees.values():
         try:
             if line != EVERYTHING:

@@ -1,5 +1,5 @@
-"""Users of the identity provider are identified by issuer and subject. Their role and scope are set
-from the claims at each sign-in.
+"""Users of the identity provider are identified by issuer and subject. Each sign-in sets their role
+and scope from the claims.
 """
 
 from collections.abc import Mapping
@@ -29,8 +29,8 @@ class NotAdmitted(Exception):
 
 
 def admit(claims: Mapping[str, Any]) -> User:
-    """Creates the user if needed. Raises :class:`NotAdmitted`. An account is never found by its
-    name: whoever controls names at the provider could become anybody.
+    """Creates the user if needed. An account is never found by its name: whoever controls names at
+    the provider could become anybody.
     """
     weir = settings.WEIR
     name = str(claims.get(weir.oidc_name_claim) or "")[:150].replace("\x00", "")

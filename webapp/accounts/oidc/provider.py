@@ -1,5 +1,5 @@
-"""Requests to the identity provider through Authlib. A discovery document of another issuer is
-refused, and so are http addresses of an https issuer.
+"""Requests to the identity provider. A discovery document of another issuer is refused, and so are
+http addresses of an https issuer.
 """
 
 import logging
@@ -21,7 +21,7 @@ from ingest.network.deadlines import TimedAdapter
 from webapp.accounts.oidc.configured import ProviderFails
 
 DISCOVERY_LIFETIME_S = 3600
-"""The provider's keys are read again earlier, if a token has an unknown one."""
+"""An unknown key is looked up earlier."""
 
 STEP_TIMEOUT_S, REQUEST_TIMEOUT_S = 5, 15
 MOST_BYTES = 4 * 1024 * 1024
@@ -48,7 +48,7 @@ ENDPOINTS = (
     "end_session_endpoint",
 )
 _LONGEST_ID_TOKEN = 4_000
-"""Longest ID token in the URL of a sign-out; without it the provider may ask who signs out."""
+"""In the URL of a sign-out; without it the provider may ask who signs out."""
 
 _PROTOCOL_ERRORS = (
     AuthlibBaseError,
@@ -65,8 +65,8 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Identity:
-    """``email`` is in ``claims`` only if it is verified. ``sign_out``: the URL that ends the
-    session at the provider, "" if the provider has none.
+    """``email``: only a verified one. ``sign_out``: the URL that ends the session at the provider,
+    or "".
     """
 
     claims: dict[str, Any]
@@ -74,9 +74,7 @@ class Identity:
 
 
 def start() -> Mapping[str, str]:
-    """``url`` to which the browser is sent; ``state``, ``nonce`` and ``code_verifier``, which
-    :func:`finish` needs. Raises :class:`ProviderFails`.
-    """
+    """``url`` to which the browser is sent, and what :func:`finish` needs."""
     try:
         parameters: Mapping[str, str] = _app().create_authorization_url(_redirect_uri())
         return parameters
@@ -85,7 +83,6 @@ def start() -> Mapping[str, str]:
 
 
 def finish(code: str, nonce: str, code_verifier: str) -> Identity:
-    """Raises :class:`ProviderFails`."""
     try:
         app = _app()
         token = app.fetch_access_token(

@@ -1,5 +1,5 @@
-"""Redirects to the identity provider and back. The state is in a signed cookie, so that sign-ins
-that are only begun fill no table.
+"""Redirects to the identity provider and back. The state is in a signed cookie: abandoned sign-ins
+fill no table.
 """
 
 import secrets

@@ -32,7 +32,7 @@ def users(request: HttpRequest) -> HttpResponse:
 @require_POST
 @never_cache
 def add(request: HttpRequest) -> HttpResponse:
-    """This response is the only page that ever shows the password."""
+    """Only this response ever shows the password."""
     form = NewPersonForm(request.POST)
     if form.is_valid():
         try:

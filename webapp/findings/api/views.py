@@ -14,8 +14,6 @@ from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 
 
 class BugBesideSerializer(serializers.Serializer[Any]):
-    """A known bug of Flink that explains the finding."""
-
     issue = serializers.CharField()
     shown = serializers.ChoiceField(
         ["shows", "may_explain"], help_text="whether the finding proves it"
@@ -27,7 +25,7 @@ class BugBesideSerializer(serializers.Serializer[Any]):
 
 
 class FindingsSerializer(serializers.ListSerializer[Finding]):
-    """Reads the known bugs of all findings of a page at once."""
+    """Reads the known bugs of a page at once."""
 
     def to_representation(self, data: Any) -> list[Any]:
         findings = list(data)
@@ -44,7 +42,7 @@ class FindingSerializer(serializers.ModelSerializer[Finding]):
     known_bugs = serializers.SerializerMethodField()
 
     beside: Mapping[int, Sequence[BugBeside]] | None = None
-    """Finding key → bugs, read once for a list."""
+    """Finding key → bugs."""
 
     class Meta:
         model = Finding

@@ -31,7 +31,7 @@ from webapp.lib.translations import gettext_lazy as _
 from webapp.work.models import CLOCK_SLACK
 
 HOW_READ = frozenset({"metrics_interval_s", "time_zone", "log_layout"})
-"""Fields that change how a cluster is read, but not what is read."""
+"""They change how a cluster is read, but not what is read."""
 SILENCE_FIELDS = (
     "consecutive_failures",
     "consecutive_refusals",
@@ -68,7 +68,7 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
         )
 
     def without_running_jobs(self) -> Self:
-        """Clusters with a History Server only, which reports ended jobs."""
+        """A History Server alone reports ended jobs."""
         logs = (
             ~models.Q(log_globs=[]) | ~models.Q(log_store_kind="") | models.Q(logs_are_pushed=True)
         )
@@ -77,7 +77,7 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
         )
 
     def register_recordings(self, names: set[str]) -> int:
-        """Register clusters that only the lake knows; returns how many."""
+        """Those that only the lake knows; returns how many."""
         removed = RemovedCluster.objects.filter(name__in=names)
         unknown = (
             names
@@ -327,7 +327,7 @@ class Cluster(LogStoreFields):
         return super().delete(*args, **kwargs)
 
     def source(self) -> ClusterSource:
-        """What collectors get, with decrypted secrets."""
+        """For collectors, with decrypted secrets."""
         pulled = pulled_spool_of(self.name)
         store = self.log_store_source(str(pulled.folder))
         spool_globs = [
@@ -360,7 +360,7 @@ class Cluster(LogStoreFields):
 
     @property
     def shown_address(self) -> str:
-        """The first address that was entered; "" if there are only log files."""
+        """The first address entered; "" if there are only log files."""
         fields = [
             setting.field
             for source in source_registry.sources()
@@ -372,7 +372,7 @@ class Cluster(LogStoreFields):
 
     @property
     def operator_message(self) -> str:
-        """What the operator says, in one line; "" if it says nothing."""
+        """One line of the operator's report."""
         text = self.operator.get("sentence") if isinstance(self.operator, dict) else ""
         return text if isinstance(text, str) else ""
 
@@ -392,8 +392,8 @@ class Cluster(LogStoreFields):
 
     @property
     def missed_cycles(self) -> int:
-        """How many cycles in a row the cluster did not answer. Refused connections count sooner,
-        but not for clusters of an operator, which restarts them at upgrades.
+        """In a row. Refused connections count sooner, but not for clusters of an operator, which
+        restarts them at upgrades.
         """
         if self.last_collected_at is None:
             return 0
@@ -432,15 +432,15 @@ ENTERED = tuple(
     for field in _FIELDS
     if field.editable and field.name not in {"id", "name", "kind", "enabled"}
 )
-"""Fields that people enter and can change."""
+"""People enter and change these fields."""
 SECRETS = tuple(field.name for field in _FIELDS if field.name.endswith("_encrypted"))
 READ_FIELDS = frozenset({*ENTERED, *SECRETS}) - HOW_READ
-"""Fields that only users who see the whole fleet may change."""
+"""Only users who see the whole fleet may change these."""
 
 
 @scoped(by="name")
 class RemovedCluster(models.Model):
-    """Kept so that late rows do not register the cluster again, as a recording."""
+    """Late rows must not register the cluster again, as a recording."""
 
     name = models.CharField(max_length=100, unique=True)
     removed_at = models.DateTimeField(auto_now_add=True)

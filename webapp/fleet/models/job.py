@@ -16,8 +16,8 @@ from webapp.lib.scoped_rows import scoped
 
 JOB_FORGOTTEN_AFTER_CYCLES = 20
 OVER = models.Q(terminal=True) | models.Q(state=NOT_LISTED)
-"""Jobs that no longer run, by what REST reports. A job that is just not listed may still run, so
-its files are needed: only ``terminal`` proves that files may be deleted.
+"""Jobs that no longer run, as REST reports. A job that is just not listed may still run and need
+its files: only ``terminal`` proves that files may be deleted.
 """
 HEAVY = ("graph", "configuration", "checkpoint_config")
 
@@ -34,7 +34,7 @@ class JobCurrentQuerySet(models.QuerySet["JobCurrent"]):
         return self.order_by(Greatest("trouble", missing).desc(), *ties)
 
     def called(self, cluster: str, job: str) -> "list[JobCurrent]":
-        """``job`` is an id or a name. Returns at most two jobs: two if the name is not unique."""
+        """``job`` is an id or a name. Returns two jobs if a name is not unique."""
         of_cluster = self.filter(cluster=cluster)
         by_id = list(of_cluster.filter(job_id=job))
         return by_id or list(of_cluster.newest_attempts().filter(name=job)[:2])
@@ -42,7 +42,7 @@ class JobCurrentQuerySet(models.QuerySet["JobCurrent"]):
     def with_status(
         self, now: datetime
     ) -> Any:  # a queryset of jobs; the type plugin refuses filters by annotations
-        """Adds ``status``. Ended jobs keep their state. Other states are known only if the cluster
+        """Adds ``status``. Ended jobs keep their state; other states are known only if the cluster
         answers, and if the job was judged recently or belongs to a recording.
         """
         interval_s = settings.WEIR.judged_every_s + max(

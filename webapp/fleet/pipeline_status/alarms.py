@@ -1,4 +1,4 @@
-"""Whether Weir itself runs, judged from database rows, since a dead worker reports nothing."""
+"""Whether Weir itself runs, judged from database rows: a dead worker reports nothing."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -17,7 +17,7 @@ SLACK = timedelta(seconds=2 * schedule.TICK_S)
 TICK = "tick"
 LONGEST_SILENCE = timedelta(seconds=MISSED_CYCLES * schedule.TICK_S) + SLACK
 UNREAD_FOR = timedelta(seconds=60)
-"""How long a source may fail without an alarm, as it does while it is redeployed."""
+"""A source may fail for this time while it is redeployed."""
 
 
 def problems(now: datetime) -> list[Problem]:
@@ -137,7 +137,7 @@ def _problem_of(row: DueWork, queue_started_at: datetime | None, now: datetime) 
 
 
 def record_alarms(problems: list[Problem], now: datetime) -> None:
-    """Open alarms for new problems, and clear those whose problem is over."""
+    """Open and clear alarms."""
     open_alarms = {
         (alarm.code, alarm.subject): alarm
         for alarm in PipelineAlarm.objects.filter(cleared_at__isnull=True)

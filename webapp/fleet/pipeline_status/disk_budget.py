@@ -14,7 +14,7 @@ from webapp.work.models import KeptSize, PipelineAlarm
 CODE = "disk.budget"
 KEPT = "kept"
 MORE_TO_RESUME = 1.1
-"""Free space over the least, so that collecting does not stop and resume all the time."""
+"""Factor over the least free space: collecting does not stop and resume all the time."""
 
 
 def disks() -> Iterator[tuple[Path, int]]:

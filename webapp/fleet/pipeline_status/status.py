@@ -53,13 +53,13 @@ class PipelineStatus:
 
     @property
     def is_present(self) -> bool:
-        """True if Weir runs, nothing is late and every cluster answers."""
+        """Weir runs, nothing is late, and every cluster answers."""
         return self.is_healthy and not self.unreachable_clusters
 
 
 def status(now: datetime) -> PipelineStatus:
     """Six small queries, within the reader's scope."""
-    # Everybody may know whether Weir runs; but problems may name clusters that they do not see.
+    # Everybody may know whether Weir runs, but not the clusters that problems name.
     with scopes.everything():
         problems = tuple(writability.problems() + alarms.problems(now))
     if not scopes.current().is_everything:
@@ -90,7 +90,7 @@ def status(now: datetime) -> PipelineStatus:
 
 def _judged_to(now: datetime) -> datetime | None:
     answering = Cluster.objects.collected().exclude(pk__in=Cluster.objects.unseen(now).values("pk"))
-    # Sorted by an index, since the job that was judged last usually matches.
+    # Sorted by an index: the job that was judged last usually matches.
     judged = (
         JobCurrent.objects.filter(judged_at__isnull=False, cluster__in=answering.values("name"))
         .exclude(OVER)

@@ -1,4 +1,4 @@
-"""Whether Weir can write, found out without a write, so that pages wait for no lock."""
+"""Whether Weir can write, found out without a write: pages wait for no lock."""
 
 import os
 from pathlib import Path

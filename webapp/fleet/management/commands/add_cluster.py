@@ -21,7 +21,7 @@ SIGN_INS = (
     ("--prometheus-auth", PROMETHEUS, AuthScheme, "WEIR_PROMETHEUS_SECRET"),
     ("--log-auth", LOG_STORE, LogStoreSignIn, "WEIR_LOG_STORE_SECRET"),
 )
-"""Option, sign-in, its schemes, and the environment variable of its secret."""
+"""Option, sign-in, its schemes, environment variable of its secret."""
 OPTIONS = {
     setting.option: setting.field
     for setting in source_registry.settings()
@@ -40,7 +40,7 @@ OPTIONS = {
     "--cert": "client_cert_file",
     "--key": "client_key_file",
 }
-"""Option → the column that it fills."""
+"""Option → column."""
 
 
 class Command(PreparedCommand):
@@ -52,7 +52,7 @@ class Command(PreparedCommand):
     )
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        """By default, argparse does not find an address that comes after options."""
+        """argparse would not find an address after options."""
         parser = super().create_parser(prog_name, subcommand, **kwargs)
         parser.parse_args = parser.parse_intermixed_args  # type: ignore[method-assign]
         return parser
