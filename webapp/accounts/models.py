@@ -177,7 +177,7 @@ KEPT_AT_LEAST = timedelta(days=90)
 
 
 class NeverChanged(Exception):
-    """A bug."""
+    """Code tried to change the audit log."""
 
 
 class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):

@@ -1,4 +1,4 @@
-"""People's actions on alerts, which record who did them, when and why."""
+"""People's actions on alerts."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
@@ -106,7 +106,6 @@ def silence(
 
 
 def end_silence(silence: Silence, user: Any, now: datetime) -> None:
-    """Raises :class:`ActionRefused` if it has ended already."""
     with transaction.atomic():
         not_ended = Silence.objects.filter(pk=silence.pk, ends_at__gt=now)
         if not not_ended.update(ends_at=now, ended_name=user.get_username()[:200]):

@@ -1,4 +1,4 @@
-"""Converts rows of alerts to the ``Life`` of :mod:`webapp.alerting.lifecycle`, and back."""
+"""Alert rows → ``Life`` of :mod:`webapp.alerting.lifecycle`, and back."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -79,7 +79,7 @@ def life_of(row: Alert) -> Life:
 
 def copy_life(row: Alert, life: Life) -> None:
     if row.notified == Notified.RESOLVED and life.notified == Notified.NOTHING:
-        # The alert begins again, so an earlier acknowledgement no longer counts.
+        # The alert begins again: an earlier acknowledgement no longer counts.
         for name, value in NOT_ACKNOWLEDGED.items():
             setattr(row, name, value)
     for name in LIFE_FIELDS:
@@ -103,7 +103,7 @@ def episode_of(finding: Finding, rank: int, causes: frozenset[str] = frozenset()
 
 
 def copy_texts(row: Alert, finding: Finding) -> None:
-    """The alert has copies, since it may outlive its finding."""
+    """An alert may outlive its finding."""
     row.finding_id = finding.pk
     for name in FINDING_FIELDS:
         setattr(row, name, getattr(finding, name))
@@ -111,7 +111,7 @@ def copy_texts(row: Alert, finding: Finding) -> None:
 
 @dataclass
 class AlertChanges:
-    """Collects new, changed and deleted alerts and their events, to save them together."""
+    """Collects changes of alerts and their events, to save them together."""
 
     new: list[Alert] = field(default_factory=list)
     changed: dict[int, Alert] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.lib.translations import gettext_lazy as _
 
 UNREACHABLE = "collect.blind"
-"""The rule whose alert mutes the other alerts of the cluster."""
+"""Its alert mutes the other alerts of the cluster."""
 LEAST_RANK = SEVERITY_RANK[Severity.WARNING]
 """The least severity that is notified."""
 

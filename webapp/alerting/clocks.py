@@ -1,4 +1,4 @@
-"""Corrects instants in the future, from a wrong clock, which would delay notices."""
+"""Corrects instants in the future, from a wrong clock: they would delay notices."""
 
 from datetime import datetime
 
@@ -22,7 +22,7 @@ def any_ahead(now: datetime) -> bool:
 
 
 def mend(now: datetime) -> None:
-    """Sets them to ``now``. Call it in a transaction."""
+    """Call it in a transaction."""
     latest = now + CLOCK_SLACK
     AlertGroup.objects.filter(last_notified_at__gt=latest).update(last_notified_at=now, recent=[])
     for name in _FIELDS:

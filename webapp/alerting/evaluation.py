@@ -1,6 +1,5 @@
 """Findings → alerts → groups → notices, at each tick and on hints. Each chunk is one transaction
-under the lease, so a new evaluation continues where a killed one stopped, and notifies nobody
-twice.
+under the lease: a new evaluation continues where a killed one stopped, and notifies nobody twice.
 """
 
 from collections.abc import Callable
@@ -25,7 +24,9 @@ from webapp.work.models import Manifest
 MOST_CHUNKS = 200
 """Of 500 findings."""
 LONGEST_LOAD = timedelta(seconds=60)
-"""How long new alerts wait for a run that is being loaded, whose findings go into one notice."""
+"""New alerts wait at most so long for a run that is being loaded, whose findings go into one
+notice.
+"""
 SOON = timedelta(seconds=20)
 
 

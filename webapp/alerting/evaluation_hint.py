@@ -9,7 +9,7 @@ from webapp.work import hints
 
 KEY = "alerts/evaluate"
 TASK = hints.Task("alerts.evaluate", schedule.ALERTS, 600)
-"""Has its own queue, so that alerts do not wait for other work."""
+"""Its own queue: alerts do not wait for other work."""
 
 
 def wake() -> None:

@@ -1,6 +1,4 @@
-"""Turns marked findings into alerts. The same transaction removes the mark, so each finding is
-taken once.
-"""
+"""Marked findings → alerts. The same transaction removes the mark: each finding is taken once."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -34,7 +32,7 @@ Identity = tuple[str, str, str, str]
 
 
 def take_marked(policies: Policies, now: datetime) -> int:
-    """Takes at most 500 findings that are not locked; returns how many. Call it in a transaction."""
+    """At most 500 findings that are not locked; returns how many. Call it in a transaction."""
     marked = (
         Finding.objects.filter(to_alert=True).order_by("id").select_for_update(skip_locked=True)
     )
@@ -117,7 +115,7 @@ def _take(
 
 
 def changed_texts() -> Iterator[list[int]]:
-    """Keys of open alerts whose texts differ from those of their finding, in batches."""
+    """Open alerts whose texts differ from those of their finding, in batches."""
     outdated = Alert.objects.filter(state__in=OPEN, finding__isnull=False).exclude(
         title=F("finding__title"), cause=F("finding__cause"), next_step=F("finding__next_step")
     )
@@ -155,14 +153,14 @@ def _existing_alerts(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]
     alerts_by_identity: dict[Identity, list[Alert]] = defaultdict(list)
     identities = {finding.pk: finding.identity for finding in findings}
     moved = []
-    # Locked, since all columns are written back, and a person may acknowledge an alert meanwhile.
+    # All columns are written back, and a person may acknowledge an alert meanwhile.
     for row in rows.order_by("-id").select_for_update():
         if identities.get(row.finding_id or 0, row.identity) != row.identity:
             moved.append(row)
         else:
             alerts_by_identity[row.identity].append(row)
     for row in moved:
-        # Its attempt now belongs to another job. If that job has an open alert, that one continues.
+        # Its attempt now belongs to another job. An open alert of that job continues.
         new = identities[row.finding_id or 0]
         has_open = any(alert.is_open for alert in alerts_by_identity[new])
         alerts_by_identity[row.identity if row.is_open and has_open else new].append(row)

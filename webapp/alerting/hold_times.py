@@ -1,6 +1,4 @@
-"""Applies the time to alerts: they fire or are resolved after their hold time, and end if their
-finding was deleted.
-"""
+"""Alerts fire or are resolved after their hold time, and end if their finding was deleted."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -43,7 +41,7 @@ def hold(pks: list[int], policies: Policies, now: datetime) -> int:
         .annotate(has_finding=has_finding)
         .defer(*UNREAD)
     )
-    # Locked, since an acknowledgement may change the same columns meanwhile.
+    # An acknowledgement may change the same columns meanwhile.
     for row in rows.select_for_update(of=("self",)):
         last = life_of(row)
         rule_policy = policies.rule_policy(row.rule, row.cluster, row.job_id, row.job_name)

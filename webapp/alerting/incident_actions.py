@@ -1,4 +1,4 @@
-"""People's actions on an incident, which apply to all of its alerts, also to later ones."""
+"""People's actions on an incident: they apply to all of its alerts, also to later ones."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -27,8 +27,8 @@ MOST_PEOPLE = 200
 
 
 def acknowledge(incident: Incident, user: Any, comment: str, now: datetime) -> int:
-    """Later alerts are acknowledged too, unless they are more severe. Returns how many alerts were
-    not acknowledged before. Raises :class:`ActionRefused`.
+    """Returns how many alerts were not acknowledged before. Later ones are acknowledged too, unless
+    they are more severe. Raises :class:`ActionRefused`.
     """
     comment, name = actions.clean(comment), user.get_username()[:200]
     with transaction.atomic():

@@ -1,6 +1,6 @@
-"""Puts the alerts of an incident into one group, which is notified together. Receivers group by it,
-so alerts that were notified keep their group, and the other alerts join it. If none was notified,
-they join the group of the cause, or of the bucket that fails jobs of several clusters.
+"""Alerts of an incident are notified together, as one group. Receivers group by it, so notified
+alerts keep their group, and the others join it. If none was notified, they join the group of the
+cause, or of the bucket that fails jobs of several clusters.
 """
 
 import hashlib
@@ -49,8 +49,8 @@ def join_incident(row: Alert, incident: Incident, now: datetime) -> Iterable[Lif
 
 
 def gather_unnotified() -> int:
-    """Moves alerts that were never notified to the group of their incident; returns how many. Call
-    it in a transaction.
+    """Moves alerts that were never notified to the group of their incident. Call it in a
+    transaction.
     """
     unnotified = Alert.objects.to_notify().filter(notified_at__isnull=True, incident__isnull=False)
     waiting = list(
@@ -70,11 +70,11 @@ def gather_unnotified() -> int:
 
 
 def _groups(uids: list[str]) -> dict[str, int]:
-    """Uid of an incident → key of the group for its alerts."""
+    """Incident uid → key of the group."""
     notified = Alert.objects.filter(incident__uid__in=uids, notified_at__isnull=False).order_by(
         "-notified_at", "-pk"
     )
-    # The group of the alert that was notified first, which is the last row.
+    # The alert that was notified first is the last row.
     groups = dict(notified.values_list("incident__uid", "group"))
     causes = {
         uid: (cluster, rule.partition(".")[0])

@@ -1,20 +1,12 @@
 """The life cycle of an alert: pure functions on plain data, without database and clock. An identity
-(cluster, job, rule, subject) has at most one unresolved alert. Its findings are the episodes of the
-alert.
-
-1. :func:`add_episode` adds an episode as it is now. One that opened and closed since the last
-   evaluation fires, too.
-2. :func:`tick` applies the time: the hold time before firing, or before resolving, may be over.
-3. An episode that overlaps an alert in data time belongs to it, so that nobody is notified again if
-   the same data are read again.
-4. An alert whose end was not notified yet is reopened by the next episode, unless that begins half
-   an hour later.
-5. An alert is notified again if it gets more severe after it was milder for ten minutes, but not if
-   its severity just changes back and forth.
-6. A cause is notified unless a notice of the alert has already named it.
-
-Firings and episodes count in data time, so the result is the same if they are seen one by one or
-all at once.
+(cluster, job, rule, subject) has at most one unresolved alert; its findings are the episodes of the
+alert. 1. An episode that opened and closed since the last evaluation fires, too. 2. An episode that
+overlaps an alert in data time belongs to it: reading the same data again notifies nobody. 3. An
+alert whose end was not notified yet is reopened by the next episode, unless that begins half an
+hour later. 4. An alert is notified again if it gets more severe after it was milder for ten
+minutes, but not if its severity just changes back and forth. 5. A cause is notified unless a notice
+of the alert has already named it. Firings and episodes count in data time: the result is the same
+if they are seen one by one or all at once.
 """
 
 from collections.abc import Iterable
@@ -28,7 +20,7 @@ FLAP_WINDOW = timedelta(minutes=30)
 FLAP_QUIET = timedelta(minutes=10)
 """After three firings within half an hour, an alert fires until it was quiet for ten minutes."""
 MILDER_FOR = timedelta(minutes=10)
-"""After this time a lower severity counts as notified, so that a rise is notified again."""
+"""After this time a lower severity counts as notified; then a rise is notified again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +50,7 @@ class AlertEpisode:
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """The columns of :class:`webapp.alerting.models.Alert` that the life cycle changes."""
+    """The columns of :class:`webapp.alerting.models.Alert` that change."""
 
     state: str
     starts_at: datetime
@@ -102,12 +94,12 @@ class Life:
 
 
 LifeEvent = tuple[datetime, str]
-"""Instant, and one of :class:`EventKind`."""
+"""Instant, :class:`EventKind`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``life`` is None if there is to be no alert; an existing one, which never fired, is deleted."""
+    """``life`` is None if there is to be no alert; one that never fired is deleted."""
 
     life: Life | None
     events: tuple[LifeEvent, ...] = ()
@@ -124,7 +116,7 @@ def add_episode(last: Life | None, episode: AlertEpisode, policy: Policy, now: d
     if not policy.alerts:
         return _switch_off(last, episode, now)
     if last.is_settled and not episode.is_open:
-        # Its end was notified already; now the end is known more exactly.
+        # Its end was notified already; now it is known more exactly.
         return _step(last, replace(last, ends_at=_latest(last.ends_at, episode.closed_at)), [], now)
     if not last.is_open:
         return _reopen(last, episode, policy, now)
@@ -166,7 +158,7 @@ def resolves_at(life: Life, policy: Policy) -> datetime | None:
     if life.state != AlertState.FIRING or life.quiet_since is None:
         return None
     if policy.recorded or (life.notified == Notified.NOTHING and not life.flapping):
-        # It was not notified yet, so its one notice says that it ended.
+        # Its only notice says that it ended.
         return life.quiet_since
     hold = max(policy.hold_after, FLAP_QUIET) if life.flapping else policy.hold_after
     return life.quiet_since + hold
@@ -184,7 +176,7 @@ def mark_unmuted(last: Life, now: datetime) -> Life:
 
 
 def mark_muted(last: Life) -> Life:
-    """A muted alert that ended without a notice counts as notified."""
+    """Its end without a notice counts as notified."""
     if last.state == AlertState.RESOLVED and last.notified == Notified.NOTHING:
         return replace(last, notified=Notified.RESOLVED, notify_since=None)
     return last
@@ -231,7 +223,7 @@ def _begin(fired: Iterable[datetime], episode: AlertEpisode, policy: Policy, now
 def _continue(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
     life = last
     if not episode.causes <= last.causes:
-        # As in _begin, its group waits from the first evidence on.
+        # As in _begin.
         since = last.notify_since or min(episode.last_seen, now)
         life = replace(last, causes=last.causes | episode.causes, notify_since=since)
     if episode.first_seen >= last.episode_at:
@@ -347,7 +339,7 @@ def _resolve(life: Life, now: datetime) -> Life:
 
 
 def _tick_quiet(life: Life, events: list[LifeEvent], policy: Policy, now: datetime) -> Step:
-    """A quiet alert may be resolved at once, if its hold time is over."""
+    """It may be resolved at once, if its hold time is over."""
     step = tick(life, policy, now)
     return _step(None, step.life or life, [*events, *step.events], now)
 

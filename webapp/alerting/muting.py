@@ -29,8 +29,7 @@ logger = logging.getLogger(__name__)
 
 UNREAD = ("title", "cause", "next_step", "evidence")
 JUDGED_AGAIN_AFTER = timedelta(seconds=60)
-"""How long the jobs of a cluster that answers again are still muted, since they are judged first.
-"""
+"""Alerts stay muted so long after a cluster answers again: its jobs are judged first."""
 CRITICAL_RANK = SEVERITY_RANK[Severity.CRITICAL]
 FIELDS = ("muted_by", "inhibited_by", "silence", "notified", "notify_since")
 
@@ -93,9 +92,7 @@ class Mutes:
 
 
 def _matchers_of(row: Silence) -> tuple[Matcher, ...] | None:
-    """None if they cannot be read: then they mute nothing, since a notice too many is better than
-    none.
-    """
+    """None if they cannot be read: a notice too many is better than none."""
     try:
         return row.parsed_matchers
     except BadMatcher as error:
@@ -104,7 +101,7 @@ def _matchers_of(row: Silence) -> tuple[Matcher, ...] | None:
 
 
 def affected_by(mutes: Mutes) -> Iterator[list[int]]:
-    """Keys of alerts whose mute may change, in batches."""
+    """Alerts whose mute may change, in batches."""
     in_scope = Q() if mutes.rules else Q(cluster__in=list(mutes.unreachable.by_cluster))
     may_be_muted = (Q(state__in=OPEN) | Q(notify_since__isnull=False)) & in_scope
     alerts = (

@@ -20,9 +20,8 @@ from webapp.incidents.models import Incident
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts for notices from other rows. ``muted``: alert key → number and first names of muted
-    alerts. ``causes``: uid of an incident → key and title of its cause. ``known_bugs``: finding key
-    → bugs.
+    """From other rows. ``muted``: alert key → number and first names of muted alerts. ``causes``:
+    uid of an incident → key and title of its cause. ``known_bugs``: finding key → bugs.
     """
 
     muted: dict[int, tuple[int, tuple[str, ...]]]
@@ -69,7 +68,7 @@ class Facts:
 
 
 def muted_names(parents: Sequence[int]) -> dict[int, tuple[int, tuple[str, ...]]]:
-    """Key of a muting alert → how many alerts it mutes, and the names of the 50 worst."""
+    """Muting alert → number of muted alerts, and the names of the 50 worst."""
     if not parents:
         return {}
     muted = Alert.objects.open().filter(inhibited_by__in=parents)

@@ -27,7 +27,7 @@ LISTED = 100
 UNREAD = ("fired", "finding__related", "finding__data", "finding__subject")
 WORST_FIRST = ("-severity_rank", "starts_at", "id")
 MOST_RECENT = 10
-"""Most notices of a group within its interval."""
+"""Notices of a group within its interval."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def plan(now: datetime) -> list[AlertGroup]:
 
 
 def _news_by_group(current_pace: NotificationPace) -> dict[int, datetime]:
-    """Key of a group with news → when they are due."""
+    """Group key → when its news are due."""
     waiting = Alert.objects.to_notify().order_by()
     notified: dict[tuple[str, str], dict[str, datetime]] = defaultdict(dict)
     """(incident, job) → rule → when it was last notified."""
@@ -151,7 +151,7 @@ def _unacknowledged() -> AlertQuerySet:
 
 
 def notice_of(group: AlertGroup, kind: str, changed: Sequence[Alert], now: datetime) -> Notice:
-    """Includes the other firing alerts of the group. Queues nothing."""
+    """Includes the other firing alerts of the group."""
     changed_keys = [row.pk for row in changed]
     firing = Alert.objects.firing().filter(group=group, muted_by=Mute.NONE)
     room = max(LISTED - len(changed), 0)

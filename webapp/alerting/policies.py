@@ -13,7 +13,7 @@ from webapp.lib.instants import instant_text
 WEIR = "weir"
 HOLD_BEFORE = timedelta()
 HOLD_AFTER = timedelta(seconds=120)
-"""In addition to the hold time of the rule, after which its finding is closed."""
+"""Added to the hold time of the rule, after which its finding is closed."""
 
 Scope = tuple[str, str, str, str]
 """rule, cluster, job id, job name; "" means all."""
@@ -21,7 +21,7 @@ Scope = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class RulePolicy:
-    """``severity``: "" if it is that of the finding."""
+    """``severity``: "" for that of the finding."""
 
     severity: str = ""
     alerts: bool = True

@@ -1,4 +1,4 @@
-"""Texts in the history of alerts, which are stored in English and shown in the reader's language."""
+"""Texts in the history of alerts, stored in English."""
 
 from django.utils.translation import gettext
 

@@ -40,8 +40,7 @@ class Notification:
 @dataclass(frozen=True)
 class Trouble:
     """``cause``: the finding that caused the incident, if it is not that of the alert; ``more``:
-    number of other alerts of the incident; ``unnotified``: why nobody was notified; "" if somebody
-    was.
+    number of other alerts of the incident; ``unnotified``: why nobody was notified, or "".
     """
 
     incident: Incident | None

@@ -25,8 +25,8 @@ NOT_STORED = gettext_noop("No endpoint took the notice, or its deliveries are no
 
 @dataclass(frozen=True)
 class Unnotified:
-    """Why nobody was notified. ``reasons``: (number of alerts or findings, sentence). ``is_known``:
-    false if somebody may have been notified.
+    """``reasons``: (number of alerts or findings, sentence). ``is_known``: false if somebody may
+    have been notified.
     """
 
     reasons: tuple[tuple[int, str], ...]
@@ -47,7 +47,6 @@ def why_nobody(alerts: Sequence[Alert], now: datetime) -> Unnotified:
 
 
 def reasons_by_alert(alerts: Sequence[Alert], now: datetime) -> dict[int, str]:
-    """By alert key."""
     reasons = {row.pk: _reason_before_notice(row) for row in alerts}
     if due := [row for row in alerts if not reasons[row.pk] and row.notified_at is None]:
         reasons |= _reasons_of_mutes(due, now)

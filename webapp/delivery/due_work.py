@@ -10,9 +10,9 @@ register(
         outbox.TASK,
         every=lambda: {outbox.KEY: TICK_S},
         look=lambda _lease: sending.send_due(),  # each attempt is a row of its own
-        # Deliveries say when they are due, so a hint counts even if this work is not due.
+        # A hint counts even if this work is not due: deliveries say when they are.
         when_hinted=True,
-        # While a sender ends it still holds the work, so it looks again for new deliveries.
+        # While a sender ends it still holds the work: it looks again for new deliveries.
         more=lambda: outbox.oldest_waiting(timezone.now()) is not None,
     )
 )

@@ -13,7 +13,7 @@ _PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
 
 
 class MailFailed(Exception):
-    """The message does not quote the server; ``status``: its reply code."""
+    """Does not quote the server; ``status``: its reply code."""
 
     def __init__(self, what: str, status: int | None = None) -> None:
         super().__init__(what)

@@ -40,7 +40,7 @@ class Answer:
 
 
 class Network:
-    """``results``: (tag, answer) for each call of :meth:`send`."""
+    """``results``: (tag, answer) for each :meth:`send`."""
 
     def __init__(self, rules: Policy) -> None:
         self.rules = rules
@@ -177,7 +177,7 @@ _CODES: tuple[tuple[str, tuple[type[BaseException], ...]], ...] = (
         (aiohttp.ClientResponseError, aiohttp.ClientPayloadError, aiohttp.http.HttpProcessingError),
     ),
 )
-"""Code → types of errors; subclasses come before their bases."""
+"""Subclasses come before their bases."""
 
 
 def code_of(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""A notice about one group of alerts, as plain data, so that it is the same at every attempt."""
+"""A notice about one group of alerts, as plain data: it is the same at every attempt."""
 
 import json
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ class NoticeAlert:
 
 @dataclass(frozen=True)
 class Notice:
-    """See :meth:`of` and :meth:`in_parts` for what an endpoint gets."""
+    """:meth:`of` and :meth:`in_parts`: what an endpoint gets."""
 
     uid: str
     kind: str
@@ -89,10 +89,9 @@ class Notice:
         return replace(self, alerts=tuple(_redact(alert) for alert in self.alerts))
 
     def of(self, alerts: tuple[NoticeAlert, ...], *, are_chosen: bool = False) -> "Notice":
-        """The notice with only these ``alerts``. If none is left out, the totals stay, which may
-        count more alerts than the notice has; but not if the endpoint selects alerts
-        (``are_chosen``) and the group has several clusters, since the endpoint may not select all
-        of them.
+        """Only these ``alerts``. If none is left out, the totals stay, which may count more alerts
+        than the notice has; but not if the endpoint selects alerts (``are_chosen``) and the group
+        has several clusters, since the endpoint may not select all of them.
         """
         if len(alerts) == len(self.alerts) and (self.cluster or not are_chosen):
             return self
@@ -109,7 +108,7 @@ class Notice:
         )
 
     def in_parts(self) -> "list[Notice]":
-        """Parts of the allowed size, each with the totals of the whole notice."""
+        """Each with the totals of the whole notice."""
         parts: list[list[NoticeAlert]] = [[]]
         size = 0
         for alert in self.alerts:

@@ -62,7 +62,7 @@ def queue(*notices: Notice) -> int:
 
 
 def queue_for(notice: Notice, endpoint: Endpoint, *, mail_to: str = "") -> Delivery:
-    """Creates the delivery whatever the matchers of the endpoint are."""
+    """Ignores the matchers of the endpoint."""
     row = delivery_of(notice, endpoint, mail_to=mail_to)
     _insert([(row, notice.alerts)])
     return row
@@ -87,7 +87,7 @@ def delivery_of(notice: Notice, endpoint: Endpoint, *, mail_to: str = "") -> Del
 
 
 def part_for(notice: Notice, selection: Selection) -> Notice | None:
-    """The notice with the alerts that an endpoint selects; None if none of them is news."""
+    """The alerts that an endpoint selects; None if none of them is news."""
     ranked = [
         alert for alert in notice.alerts if _RANK.get(alert.severity, 0) >= selection.min_rank
     ]
@@ -122,7 +122,7 @@ def _insert(rows: list[tuple[Delivery, tuple[NoticeAlert, ...]]]) -> int:
 
 
 def matchers_of(endpoint: Endpoint) -> tuple[Matcher, ...]:
-    """No matchers if they cannot be read: a notice too many is better than none."""
+    """Empty if they cannot be read: a notice too many is better than none."""
     try:
         return endpoint.parsed_matchers
     except BadMatcher as error:
@@ -146,8 +146,8 @@ def hint(after: timedelta = timedelta()) -> None:
 
 
 def wake(now: datetime) -> None:
-    """Called by every tick: releases deliveries of dead processes, corrects instants of the future,
-    and hints if deliveries wait.
+    """At every tick: releases deliveries of dead processes, corrects instants of the future, and
+    hints if deliveries wait.
     """
     Delivery.objects.release_from_the_dead()
     Delivery.objects.mend(now)
@@ -159,7 +159,7 @@ def wake(now: datetime) -> None:
 
 
 def oldest_waiting(now: datetime) -> datetime | None:
-    """When the longest waiting delivery became due; None if none waits."""
+    """When the longest waiting delivery became due."""
     instant: datetime | None = (
         Delivery.objects.sendable(now)
         .order_by("next_attempt_at")

@@ -18,7 +18,7 @@ GONE = 410
 LONGEST_EXCERPT = 4 << 10
 SUPERSEDED = "superseded"
 FINAL = ("not_rendered",)
-"""Errors after which a retry would fail, too."""
+"""After these errors a retry would fail, too."""
 
 
 def failure_of(row: Delivery, answer: Answer) -> str:

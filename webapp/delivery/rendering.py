@@ -65,7 +65,7 @@ def _without_resolved(notice: Notice, later: QuerySet[Delivery]) -> Notice | Non
 
 
 def rendered(row: Delivery, notice: Notice, at: datetime) -> Rendered:
-    """The request or mail, in English and UTC. Raises :class:`CannotRender`."""
+    """In English and UTC. Raises :class:`CannotRender`."""
     with translation.override(LANGUAGE), shown_zone.within(lambda: UTC):
         return _render(row, notice, at)
 

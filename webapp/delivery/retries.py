@@ -6,7 +6,7 @@ from random import SystemRandom
 
 DELAYS_S = (0, 5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 14 * 3600, 20 * 3600, 24 * 3600)
 JITTER = 0.1
-"""Delays are up to 10 % shorter or longer, so that deliveries are not all retried together."""
+"""Up to 10 % shorter or longer: deliveries are not all retried together."""
 LONGEST_PAUSE = timedelta(hours=24)
 GIVEN_UP_AFTER = timedelta(days=5)
 """An endpoint is disabled if it accepted nothing for this long, and a delivery failed for the last

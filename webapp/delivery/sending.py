@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 64
 MOST_AT_ONCE_EACH = 4
-"""Per endpoint, so that a slow one does not delay others."""
+"""Per endpoint: a slow one does not delay others."""
 MOST_READ = 50
 CLAIMING_S = 240.0
 """After this time a run claims nothing more, and finishes its attempts."""
@@ -68,7 +68,7 @@ def send_due(
             if not running.rows:
                 if not claimed:
                     break
-                # None of these had to be sent, so the next delivery of each group can be claimed.
+                # None of these had to be sent: the next delivery of each group can be claimed.
                 continue
             answers = _answers(network)
             for row, _ in answers:
@@ -79,8 +79,8 @@ def send_due(
 
 
 def _claim(running: _Attempts, now: datetime, holder: str) -> list[Delivery]:
-    """Claims the oldest deliveries, one at a time per group. A second call after a database failure
-    finds earlier claims of this ``holder``.
+    """The oldest deliveries, one at a time per group. A second call after a database failure finds
+    earlier claims of this ``holder``.
     """
     for endpoint in Delivery.objects.endpoints_waiting(now):
         room, busy = running.room_of(endpoint), running.groups_of(endpoint)

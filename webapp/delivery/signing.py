@@ -24,7 +24,7 @@ def signature(secret: str, message_id: str, timestamp_s: int, body: bytes) -> st
 def headers(
     secrets_now: Iterable[str], message_id: str, at: datetime, body: bytes
 ) -> dict[str, str]:
-    """The timestamp is that of the attempt, so that receivers can refuse old requests."""
+    """The timestamp is that of the attempt: receivers can refuse old requests."""
     timestamp_s = int(at.timestamp())
     signatures = [signature(secret, message_id, timestamp_s, body) for secret in secrets_now]
     return {

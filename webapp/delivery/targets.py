@@ -29,7 +29,7 @@ _REFUSED_NAMES = ("metadata.google.internal", "metadata.goog", "metadata", "inst
 
 
 class RefusedTarget(ValueError):
-    """The message names only the host, since the rest of the URL may be a password."""
+    """The message names only the host: the rest of the URL may be a password."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ _HEX = re.compile("[0-9a-f]{1,32}").fullmatch
 
 MOST_SHOWN = 20
 MOST_LINKED = 2_000
-"""Of one name, the newest ones; older attempts keep their links."""
+"""The newest attempts of a name; older ones keep their links."""
 ROWS_AT_ONCE = 500
 PARAMETER, ALL, THIS = "attempts", "all", "this"
 """Query parameter and its values."""

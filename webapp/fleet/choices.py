@@ -59,7 +59,7 @@ UNKNOWN_STATUS = "UNKNOWN"
 """A job that has not ended as far as Weir knows, and whose state cannot be read now."""
 
 UNWATCHED_STATUS = "UNWATCHED"
-"""Such a job of a removed cluster."""
+"""Status of a job whose cluster was removed before the job ended."""
 
 
 class HealthState(models.TextChoices):

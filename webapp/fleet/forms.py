@@ -21,7 +21,7 @@ DEFAULTED = ("log_layout", "time_zone", "log_store_backfill_h")
 
 @dataclass
 class Group:
-    """Of the fields whose names match the pattern ``names`` first."""
+    """A field belongs to the first group whose pattern ``names`` its name matches."""
 
     names: str
     title: str
@@ -197,7 +197,7 @@ class ClusterForm(forms.ModelForm):
         return groups
 
     def to_cluster(self) -> Cluster:
-        """Unsaved, with its secrets."""
+        """The unsaved cluster with its secrets."""
         cluster: Cluster = self.save(commit=False)
         if self.reading_is_locked:
             return cluster

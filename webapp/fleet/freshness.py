@@ -13,7 +13,7 @@ LEAST_CYCLE_S = 30
 
 
 def between_judgements() -> timedelta:
-    """At most: a poll and a cycle."""
+    """The longest time: a poll and a cycle."""
     return timedelta(
         seconds=settings.WEIR.judged_every_s + max(settings.WEIR.spark_interval_s, LEAST_CYCLE_S)
     )

@@ -18,7 +18,7 @@ from webapp.work.texts import storable
 
 ROWS_AT_ONCE = 200
 REPORTED = frozenset({"operator", "operator_state"})
-"""Their change is no change of the cluster."""
+"""A change of these columns is no change of the cluster."""
 UNREAD = ("cursor", "misses")
 
 

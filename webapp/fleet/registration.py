@@ -18,7 +18,7 @@ class AlreadyRegistered(Exception):
 
 
 class Shards:
-    """Numbers of shards that have room."""
+    """Assigns new clusters to shards that have room."""
 
     def __init__(self) -> None:
         self._sizes = Counter(Cluster.objects.collected().values_list("shard", flat=True))
@@ -39,7 +39,9 @@ def register(cluster: Cluster) -> Cluster:
 
 
 def recording_cluster(name: str) -> Cluster:
-    """Created if needed. Raises :class:`AlreadyRegistered` if a live cluster has the name."""
+    """The recording of this name, created if needed. Raises :class:`AlreadyRegistered` if a live
+    cluster has the name.
+    """
     registered = Cluster.objects.filter(name=name).first()
     if registered is None:
         cluster = Cluster(name=name, kind="recording", enabled=False)

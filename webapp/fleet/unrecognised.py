@@ -18,7 +18,6 @@ from webapp.fleet.models import Cluster, JobCurrent, JobException, LogEvent
 
 WITHIN = timedelta(days=7)
 MOST_LINES, MOST_FAILURES = 5_000, 500
-"""The newest ones."""
 MOST_GROUPS = 50
 MOST_NAMES = 5
 EXAMPLE_CHARS = 300

@@ -28,7 +28,7 @@ from webapp.push.models import PushToken
 
 WINDOW_S = 60
 MAX_CPU_S = 30.0
-"""CPU time of all tokens in a window, which is enough for about 600 MB of lines."""
+"""Of all tokens in a window: enough for about 600 MB of lines."""
 MAX_CPU_S_OF_TOKEN = 15.0
 MAX_AT_ONCE = 2
 """Half of the default ``WEB_THREADS``."""
@@ -119,8 +119,8 @@ class Received:
 
 
 def receive(token: PushToken, body: IO[bytes] | None, encoding: str, read: Reader) -> Received:
-    """Raises the errors of ``Budget.spend``, ``unpacked``, ``read`` and the spool. Lines of a
-    repeated body are stored once.
+    """Lines of a repeated body are stored once. Raises the errors of ``Budget.spend``,
+    ``unpacked``, ``read`` and the spool.
     """
     return _receive(
         token,
@@ -191,7 +191,7 @@ def _store_lines(spool: Spool, lines: Iterator[Entry | Skip]) -> Received:
 
 
 def _record(token: PushToken, received: Received) -> None:
-    """Does not fail if the database is read-only, since lines are stored in files."""
+    """Lines are stored in files: a read-only database is no failure."""
     now = timezone.now()
     changes: dict[str, Any] = {"last_used_at": now, "lines": F("lines") + received.taken.lines}
     if received.problem:

@@ -97,7 +97,7 @@ class IncidentDetailSerializer(IncidentSerializer):
 
 
 class IncidentOwnerSerializer(serializers.Serializer[Any]):
-    """``owner``: the name of an operator who may see the cluster; empty for nobody."""
+    """``owner``: an operator who may see the cluster; empty for nobody."""
 
     owner = serializers.CharField(max_length=150, allow_blank=True)
 

@@ -76,8 +76,7 @@ class Alert(models.Model):
     )
     rule = models.CharField(max_length=64)
     subject_id = models.CharField(max_length=300)
-    # No constraint in the database, since the process that deletes and creates findings must not
-    # wait for alerts or fail because of them.
+    # Without a constraint, the process that deletes findings does not wait for alerts or fail.
     finding = models.ForeignKey(
         "findings.Finding",
         null=True,

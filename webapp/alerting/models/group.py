@@ -11,7 +11,7 @@ from webapp.lib.scoped_rows import scoped
 
 class AlertGroupQuerySet(models.QuerySet["AlertGroup"]):
     def ensure(self, keys: Collection[tuple[str, str]]) -> "dict[tuple[str, str], AlertGroup]":
-        """Groups by (cluster, family), which are created if needed."""
+        """(cluster, family) → its group, created if needed."""
         families = {family for _cluster, family in keys}
         rows = self.filter(cluster__in={cluster for cluster, _family in keys}, family__in=families)
         groups = {(group.cluster, group.family): group for group in rows}

@@ -17,8 +17,8 @@ class SilenceQuerySet(models.QuerySet["Silence"]):
 
 @scoped()
 class Silence(models.Model):
-    """``matchers``: at least one ``{"label", "operator", "value"}``; all must match. If somebody
-    ends the silence early, ``ends_at`` changes.
+    """``matchers``: ``{"label", "operator", "value"}``, at least one; all must match. Ending the
+    silence early changes ``ends_at``.
     """
 
     matchers = models.JSONField(default=list)

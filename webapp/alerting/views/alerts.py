@@ -127,7 +127,7 @@ def acknowledge(request: HttpRequest) -> HttpResponse:
     elif "take_back" in request.POST:
         actions.take_back(uids, user, now)
     else:
-        # A row of a list may be an incident, whose later alerts are acknowledged, too.
+        # A row may be an incident, whose later alerts are acknowledged, too.
         done = _with_incidents(uids, user, comment, now) if "troubles" in request.POST else 0
         done += actions.acknowledge(uids, user, comment, now)
         if not done:

@@ -136,7 +136,7 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_POST
 def threshold_save(request: HttpRequest) -> HttpResponse:
-    """Thresholds with an empty field stay unchanged."""
+    """Empty fields change nothing."""
     cluster, job_id, rule = (
         request.POST.get(name, "")[:100].replace("\x00", "")
         for name in ("cluster", "job_id", "rule")

@@ -1,4 +1,4 @@
-"""A format is a function from a notice to one request, and a function that reads the answer."""
+"""A format makes a request of a notice, and reads the answer."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -21,8 +21,8 @@ _WIDE = str.maketrans(
 
 
 def widened(text: str) -> str:
-    """Replaces characters of Markdown and tags by full-width ones, so that names mention nobody and
-    load no pictures: these dialects have no escape that all clients support.
+    """Full-width characters for those of Markdown and tags: names mention nobody and load no
+    pictures. These dialects have no escape that all clients support.
     """
     return text.translate(_WIDE)
 

@@ -7,7 +7,7 @@ from webapp.delivery.titles import one_line
 
 CUT = " … (cut)"
 MOST_SHOWN = 10
-"""How many alerts people get as text; the other alerts are counted."""
+"""Alerts that people get as text; the others are counted."""
 
 SHAPES = {"critical": "▲", "warning": "◆", "info": "○"}
 
@@ -101,7 +101,7 @@ def evidence(alert: NoticeAlert, most: int = 5) -> Iterator[str]:
 def block(
     alert: NoticeAlert, head: str, escape: Callable[[str], str], next_step: str, bullet: str
 ) -> str:
-    """The text of an alert, with ``head`` as first line; ``next_step`` and ``bullet`` are prefixes."""
+    """``head`` is the first line; ``next_step`` and ``bullet`` are prefixes."""
     lines = [head, escape(f"{where(alert)} · {since(alert)}")]
     if alert.status == FIRING:
         lines += [

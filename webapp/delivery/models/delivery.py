@@ -36,7 +36,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return self.due(now).filter(takes | models.Q(kind__in=ALWAYS_SENT))
 
     def endpoints_waiting(self, now: datetime) -> list[int]:
-        """Keys of endpoints with sendable deliveries, the longest waiting first."""
+        """Endpoints with sendable deliveries, the longest waiting first."""
         waiting = (
             self.sendable(now)
             .order_by()
@@ -46,7 +46,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return [row["endpoint_id"] for row in waiting.order_by("since", "endpoint_id")]
 
     def waiting_by_endpoint(self, endpoints: Collection[int]) -> dict[int, int]:
-        """Endpoint key → number of pending deliveries, if there are any."""
+        """Number of pending deliveries, if there are any."""
         waiting = (
             self.pending()
             .filter(endpoint__in=endpoints)
@@ -76,8 +76,8 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         )
 
     def mend(self, now: datetime) -> int:
-        """Corrects instants of the future after a clock was set back: deliveries become due, leases
-        end normally. Returns the number of rows.
+        """After a clock was set back: deliveries of the future become due, leases end normally.
+        Returns the number of rows.
         """
         latest, pending = now + CLOCK_SLACK, self.pending()
         last_tried = Attempt.objects.filter(

@@ -12,7 +12,7 @@ from webapp.lib.scoped_rows import fleet_wide
 
 @fleet_wide()
 class Endpoint(models.Model):
-    """Addresses are encrypted, since those of chat bots contain a password."""
+    """Addresses are encrypted: those of chat bots contain a password."""
 
     name = models.CharField(max_length=100, unique=True)
     format = models.CharField(max_length=16, choices=FormatName.choices, default=FormatName.WEIR)
@@ -72,7 +72,7 @@ class Endpoint(models.Model):
         return SEVERITY_RANK[Severity(self.min_severity)]
 
     def secrets_at(self, now: datetime) -> tuple[str, ...]:
-        """Valid signing secrets, newest first."""
+        """Signing secrets, newest first."""
         valid = [self.secret_encrypted]
         if self.previous_secret_until is not None and now < self.previous_secret_until:
             valid.append(self.previous_secret_encrypted)

@@ -68,7 +68,7 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
         )
 
     def without_running_jobs(self) -> Self:
-        """A History Server alone reports ended jobs."""
+        """Clusters with a History Server only, which reports ended jobs."""
         logs = (
             ~models.Q(log_globs=[]) | ~models.Q(log_store_kind="") | models.Q(logs_are_pushed=True)
         )
@@ -77,7 +77,7 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
         )
 
     def register_recordings(self, names: set[str]) -> int:
-        """Those that only the lake knows; returns how many."""
+        """Register clusters that only the lake knows; returns how many."""
         removed = RemovedCluster.objects.filter(name__in=names)
         unknown = (
             names
