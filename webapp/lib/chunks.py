@@ -6,7 +6,7 @@ T = TypeVar("T")
 
 
 def chunks(rows: Iterable[T], size: int) -> Iterator[list[T]]:
-    """As ``itertools.batched``, which Python has only from 3.12 on."""
+    """``itertools.batched`` of Python 3.12."""
     source = iter(rows)
     while chunk := list(islice(source, size)):
         yield chunk

@@ -12,7 +12,7 @@ THEMES = ("light", "dark")
 
 
 def page(request: HttpRequest) -> dict[str, Any]:
-    """A view that works with another range overrides ``time_range`` in its context."""
+    """A view that works with another range overrides ``time_range``."""
     now = timezone.now()
     time_range = timeranges.range_of(request, now)
     return {
@@ -27,6 +27,6 @@ def page(request: HttpRequest) -> dict[str, Any]:
 
 
 def theme_of(request: HttpRequest) -> str:
-    """The chosen theme; empty for the browser's preference."""
+    """Empty for the browser's preference."""
     theme = request.COOKIES.get("weir_theme", "")
     return theme if theme in THEMES else ""

@@ -1,4 +1,4 @@
-"""Values in cursors. Clients can forge cursors, so each value is checked against its column."""
+"""Values in cursors. Clients can forge cursors: each value is checked against its column."""
 
 import math
 import re

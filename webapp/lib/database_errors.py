@@ -27,7 +27,7 @@ DATA_IS_SAFE = (
 )
 RETRY_AFTER_S, AWAY_RETRY_AFTER_S = "60", "5"
 _BY_STATE = {"25006": READ_ONLY, "53100": FULL}
-"""SQLSTATE of PostgreSQL → sentence: read_only_sql_transaction, disk_full."""
+"""SQLSTATE: read_only_sql_transaction, disk_full."""
 _BY_CODE = {sqlite3.SQLITE_READONLY: READ_ONLY, sqlite3.SQLITE_FULL: FULL}
 _PRIMARY = 0xFF
 """Mask for SQLite's extended result codes, which have the primary code in the lowest byte."""
@@ -40,7 +40,7 @@ _AWAY_BY_STATE = {
     "57P03": STARTS_OR_STOPS,
     "53300": _("It takes no more connections."),
 }
-"""SQLSTATE → sentence: admin_shutdown, crash_shutdown, cannot_connect_now, too_many_connections."""
+"""SQLSTATE: admin_shutdown, crash_shutdown, cannot_connect_now, too_many_connections."""
 _AWAY_BY_CODE = {
     sqlite3.SQLITE_CANTOPEN: _("Its file is not there, or cannot be opened."),
     sqlite3.SQLITE_BUSY: _("Its file is locked by another process."),
@@ -49,7 +49,7 @@ _CONNECTION_EXCEPTION = "08"
 
 
 def why_refused(error: BaseException | None) -> str:
-    """Why the database refused to write, as a sentence; "" for every other error."""
+    """Why the database refused to write, as a sentence; "" for other errors."""
     cause = error.__cause__ if isinstance(error, DatabaseError) else None
     if isinstance(cause, sqlite3.Error):
         return _BY_CODE.get(getattr(cause, "sqlite_errorcode", 0) & _PRIMARY, "")
@@ -57,7 +57,7 @@ def why_refused(error: BaseException | None) -> str:
 
 
 def why_away(error: BaseException | None) -> str:
-    """Why the database does not answer, as a sentence; "" for every other error."""
+    """Why the database does not answer, as a sentence; "" for other errors."""
     if not isinstance(error, OperationalError):
         return ""
     if isinstance(cause := error.__cause__, sqlite3.Error):

@@ -36,9 +36,7 @@ _start_lock = threading.Lock()
 
 
 def why_away() -> str:
-    """Why the database does not answer, as a sentence; "" while it answers, and in processes that
-    serve no pages.
-    """
+    """A sentence; "" while the database answers, and in processes that serve no pages."""
     if not settings.SERVES_PAGES:
         return ""
     if connection.vendor == "sqlite":
@@ -91,7 +89,7 @@ class _Watch(threading.Thread):
 
 @cache
 def _watch_of(process: int) -> _Watch:
-    """The watch of this process: a fork does not copy threads."""
+    """Per process: a fork does not copy threads."""
     watch = _Watch()
     watch.start()
     return watch

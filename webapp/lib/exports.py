@@ -1,4 +1,4 @@
-"""Tables as CSV downloads, which are streamed, so that long ones cost no memory."""
+"""CSV downloads, streamed: long ones cost no memory."""
 
 import csv
 import json

@@ -30,9 +30,7 @@ class ListFilters(FilterSet):
     """Alias of a parameter → its name."""
     time_field: ClassVar[str] = ""
     order: ClassVar[tuple[KeysetColumn, ...]] = (KeysetColumn("id"),)
-    """Order of lists in the API, and on pages that have no other. With a ``time_field``: newest
-    first.
-    """
+    """Order in the API, and on pages that have no other. With a ``time_field``: newest first."""
     defaults: ClassVar[Mapping[str, str]] = {}
     """Values on pages if the reader chose none."""
 
@@ -53,7 +51,7 @@ class ListFilters(FilterSet):
 
     @classmethod
     def from_page(cls, query: Mapping[str, str], queryset: QuerySet[Any] | None = None) -> Self:
-        """Filters from a page's parameters; empty ones are ignored."""
+        """Empty parameters are ignored."""
         chosen = {name: text.strip() for name, text in query.items() if text.strip()}
         return cls({**cls.defaults, **chosen}, queryset)
 
@@ -72,7 +70,7 @@ class ListFilters(FilterSet):
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether any filter beyond the page's defaults is set; sorting does not count."""
+        """Beyond the page's defaults; sorting does not count."""
         return any(
             name in self.filters and name != SORT and self.defaults.get(name) != text
             for name, text in (self.data or {}).items()
@@ -88,7 +86,7 @@ class ListFilters(FilterSet):
             raise WrongParameters(self.explanation)
 
     def checked(self) -> QuerySet[Any]:
-        """The rows; raises :class:`WrongParameters`."""
+        """Raises :class:`WrongParameters`."""
         self.check()
         return self.qs
 

@@ -40,7 +40,7 @@ for _name, _function in _PLAIN.items():
 
 @register.filter
 def demo_mark(cluster: str) -> str:
-    """The mark after the name of a demo cluster; "" for other clusters."""
+    """After the name of a demo cluster."""
     if cluster not in CLUSTERS:
         return ""
     return f" · {gettext('demo, recorded %(day)s') % {'day': RECORDED_ON}}"
@@ -51,8 +51,8 @@ register.simple_tag(shown_zone.label, name="shown_zone")
 
 @register.simple_tag
 def zone_field() -> str:
-    """A hidden field with the zone of instants that people type
-    (:func:`webapp.lib.timeranges.absolute`); "" for UTC.
+    """A hidden field with the zone of typed instants (:func:`webapp.lib.timeranges.absolute`); ""
+    for UTC.
     """
     key = shown_zone.key()
     return "" if key == "UTC" else format_html('<input type="hidden" name="zone" value="{}">', key)
@@ -137,8 +137,8 @@ def query(context: template.Context, **changes: Any) -> str:
 
 @register.simple_tag
 def query_of(*parts: str, **parameters: Any) -> str:
-    """``{% query_of range_query rule=alert.rule %}``: a query string of the parameters that have a
-    value; "" if none has.
+    """``{% query_of range_query rule=alert.rule %}``: the parameters that have a value; "" if none
+    has.
     """
     present = {name: value for name, value in parameters.items() if value not in (None, "")}
     encoded = "&".join(filter(None, [*parts, urlencode(present, doseq=True)]))
@@ -191,7 +191,7 @@ def first_line(text: str | None) -> str:
 
 @register.filter
 def iso_clock(text: Any) -> str:
-    """Time of day of an instant in a JSON column: ISO text or epoch milliseconds."""
+    """Of ISO text or epoch milliseconds in a JSON column."""
     return instants.clock_text(instants.from_json(text))
 
 

@@ -44,7 +44,7 @@ def parse_line(line: str) -> Grant:
 
 
 def lines(stored: Any) -> list[str]:
-    """One line per grant, as people write them, from the stored JSON."""
+    """One line per grant, as people write them."""
     return [", ".join(map(str, grant)) for grant in grants_from_json(stored)]
 
 
@@ -53,7 +53,7 @@ def as_json(grants: Grants) -> list[list[dict[str, str]]]:
 
 
 def grants_from_json(stored: Any) -> Grants:
-    """If ``stored`` cannot be read, there are no grants."""
+    """None if ``stored`` cannot be read."""
     try:
         return tuple(grant for grant in map(from_json, stored) if grant)
     except (BadMatcher, TypeError):

@@ -11,7 +11,7 @@ from webapp.lib.quantities import UNKNOWN, duration_text
 JUST_NOW = timedelta(seconds=2)
 
 EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
-"""Limits of shown instants, so that a margin around them is still within Python's calendar."""
+"""Limits of shown instants: a margin around them is still within Python's calendar."""
 
 
 def drawable(instant: datetime) -> datetime:
@@ -24,7 +24,6 @@ def day_of(instant: datetime) -> date:
 
 
 def begin_of_day(day: date) -> datetime:
-    """The begin of a UTC day."""
     return datetime.combine(day, time(), UTC)
 
 
@@ -43,7 +42,7 @@ def iso_text(instant: datetime) -> str:
 
 
 def ms_after(instant: datetime, ms: int | None) -> datetime:
-    """The instant ``ms`` later, limited to the last drawable one."""
+    """Limited to the last drawable instant."""
     try:
         return instant + timedelta(milliseconds=ms or 0)
     except OverflowError:
@@ -92,7 +91,7 @@ def day_and_minute_text(instant: datetime | None) -> str:
 
 
 def _local(instant: datetime) -> datetime:
-    """The instant in the page's zone; in UTC at the ends of Python's calendar."""
+    """In UTC at the ends of Python's calendar."""
     try:
         return instant.astimezone(shown_zone.current())
     except OverflowError:

@@ -1,6 +1,6 @@
-"""Keyset paging: a cursor has the values of the last row, so that all pages cost the same. An order
-is a tuple of columns that ends in a unique one. They are never null: nullable columns are
-coalesced, so that the same index and comparison work on SQLite and PostgreSQL.
+"""Keyset paging: a cursor has the values of the last row: all pages cost the same. An order is a
+tuple of columns that ends in a unique one. They are never null: nullable columns are coalesced, so
+that the same index and comparison work on SQLite and PostgreSQL.
 """
 
 import base64
@@ -19,7 +19,7 @@ _LONGEST_CURSOR = 8_000
 
 
 class BadCursor(ValueError):
-    """The cursor is not from this page; the reader starts again at the first page."""
+    """The reader starts again at the first page."""
 
 
 @dataclass(frozen=True)

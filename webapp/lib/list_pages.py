@@ -1,4 +1,4 @@
-"""Pages of lists: the form of filters, the number of rows, and answers to invalid requests."""
+"""The form of filters, the number of rows, and answers to invalid requests."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from webapp.lib.keysets import BadCursor
 
 COUNT_CAP = 1_000
 POSITIONS = ("cursor", "after")
-"""Parameters of the position in a list, which a changed filter resets."""
+"""A changed filter resets these parameters."""
 
 
 @dataclass(frozen=True)
@@ -77,15 +77,15 @@ def capped_count(rows: QuerySet[Any]) -> int:
 
 
 def searched(rows: QuerySet[Any]) -> tuple[QuerySet[Any], int]:
-    """``rows`` and their :func:`capped_count`. If they are few, they are selected by their keys, so
-    that the page need not search again.
+    """``rows`` and their :func:`capped_count`. If they are few, they are selected by their keys:
+    the page need not search again.
     """
     keys = list(rows.order_by().values_list("pk", flat=True)[: COUNT_CAP + 1])
     return rows.filter(pk__in=keys) if len(keys) <= COUNT_CAP else rows, len(keys)
 
 
 def page_number(request: HttpRequest, parameter: str, total: int, page_size: int) -> int:
-    """The requested page, from 0: the last one if the number is too large, 0 if it is invalid."""
+    """From 0: the last page if the number is too large, 0 if it is invalid."""
     text = request.GET.get(parameter, "")
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 7 else 0
     return min(number, max(total - 1, 0) // page_size)

@@ -116,7 +116,7 @@ def blank(parser: Parser, token: Token) -> Node:
 
 @register.simple_tag
 def text(message: str, **values: Any) -> SafeString:
-    """A translated text with values: ``{% text "%(files)s files" files=root.files|count %}``."""
+    """``{% text "%(files)s files" files=root.files|count %}``, translated."""
     escaped = {name: conditional_escape(value) for name, value in values.items()}
     # The message is a text of Weir, and its values are escaped.
     return mark_safe(gettext(message) % escaped)  # noqa: S308
@@ -141,9 +141,7 @@ def chip(badge: Any, css: str = "chip") -> SafeString:
 def pager_links(
     context: Context, page: Any, newer: str = "", older: str = "", name: str = "cursor"
 ) -> SafeString:
-    """Links to the pages before and after ``page``. ``name``: parameter of the cursor; if a page
-    has several lists, also the id of this one.
-    """
+    """``name``: parameter of the cursor; if a page has several lists, also the id of this one."""
     anchor = "" if name == "cursor" else f"#{name}"
     links = (
         (page.previous_cursor, f"← {newer or gettext('previous')}"),
@@ -163,7 +161,7 @@ def pager_links(
 def pager(
     context: Context, page: Any, newer: str = "", older: str = "", name: str = "cursor"
 ) -> SafeString:
-    """Foot of a list: the number of rows, if known, and :func:`pager_links`."""
+    """The number of rows, if known, and :func:`pager_links`."""
     matching = context.get("matching") if name == "cursor" else None
     return format_html(
         '<div class="pager"><span>{}</span>{}</div>',

@@ -24,15 +24,15 @@ LONGEST_PATTERN = 200
 LONGEST_TEXT = 12_000
 """Characters of all lines: a little more than ten of the longest."""
 MOST_CACHED, LONGEST_CACHED = 200, 200
-"""Texts for which the result of a pattern is cached, and their characters."""
+"""Texts and their characters for which the result of a pattern is cached."""
 
 _LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,63}")
-# Possessive repetitions do not backtrack, so that each line is read only once.
+# Possessive repetitions do not backtrack: each line is read only once.
 _LABEL_AND_OPERATOR = re.compile(r"([A-Za-z0-9_.]++)\s*+(=~|!~|!=|=)")
 
 
 class BadMatcher(InputRefused):
-    """A matcher cannot be used; the message says which one and why."""
+    """The message says which matcher and why."""
 
     def __init__(self, text: str) -> None:
         super().__init__({"matchers": text})
@@ -40,7 +40,7 @@ class BadMatcher(InputRefused):
 
 @dataclass(frozen=True)
 class Matcher:
-    """A condition on one label. Call :func:`matcher`, which checks it, to create one."""
+    """A condition on one label. :func:`matcher` checks and creates it."""
 
     label: str
     operator: str
@@ -112,7 +112,7 @@ def matcher(label: str, operator: str, value: str) -> Matcher:
 
 
 def parse_lines(text: str) -> tuple[Matcher, ...]:
-    """Matchers from text, one per line; empty lines are skipped. Raises :class:`BadMatcher`."""
+    """One per line; empty lines are skipped. Raises :class:`BadMatcher`."""
     if len(text) > LONGEST_TEXT:
         raise BadMatcher(
             gettext("Matchers are longer than %(longest)s characters together; shorten them.")
@@ -152,7 +152,7 @@ def from_json(items: object) -> tuple[Matcher, ...]:
 
 
 def as_entered(items: Iterable[Mapping[str, str]]) -> tuple[Matcher, ...]:
-    """Without the checks of :func:`from_json`, for matchers that are only shown."""
+    """Unchecked, only to be shown."""
     return tuple(Matcher(entry["label"], entry["operator"], entry["value"]) for entry in items)
 
 
@@ -186,7 +186,7 @@ def match_each(matchers: Sequence[Matcher], rows: Sequence[Mapping[str, str]]) -
 
 
 def _limited(items: list[Any]) -> list[Any]:
-    """Limits their number before they are read, since each pattern has a cost."""
+    """Before the matchers are read, since each pattern has a cost."""
     if len(items) > MOST_MATCHERS:
         raise BadMatcher(
             gettext("Give at most %(most)s matchers; these are %(number)s.")
@@ -225,7 +225,7 @@ def _results_cache(pattern: str) -> dict[str, bool]:
 
 
 def _match(pattern: str, texts: list[str]) -> list[bool]:
-    # Most processes match no pattern, and the import of Arrow takes a fifth of a command's start.
+    # Most processes match no pattern, and Arrow takes a fifth of a command's start.
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""The text of 404 pages, which is the same for missing rows and for rows out of scope."""
+"""The text of 404 pages, the same for missing rows and for rows out of scope."""
 
 import re
 

@@ -1,5 +1,3 @@
-"""An outage of a job, for its page and reports."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,5 +24,5 @@ class Outage:
 
     @property
     def part_ms(self) -> Mapping[str, float | None]:
-        """All parts by name; None if a part is unknown or did not happen."""
+        """None if a part is unknown or did not happen."""
         return {**dict.fromkeys(PARTS), **dict(self.parts)}

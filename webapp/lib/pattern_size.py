@@ -1,11 +1,11 @@
-"""Estimates the size of RE2's program for a pattern, before it is compiled: RE2 expands
-repetitions, and Unicode classes are large.
+"""Estimates the size of RE2's program for a pattern before it is compiled: RE2 expands repetitions,
+and Unicode classes are large.
 """
 
 import re
 
 MOST_UNITS = 10_000
-"""A unit takes at most a microsecond, so a pattern takes at most 10 ms."""
+"""A unit takes at most a microsecond: 10 ms for a pattern."""
 
 _TOKEN = re.compile(
     r"(?P<quoted>\\Q.*?(?:\\E|\Z))"

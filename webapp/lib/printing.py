@@ -22,7 +22,7 @@ def print_document(out: OutputWrapper, document: Mapping[str, Any]) -> None:
 
 
 def print_lines(out: OutputWrapper, lines: Iterable[str]) -> None:
-    """It is no error if the reader (head, less) stops early."""
+    """The reader (head, less) may stop early."""
     try:
         for line in lines:
             out.write(line)

@@ -11,7 +11,5 @@ class BodyTooLarge(exceptions.APIException):
 
 
 class NotInstalled(exceptions.APIException):
-    """An extra of Weir is not installed."""
-
     status_code = status.HTTP_501_NOT_IMPLEMENTED
     default_code = "not_installed"

@@ -1,4 +1,4 @@
-"""Connects the filters of a list to REST framework and its OpenAPI document."""
+"""Filters of lists for REST framework and its OpenAPI document."""
 
 from collections.abc import Collection
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ PAGING = ("cursor", "page_size")
 
 
 class FilterBackend(DjangoFilterBackend):
-    """Applies the view's ``filterset_class``. An unknown parameter is an error like a wrong value."""
+    """Applies the view's ``filterset_class``. Unknown parameters are errors, too."""
 
     def get_filterset(self, request: Any, queryset: Any, view: Any) -> Any:
         filters = super().get_filterset(request, queryset, view)

@@ -30,7 +30,7 @@ _BUG = ("error", "Weir failed to answer; its log has the reason.")
 
 
 class JsonBelowApi:
-    """The outermost middleware, so that it sees every answer."""
+    """The outermost middleware: it sees every answer."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

@@ -40,7 +40,7 @@ def listed(serializer: Any, summary: str) -> Callable[[type[ViewT]], type[ViewT]
     return decorate
 
 
-# No docstring, since the OpenAPI document would show it with every operation.
+# No docstring: the OpenAPI document would show it with every operation.
 class ListView(mixins.ListModelMixin, viewsets.GenericViewSet[Any]):
     filterset_class: ClassVar[type[ListFilters]]
     filter_backends = [FilterBackend]

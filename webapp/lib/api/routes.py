@@ -1,4 +1,4 @@
-"""The API resources of a feature: path, views and URL name of each."""
+"""The API resources of a feature."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Serialises rows of serving tables; the description of a field is that of its column."""
+"""Serialises rows of serving tables; fields are described as columns."""
 
 from typing import Any, TypeVar
 

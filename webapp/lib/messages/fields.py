@@ -10,11 +10,11 @@ from django.db import models
 from ingest.messages import Message, as_message, message_document, to_plain
 
 LONGEST_QUOTE = 4_000
-"""Longest text that is no message, in characters."""
+"""Of a text that is no message."""
 
 
 class MessageField(models.TextField):  # type: ignore[type-arg]  # no types of its own at run time
-    """One message, or a plain text, which is stored as a quote."""
+    """One message, or a plain text, stored as a quote."""
 
     description = "A sentence as its template and its values"
 

@@ -19,4 +19,4 @@ COUNTED: dict[str, Callable[[int], str]] = {
     "time-outs": lambda count: ngettext("{count} time-out", "{count} time-outs", count),
     "times": lambda count: ngettext("{count} time", "{count} times", count),
 }
-"""Unit → function from a number to its text, in which ``{count}`` stands for the number."""
+"""Unit → function from a number to a text that contains ``{count}``."""
