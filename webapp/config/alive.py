@@ -1,5 +1,5 @@
-"""A file that a worker or beat touches while it is connected to the broker; health checks of
-containers look at its age.
+"""A worker or beat touches a file while it is connected to the broker; health checks of containers
+look at its age.
 """
 
 from pathlib import Path

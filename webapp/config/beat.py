@@ -11,7 +11,7 @@ DECLARED = [Queue(name) for name in QUEUES]
 
 
 class Every(Schedule):
-    """Celery schedules by the wall clock: if it is set back by hours, beat would stop for as long."""
+    """By Celery's wall clock, beat would stop for hours if the clock is set back by hours."""
 
     def remaining_estimate(self, last_run_at: datetime) -> timedelta:
         left: timedelta = super().remaining_estimate(last_run_at)
@@ -22,7 +22,7 @@ SCHEDULE = {
     "tick": {
         "task": "pipeline.tick",
         "schedule": Every(TICK_S),
-        # After a longer wait for a worker, newer ticks wait as well.
+        # If no worker takes it for this long, newer ticks wait as well.
         "options": {"queue": DEFAULT, "expires": 2 * TICK_S},
     },
 }

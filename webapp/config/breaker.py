@@ -1,4 +1,4 @@
-"""A circuit breaker: after a service did not answer, it is not called for a while."""
+"""A circuit breaker: a service that did not answer is not called for a while."""
 
 import logging
 import threading
@@ -33,7 +33,7 @@ class Breaker:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """A context for an allowed call: a slow call or an error opens the breaker."""
+        """For an allowed call: if it is slow or fails, the breaker opens."""
         began = time.monotonic()
         try:
             yield

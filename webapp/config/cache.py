@@ -10,9 +10,7 @@ from webapp.config import breaker
 
 
 class ForgivingRedisCache(RedisCache):
-    """While Redis is away or slow, look-ups miss and writes do nothing, so that pages are slower
-    but work.
-    """
+    """While Redis is away or slow, look-ups miss and writes do nothing: pages are slower but work."""
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         no_retry = {"retry": Retry(NoBackoff(), 0)}

@@ -20,7 +20,7 @@ os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 app = Celery("weir")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-# Not in the settings, since every command would import Celery's classes.
+# In the settings, every command would import Celery's classes.
 app.add_defaults(
     lambda: {
         "task_queues": beat.DECLARED,
@@ -30,7 +30,7 @@ app.add_defaults(
 
 
 def _leave_logging(**_: object) -> None:
-    """Since this signal has a receiver, Celery does not replace Django's logging by its own."""
+    """With a receiver, Celery does not replace Django's logging by its own."""
 
 
 def _begin(task: Task[..., object], **_: object) -> None:

@@ -7,7 +7,7 @@ from django.db import DatabaseError
 
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _PRIMARY = 0xFF
-"""Mask for extended result codes, which have the primary code in the lowest byte."""
+"""Extended result codes have the primary code in the lowest byte."""
 HELP = "Operation → If the database file is damaged"
 
 

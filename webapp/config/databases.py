@@ -1,4 +1,4 @@
-"""Turns a database URL into Django's settings. SQLite is for one machine, PostgreSQL for more."""
+"""Turns a database URL into Django's settings: SQLite for one machine, PostgreSQL for more."""
 
 import os
 from pathlib import Path
@@ -23,7 +23,7 @@ STATEMENT_S = 60
 
 
 def from_environment(name: str, default_file: Path) -> dict[str, Any]:
-    """``DATABASES["default"]``. Errors do not show the URL, which may contain a password."""
+    """Errors do not show the URL, which may contain a password."""
     raw = os.environ.get(name, "")
     if not raw:
         return sqlite(default_file)
@@ -54,7 +54,7 @@ def from_environment(name: str, default_file: Path) -> dict[str, Any]:
 
 
 def limit_statements(database: dict[str, Any]) -> None:
-    """For web servers, since nobody waits longer for a page. ``options`` in the URL win."""
+    """For web servers: nobody waits longer for a page. ``options`` in the URL win."""
     if database["ENGINE"] == POSTGRESQL:
         database["OPTIONS"].setdefault("options", f"-c statement_timeout={STATEMENT_S}s")
 

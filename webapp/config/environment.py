@@ -1,4 +1,4 @@
-"""The environment variables of Weir, which are read once at start: defaults and valid values."""
+"""The environment variables of Weir, read once at start: defaults and valid values."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -100,7 +100,7 @@ def _redis_url() -> str:
 
 @dataclass(frozen=True)
 class Environment:
-    """Paths are absolute; ``*_s`` are seconds. A new instance reads all variables; it raises
+    """Paths are absolute; ``*_s`` are seconds. A new instance reads all variables, and raises
     ``RefusedSetting`` at the first invalid one.
     """
 

@@ -31,7 +31,7 @@ SIGNS_OF_HOME = ("weir.sqlite3", "secrets")
 
 
 def restrict(home: Path, umask: int, database: str) -> None:
-    """Remove the permissions that ``umask`` excludes. ``database`` is the file of SQLite, or ""."""
+    """Remove the permissions that ``umask`` excludes. ``database``: the file of SQLite, or ""."""
     for path in _paths(home, database):
         with suppress(OSError):
             _restrict(path, umask)

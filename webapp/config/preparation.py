@@ -1,4 +1,4 @@
-"""The base of commands for people, which create the embedded database if it is missing."""
+"""The base of commands for people: creates the embedded database if it is missing."""
 
 import fcntl
 import os
@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 REFUSED = 2
-"""Exit code if the request is invalid; nothing was done."""
+"""Exit code of an invalid request; nothing was done."""
 
 
 def prepare_database() -> None:

@@ -14,7 +14,7 @@ Check = Callable[[Any], object]
 
 
 class RefusedSetting(ImproperlyConfigured):
-    """The value of a variable cannot be used; the message is safe to print."""
+    """The message is safe to print."""
 
     def __init__(self, name: str, shown: str, expected: str) -> None:
         super().__init__(
@@ -59,7 +59,7 @@ def words(name: str, default: list[str], expected: str = "names", check: Check =
 
 
 def text_map(name: str, expected: str, check: Check = lambda value: True) -> dict[str, str]:
-    """A JSON object of texts. Errors do not show it, since storage options contain keys."""
+    """A JSON object of texts. Errors do not show it: storage options contain keys."""
     return dict(
         _read(
             name,

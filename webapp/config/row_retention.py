@@ -1,5 +1,5 @@
-"""How long rows are stored. The least that the environment may set is what pages, reports and
-proofs of clean-ups look back. The lake has its own retention.
+"""How long rows are stored: at least what pages, reports and proofs of clean-ups look back. The
+lake has its own retention.
 """
 
 from datetime import timedelta

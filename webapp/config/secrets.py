@@ -1,4 +1,4 @@
-"""Keys of this installation that the environment does not set: they are created once, in
+"""Keys of this installation that the environment does not set: created once, in
 ``WEIR_HOME/secrets``.
 """
 

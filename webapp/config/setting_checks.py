@@ -1,4 +1,4 @@
-"""Checks of settings. They return something true if the value is valid."""
+"""Checks of settings: true if the value is valid."""
 
 import ipaddress
 import re
@@ -42,8 +42,8 @@ def is_origin(origin: str) -> bool:
 
 
 def is_issuer(address: str) -> bool:
-    """Requires https, since over http anybody on the network path could sign in as anybody. A
-    loopback address may have http.
+    """Requires https, except on loopback: over http anybody on the network path could sign in as
+    anybody.
     """
     try:
         url = urlsplit(address)

@@ -136,7 +136,7 @@ TIME_ZONE = "UTC"
 STATIC_URL = "static/"
 STATIC_ROOT = WEIR.home / "static"
 STATICFILES_DIRS = [PROJECT_DIR / "static"]
-# Static files are also served from the checkout, so that a new clone needs no collectstatic.
+# Static files are also served from the checkout: a new clone needs no collectstatic.
 WHITENOISE_USE_FINDERS = True
 
 # People

@@ -9,7 +9,7 @@ from webapp.config.garbage import collect_garbage_rarely
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
 
-# WhiteNoise requires the folder of collected files, even if it is empty.
+# WhiteNoise requires the folder, even if it is empty.
 settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 
 settings.SERVES_PAGES = True

@@ -1,6 +1,6 @@
-"""``python -m webapp.launch``: runs all of Weir on this machine until Ctrl-C. It prepares the
-database, and lets supervisord run the programs of ``programs.conf``. Exit code 0 after a normal
-stop, 1 if a part could not be started, 2 if this machine or a setting is refused.
+"""``python -m webapp.launch``: runs all of Weir on this machine until Ctrl-C: supervisord runs the
+programs of ``programs.conf``. Exit code 0 after a normal stop, 1 if a part could not be started, 2
+if this machine or a setting is refused.
 """
 
 import os
@@ -29,7 +29,7 @@ ANSWERS_WITHIN_S = 10
 
 
 class Failed(Exception):
-    """A step of the start failed; the message names it and the log."""
+    """The message names the step and the log."""
 
 
 class Stopped(Exception):
@@ -43,7 +43,7 @@ def main() -> int:
         settings = Environment()
     except RefusedSetting as refusal:
         return _refuse(refusal)
-    # The same checks as in `make run`; they print their own messages.
+    # As in `make run`; they print their own messages.
     checks = [sys.executable, str(HERE / "preflight.py"), "java", "home", "bind", "disk"]
     if subprocess.run(checks, check=False).returncode:
         return 2

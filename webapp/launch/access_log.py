@@ -1,6 +1,4 @@
-"""One line per request. It has no query and no header except the user agent, since these may
-contain secrets.
-"""
+"""One line per request, without query and headers except the user agent: they may contain secrets."""
 
 import time
 from collections.abc import Callable, Iterable

@@ -31,7 +31,7 @@ LONGEST_SOCKET_PATH_BYTES = 100
 
 
 class InstanceRuns(Exception):
-    """Another process has locked this home; the message says which."""
+    """The message says which process has locked this home."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Home:
         return path
 
     def lock(self, who: str) -> IO[str]:
-        """Locks the home until the returned file is closed or the process ends. Raises
-        :class:`InstanceRuns`. ``webapp/launch/preflight.py`` reads the same file.
+        """Until the returned file is closed or the process ends. Raises :class:`InstanceRuns`.
+        ``webapp/launch/preflight.py`` reads the same file.
         """
         handle = (self.folder() / "instance.lock").open("a+")
         try:
@@ -65,7 +65,7 @@ class Home:
         return handle
 
     def socket_path(self, name: str) -> Path:
-        """A path in the home, or in a private temporary folder if that path is too long."""
+        """In the home, or in a private temporary folder if that path is too long."""
         path = self.folder("sockets") / name
         if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH_BYTES:
             return path
@@ -86,7 +86,7 @@ class Home:
 
 
 def write_privately(path: Path, text: str) -> None:
-    """Write the file atomically, readable only by its owner."""
+    """Atomically, readable only by the owner."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     with os.fdopen(handle, "w") as file:
         file.write(text)

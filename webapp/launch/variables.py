@@ -1,6 +1,5 @@
 """The environment variables of the programs of ``make run``, which are sections of
-``programs.conf`` for supervisord. ``make bench BENCH=idle`` compares memory and CPU of an idle Weir
-with budgets.
+``programs.conf``. ``make bench BENCH=idle`` compares memory and CPU of an idle Weir with budgets.
 """
 
 import importlib.util
@@ -55,7 +54,7 @@ def program_variables(settings: Environment, home: Home, own: Mapping[str, str])
 
 
 def heap(size: str) -> str:
-    """The heap of the JVM, in its format: ``3g``, ``1500m``."""
+    """In the JVM's format: ``3g``, ``1500m``."""
     if size and not _HEAP.fullmatch(size):
         raise BadHeap(
             f"The environment variable WEIR_SPARK_HEAP is {size!r}, but must be a size such as 3g "
@@ -65,7 +64,7 @@ def heap(size: str) -> str:
 
 
 def spark_home() -> Path:
-    """The folder of Spark in the pip package; the web application never imports pyspark."""
+    """In the pip package; the web application never imports pyspark."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(

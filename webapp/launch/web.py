@@ -1,6 +1,5 @@
 """The web server: waitress in a few processes that share one address. waitress reads a whole
-request before a thread handles it, and buffers responses, so that a slow client only costs a
-connection.
+request before a thread handles it, and buffers responses: a slow client only costs a connection.
 """
 
 import argparse
@@ -26,8 +25,8 @@ IDLE_S = 60
 HEADER_BYTES = 64 * 1024
 BODY_BYTES = 16 * 1024 * 1024
 ANSWER_BYTES = 256 * 1024 * 1024
-"""How much of a response is buffered for a slow client, in a temporary file from 1 MiB on, before
-the thread waits for the client.
+"""Buffered for a slow client, in a temporary file from 1 MiB on, before the thread waits for the
+client.
 """
 
 STOPS = (signal.SIGTERM, signal.SIGINT)
@@ -45,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     host, _colon, port = options.bind.rpartition(":")
     listener = _listen(host.strip("[]"), int(port))
-    # Imported before the forks, so that the processes share most of the memory.
+    # Before the forks: the processes share most of the memory.
     from webapp.config.wsgi import application
     from webapp.lib import scopes
 

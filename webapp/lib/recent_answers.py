@@ -18,8 +18,8 @@ def end_of_step(at: datetime) -> datetime:
 
 
 def answer_key(name: str, made_of: tuple[type[Any], ...], *question: object) -> str:
-    """``made_of``: the dataclasses of the answer. Their fields are part of the key, so that entries
-    of another version of Weir are not read.
+    """``made_of``: the dataclasses of the answer. Their fields are part of the key: entries of
+    another version of Weir are not read.
     """
     shape = [[field.name for field in fields(part)] for part in made_of]
     return f"{name}:" + hashlib.sha256(repr((shape, *question)).encode()).hexdigest()

@@ -12,7 +12,7 @@ class ActionRefused(ValueError):
 
 
 class InputRefused(ActionRefused):
-    """The input is invalid, whatever the state is. ``fields``: errors by field, if known."""
+    """Invalid in any state. ``fields``: errors by field, if known."""
 
     def __init__(self, wrong: str | Mapping[str, str]) -> None:
         by_field = wrong if isinstance(wrong, Mapping) else {}
@@ -24,7 +24,7 @@ class InputRefused(ActionRefused):
 
 @contextmanager
 def refusal_as_message(request: HttpRequest) -> Iterator[None]:
-    """A context for an action: if it is refused, the next page says why."""
+    """If the action in this context is refused, the next page says why."""
     try:
         yield
     except ActionRefused as refused:

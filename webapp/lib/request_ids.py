@@ -19,8 +19,8 @@ _ACCEPTED = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
 class RequestIds:
-    """An id that the request has is only used behind a declared proxy (``WEIR_BEHIND_PROXY``):
-    otherwise anybody could imitate log lines of others.
+    """The sent id is only used behind a declared proxy (``WEIR_BEHIND_PROXY``): otherwise anybody
+    could imitate log lines of others.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

@@ -2,5 +2,5 @@ LARGEST = 2**63 - 1
 
 
 def row_number(number: int | str) -> int:
-    """``number``, at most what a 64-bit column can store."""
+    """At most what a 64-bit column can store."""
     return min(int(number), LARGEST)

@@ -1,5 +1,5 @@
-"""Updates columns of many rows with one prepared UPDATE. For thirty columns of ten thousand alerts
-it takes a second; ``bulk_update``, which builds a CASE per column and row, takes a minute.
+"""One prepared UPDATE for many rows. For thirty columns of ten thousand alerts it takes a second;
+``bulk_update``, which builds a CASE per column and row, takes a minute.
 """
 
 from collections.abc import Iterable, Sequence

@@ -47,7 +47,7 @@ ModelT = TypeVar("ModelT", bound=models.Model)
 
 
 class Rule:
-    """Who may see the rows of a model, by one of its columns."""
+    """By one column of the model."""
 
     column = "pk"
     model: type[models.Model]
@@ -57,8 +57,8 @@ class Rule:
         raise NotImplementedError
 
     def check(self, row: models.Model) -> None:
-        """Raises ``PermissionDenied`` if the viewer may not write this row. Not called for viewers
-        of everything.
+        """Raises ``PermissionDenied`` if the viewer, who does not see everything, may not write
+        this row.
         """
         raise NotImplementedError
 
@@ -119,7 +119,7 @@ class OfEvery(Rule):
         return rows
 
     def check(self, row: models.Model) -> None:
-        """Relations are saved after the row, so only viewers of everything may write it."""
+        """Relations are saved after the row: only viewers of everything may write it."""
         scopes.require_everything(f"A {row._meta.verbose_name}")
 
 
@@ -173,7 +173,7 @@ class InScope(Expression):
 def scoped(
     by: str = "cluster", *, also_of_all: bool = False
 ) -> Callable[[type[ModelT]], type[ModelT]]:
-    """Rows of the model belong to the cluster in the column ``by``."""
+    """The column ``by`` names the cluster."""
     return _with_rule(OfCluster(by, also_of_all))
 
 
@@ -214,7 +214,7 @@ def _restricted(rule: Rule, manager: type[Any]) -> type[Any]:
         if name not in ("__dict__", "__weakref__")
     }
     attributes |= {"get_queryset": get_queryset, "rule": rule}
-    # A new class, since Django subclasses the class of a manager for relations.
+    # A new class: Django subclasses the class of a manager for relations.
     return type(manager.__name__, manager.__bases__, attributes)
 
 
@@ -239,8 +239,8 @@ def check_before_delete(sender: type[models.Model], instance: models.Model, **kw
 
 
 def connect() -> None:
-    """Call it after all models are loaded. Other models have no receiver of deletes, since Django
-    would then load each row that it deletes.
+    """Call it after all models are loaded. With a receiver of deletes, Django loads each row that
+    it deletes.
     """
     pre_save.connect(check_before_save, dispatch_uid="scopes.writes")
     for model in apps.get_models():
@@ -253,7 +253,7 @@ def connect() -> None:
 
 
 def check_declarations(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """A system check against models without a rule, whose rows everybody would see."""
+    """A system check against models without a rule: everybody would see their rows."""
     own_models = [model for model in apps.get_models() if model.__module__.startswith("webapp.")]
     labels = {model._meta.label for model in own_models if rule_of(model) is None} - set(OPEN)
     hint = (

@@ -40,8 +40,8 @@ class Scope:
 
     @cached_property
     def clusters(self) -> frozenset[str]:
-        """Names of visible clusters. Removed clusters have a name but no labels, so a grant with
-        another label accepts none of them, not even ``team!="payments"``.
+        """Removed clusters have a name but no labels, so a grant with another label accepts none of
+        them, not even ``team!="payments"``.
         """
         if not any(self.must):
             return frozenset()
@@ -128,13 +128,13 @@ def within(scope: Scope) -> Iterator[None]:
 
 
 def everything() -> Any:
-    """A context for effects that a viewer may cause but not see. Each use says why."""
+    """For effects that a viewer may cause but not see. Each use says why."""
     return within(EVERYTHING)
 
 
 def take(scope: Scope) -> None:
-    """Set the scope of an API request, whose token identifies the user after the middleware, which
-    resets the scope.
+    """For API requests, whose token identifies the user after the middleware, which resets the
+    scope.
     """
     _current.set(scope)
 

@@ -35,7 +35,7 @@ def within(find: Callable[[], tzinfo]) -> Iterator[None]:
 
 
 def named(name: str) -> tzinfo | None:
-    """The zone with this IANA name; None if there is no such zone."""
+    """By IANA name."""
     if name in _UTC_NAMES:
         return UTC
     return zoneinfo.ZoneInfo(name) if name in names() else None
@@ -80,7 +80,7 @@ def offset_of(local: datetime) -> str:
 
 
 def is_twice(local: datetime) -> bool:
-    """Whether this local time occurs twice, since clocks are set back."""
+    """This local time occurs twice: clocks are set back."""
     return local.utcoffset() != local.replace(fold=1 - local.fold).utcoffset()
 
 

@@ -1,5 +1,5 @@
-"""``{% silence_url JOB %}``: the URL of a form that silences a job by cluster and name, so that the
-silence still matches after the job is submitted again.
+"""``{% silence_url JOB %}``: the URL of a form that silences a job by cluster and name: the silence
+still matches after the job is submitted again.
 """
 
 from typing import Any
@@ -16,8 +16,8 @@ register = template.Library()
 def silence_address(
     cluster: str, job_name: str | None, job_id: str, rule: str = "", subject: str = ""
 ) -> str:
-    """The URL of a form with these matchers. If a form cannot hold the name, the job's id is used,
-    so that the silence is never wider than requested.
+    """If a form cannot hold the name, the job's id is used: the silence is never wider than
+    requested.
     """
     matchers = (
         _exactly("cluster", cluster),
@@ -36,7 +36,7 @@ def silence_url(row: Any, job_name: str | None = "") -> str:
 
 
 def _exactly(label: str, value: str) -> Matcher | None:
-    """None if ``value`` is empty or a form cannot hold it, since names come from users' jobs."""
+    """None if ``value`` is empty or a form cannot hold it: names come from users' jobs."""
     try:
         return matcher(label, "=", value) if len(value.splitlines()) == 1 else None
     except BadMatcher:

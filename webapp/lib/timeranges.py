@@ -1,5 +1,5 @@
 """The time range of a page: ``?from=now-6h&to=now`` or absolute instants. The texts are kept as
-they were typed, so that links to 'the last six hours' stay relative.
+they were typed: links to 'the last six hours' stay relative.
 """
 
 import re
@@ -18,7 +18,7 @@ PRESETS = (("1 h", "now-1h"), ("6 h", "now-6h"), ("24 h", "now-24h"), ("7 d", "n
 DEFAULT_FROM, DEFAULT_TO = "now-6h", "now"
 LONGEST = timedelta(days=90)
 LEAST_MARGIN = timedelta(seconds=2)
-"""Links have whole seconds, so that less could become an empty range."""
+"""Links have whole seconds: less could become an empty range."""
 
 _USED = "weir.time_range_is_used"
 _RELATIVE = re.compile(r"now(?:-([0-9]{1,6})([smhdw]))?\Z")
@@ -30,7 +30,7 @@ class BadTimeRange(ValueError):
 
 
 class NoSuchTime(BadTimeRange):
-    """The local time does not exist, since clocks are set forward."""
+    """The local time does not exist: clocks are set forward."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class TimeRange:
 
     @property
     def from_shown(self) -> str:
-        """The content of the form field: as typed, or an instant in the shown zone."""
+        """As typed, or an instant in the shown zone."""
         return shown_text(self.from_text, self.from_time)
 
     @property
@@ -91,7 +91,7 @@ class TimeRange:
 
 
 def parse(parameters: Mapping[str, str], at: datetime) -> TimeRange:
-    """Read ``from`` and ``to``; raises :class:`BadTimeRange`."""
+    """Raises :class:`BadTimeRange`."""
     from_text = parameters.get("from", "").strip() or DEFAULT_FROM
     to_text = parameters.get("to", "").strip() or DEFAULT_TO
     chosen = bool(parameters.get("from", "").strip())
@@ -188,8 +188,8 @@ ZONE = "zone"
 
 
 def absolute(entered: QueryDict, *names: str) -> QueryDict:
-    """The fields of a form with its instants in UTC, so that the URL means the same to everybody.
-    To an invalid instant the zone is appended; the error is reported when it is read again.
+    """The fields of a form with its instants in UTC: the URL means the same to everybody. To an
+    invalid instant the zone is appended; the error is reported when it is read again.
     """
     zone = entered.get(ZONE, "")
     fields = entered.copy()
@@ -230,15 +230,15 @@ def shown_text(text: str, at: datetime) -> str:
 
 
 def iso_text(instant: datetime) -> str:
-    """The instant in URLs: '2026-11-21T04:10:00Z'."""
+    """In URLs: '2026-11-21T04:10:00Z'."""
     return instant.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def from_request(
     request: HttpRequest, at: datetime, fallback: TimeRange | None = None
 ) -> TimeRange:
-    """The requested range. If it is invalid: ``fallback``, or the last six hours, with the reason
-    as ``note``. A page that calls this function shows the picker (:func:`is_used`).
+    """If the requested range is invalid: ``fallback``, or the last six hours, with the reason as
+    ``note``. A page that calls this function shows the picker (:func:`is_used`).
     """
     request.META[_USED] = True
     return range_of(request, at, fallback)
