@@ -2,7 +2,7 @@
 else English. The choice is stored in a cookie and with the account. API and downloads are English.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.conf import settings
@@ -21,17 +21,15 @@ from django.views.decorators.http import require_POST
 from webapp.accounts.kept_choices import redirect_back, set_cookie
 from webapp.accounts.models import User
 from webapp.lib.api.json_errors import PREFIX
+from webapp.lib.middleware import Middleware
 
 ENGLISH = "en"
 _FORM_OF_REPORT = "form"
 """URL parameter of downloaded reports."""
 
 
-class Language:
+class Language(Middleware):
     """Reads no row, so it works while the database is away."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         with translation.override(translation.get_language_from_request(request)):

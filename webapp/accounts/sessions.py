@@ -1,6 +1,5 @@
 """Sessions end at a maximum age and after inactivity, which django-allauth does not offer."""
 
-from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -10,6 +9,8 @@ from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 from django.utils.translation import gettext
+
+from webapp.lib.middleware import Middleware
 
 SIGNED_IN_AT, ACTIVE_AT = "signed_in_at", "active_at"
 NOTED_EVERY_S = 60
@@ -26,10 +27,7 @@ class Sessions(SessionMiddleware):
         super().process_request(request)
 
 
-class SessionLimits:
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
+class SessionLimits(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if settings.SESSION_COOKIE_NAME in request.COOKIES and SESSION_KEY in request.session:
             self._check_ages(request, int(timezone.now().timestamp()))

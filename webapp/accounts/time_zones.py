@@ -2,7 +2,6 @@
 account. A script writes the browser's zone into a second cookie. API and downloads are in UTC.
 """
 
-from collections.abc import Callable
 from datetime import UTC, tzinfo
 from functools import cache
 from typing import Any
@@ -20,16 +19,14 @@ from webapp.accounts.languages import is_for_machines
 from webapp.accounts.models import User
 from webapp.accounts.viewers import me
 from webapp.lib import shown_zone, timeranges
+from webapp.lib.middleware import Middleware
 
 COOKIE, BROWSER_COOKIE = "weir_zone", "weir_browser_zone"
 UTC_CHOICE, LOCAL = "UTC", "local"
 
 
-class ShownZone:
+class ShownZone(Middleware):
     """Reads no row; looks up the zone when a page first needs it."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         find = cache(lambda: UTC if is_for_machines(request) else zone_of(request))

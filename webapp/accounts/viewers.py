@@ -1,6 +1,6 @@
 """The scope of a request is that of its user, narrowed by its token."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,6 +11,7 @@ from django.utils.functional import SimpleLazyObject
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.roles import Role, role_of
 from webapp.lib import grants, scopes
+from webapp.lib.middleware import Middleware
 from webapp.lib.scopes import EVERYTHING, NOTHING, Deferred, Scope
 
 if TYPE_CHECKING:
@@ -34,11 +35,8 @@ def me(request: "HttpRequest | Request") -> User:
     return cast(User, request.user)
 
 
-class ScopeOfRequest:
+class ScopeOfRequest(Middleware):
     """Comes after the sign-in middleware. A request sees nothing until its user is known."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         with scopes.within(Deferred(lambda: scope_of(request.user))):

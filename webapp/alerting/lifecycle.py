@@ -1,12 +1,20 @@
 """The life cycle of an alert: pure functions on plain data, without database and clock. An identity
 (cluster, job, rule, subject) has at most one unresolved alert; its findings are the episodes of the
-alert. 1. An episode that opened and closed since the last evaluation fires, too. 2. An episode that
-overlaps an alert in data time belongs to it: reading the same data again notifies nobody. 3. An
-alert whose end was not notified yet is reopened by the next episode, unless that begins half an
-hour later. 4. An alert is notified again if it gets more severe after it was milder for ten
-minutes, but not if its severity just changes back and forth. 5. A cause is notified unless a notice
-of the alert has already named it. Firings and episodes count in data time: the result is the same
-if they are seen one by one or all at once.
+alert.
+
+1. :func:`add_episode` adds an episode as it is now. One that opened and closed since the last
+   evaluation fires, too.
+2. :func:`tick` applies the time: a hold time may be over.
+3. An episode that overlaps an alert in data time belongs to it: reading the same data again
+   notifies nobody.
+4. An alert whose end was not notified yet is reopened by the next episode, unless that begins half
+   an hour later.
+5. An alert is notified again if it gets more severe after it was milder for ten minutes, but not if
+   its severity just changes back and forth.
+6. A cause is notified unless a notice of the alert has already named it.
+
+Firings and episodes count in data time: the result is the same if they are seen one by one or all
+at once.
 """
 
 from collections.abc import Iterable

@@ -1,8 +1,10 @@
-"""Folds occurrences into findings. Order and repetition of loads do not matter. 1. Only episodes
-within the hold time of a changed occurrence are built again. 2. Only the end of a long episode is
-read; its beginning is taken from the finding. Occurrences are stored for days, findings longer. 3.
-A finding keeps its key if its new episode overlaps the old one or is within the hold time of it, so
-that links stay valid: within a minute, occurrences are reported again with later instants.
+"""Folds occurrences into findings. Order and repetition of loads do not matter.
+
+1. Only episodes within the hold time of a changed occurrence are built again.
+2. Only the end of a long episode is read; its beginning is taken from the finding. Occurrences are
+   stored for days, findings longer.
+3. A finding keeps its key if its new episode overlaps the old one or is within the hold time of it,
+   so that links stay valid: within a minute, occurrences are reported again with later instants.
 """
 
 from collections import defaultdict

@@ -9,7 +9,6 @@ import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing, suppress
 from functools import cache
@@ -24,6 +23,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponseBase
 
 from webapp.lib import database_errors
+from webapp.lib.middleware import Middleware
 
 POLL_EVERY_S = 0.3
 POLL_TIMEOUT_S = 1.0
@@ -50,10 +50,7 @@ def why_away() -> str:
     return watch.why_away()
 
 
-class DatabaseWatch:
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
+class DatabaseWatch(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if request.path_info == NEEDS_NO_DATABASE or not (why := why_away()):
             return self.get_response(request)

@@ -1,6 +1,6 @@
 """The form of filters, the number of rows, and answers to invalid requests."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from django.utils.translation import gettext
 
 from webapp.lib.filter_sets import ListFilters, WrongParameters
 from webapp.lib.keysets import BadCursor
+from webapp.lib.middleware import Middleware
 
 COUNT_CAP = 1_000
 POSITIONS = ("cursor", "after")
@@ -91,11 +92,8 @@ def page_number(request: HttpRequest, parameter: str, total: int, page_size: int
     return min(number, max(total - 1, 0) // page_size)
 
 
-class ListErrors:
+class ListErrors(Middleware):
     """An invalid cursor redirects to the first page; a download with wrong parameters is refused."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         return self.get_response(request)

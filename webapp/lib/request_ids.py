@@ -4,12 +4,12 @@ request.
 
 import re
 import secrets
-from collections.abc import Callable
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 
 from ingest import log_lines
+from webapp.lib.middleware import Middleware
 
 HEADER = "X-Request-ID"
 VARIABLE = "weir.request_id"
@@ -18,13 +18,10 @@ VARIABLE = "weir.request_id"
 _ACCEPTED = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
-class RequestIds:
+class RequestIds(Middleware):
     """The sent id is only used behind a declared proxy (``WEIR_BEHIND_PROXY``): otherwise anybody
     could imitate log lines of others.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         request_id = request.META[VARIABLE] = _sent_id(request) or secrets.token_hex(8)

@@ -15,6 +15,7 @@ from webapp.accounts.audit import entered_fields, entries
 from webapp.accounts.audit.actions import SIGN_IN, action_of
 from webapp.accounts.models import AuditEntry, User
 from webapp.lib.api.json_errors import PREFIX
+from webapp.lib.middleware import Middleware
 
 logger = logging.getLogger(__name__)
 
@@ -25,11 +26,8 @@ _UNCOUNTED_TABLES = ('"django_session"', '"accounts_signinfailures"', '"accounts
 Outcome = AuditEntry.Outcome
 
 
-class AuditLog:
+class AuditLog(Middleware):
     """Comes after the sign-in check, so that anonymous requests fill no table."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if request.method in READ_METHODS:

@@ -2,12 +2,11 @@
 CSRF token, bugs.
 """
 
-from collections.abc import Callable
-
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 
 from ingest import log_lines
 from webapp.lib.api.errors import plain_error
+from webapp.lib.middleware import Middleware
 
 PREFIX = "/api/"
 _ERRORS = {
@@ -29,11 +28,8 @@ _ERRORS = {
 _BUG = ("error", "Weir failed to answer; its log has the reason.")
 
 
-class JsonBelowApi:
+class JsonBelowApi(Middleware):
     """The outermost middleware: it sees every answer."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
