@@ -173,7 +173,6 @@ class SignInFailures(models.Model):
 
 
 KEPT_AT_LEAST = timedelta(days=90)
-"""Least age of audit entries that may be removed."""
 
 
 class NeverChanged(Exception):
@@ -184,7 +183,6 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
     def end(
         self, pk: int, details: dict[str, str] | None = None, subject: str = "", **ending: Any
     ) -> None:
-        """Set the outcome, and what became known only now."""
         rows = self.filter(pk=pk, outcome="")
         if subject:
             models.QuerySet.update(rows.filter(subject=""), subject=subject)

@@ -103,7 +103,6 @@ def episode_of(finding: Finding, rank: int, causes: frozenset[str] = frozenset()
 
 
 def copy_texts(row: Alert, finding: Finding) -> None:
-    """An alert may outlive its finding."""
     row.finding_id = finding.pk
     for name in FINDING_FIELDS:
         setattr(row, name, getattr(finding, name))
@@ -111,8 +110,6 @@ def copy_texts(row: Alert, finding: Finding) -> None:
 
 @dataclass
 class AlertChanges:
-    """Collects changes of alerts and their events, to save them together."""
-
     new: list[Alert] = field(default_factory=list)
     changed: dict[int, Alert] = field(default_factory=dict)
     deleted: list[int] = field(default_factory=list)

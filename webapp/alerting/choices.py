@@ -6,7 +6,6 @@ from webapp.lib.translations import gettext_lazy as _
 UNREACHABLE = "collect.blind"
 """Its alert mutes the other alerts of the cluster."""
 LEAST_RANK = SEVERITY_RANK[Severity.WARNING]
-"""The least severity that is notified."""
 
 
 class AlertState(models.TextChoices):
@@ -21,16 +20,12 @@ OPEN = (AlertState.PENDING, AlertState.FIRING)
 
 
 class Notified(models.TextChoices):
-    """What the last notice said."""
-
     NOTHING = "", _("nothing")
     FIRING = "firing", _("that it fires")
     RESOLVED = "resolved", _("that it is resolved")
 
 
 class Mute(models.TextChoices):
-    """Why an alert is not notified; pages still show it."""
-
     NONE = "", _("not muted")
     UNREACHABLE = "unreachable", _("its cluster is not seen")
     SILENCE = "silence", _("silenced")

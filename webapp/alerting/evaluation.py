@@ -77,9 +77,12 @@ def evaluate(now: datetime, lease: WriteGuard | None = None) -> Evaluated:
         gather_unnotified()
     with writing():
         groups = notifications.plan(now)
-    is_loading = _is_loading(now)
+    recent = {"created_at__gte": now - LONGEST_LOAD}
+    is_loading = Manifest.objects.filter(state=Manifest.State.WRITTEN, **recent).exists()
     for group in groups:
-        if group.is_due(now) and not (is_loading and _has_new_alerts(group, now)):
+        if not group.is_due(now):
+            continue
+        if not is_loading or not group.alerts.to_notify().filter(**recent).exists():
             with writing():
                 notices += notifications.notify(group, now)
     for group in notifications.to_repeat(now):
@@ -87,16 +90,6 @@ def evaluate(now: datetime, lease: WriteGuard | None = None) -> Evaluated:
             notices += notifications.repeat(group, now)
     _hint_next(now)
     return Evaluated(taken, held, muted, notices)
-
-
-def _is_loading(now: datetime) -> bool:
-    return Manifest.objects.filter(
-        state=Manifest.State.WRITTEN, created_at__gte=now - LONGEST_LOAD
-    ).exists()
-
-
-def _has_new_alerts(group: AlertGroup, now: datetime) -> bool:
-    return group.alerts.to_notify().filter(created_at__gte=now - LONGEST_LOAD).exists()
 
 
 def _hint_next(now: datetime) -> None:

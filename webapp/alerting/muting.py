@@ -101,7 +101,6 @@ def _matchers_of(row: Silence) -> tuple[Matcher, ...] | None:
 
 
 def affected_by(mutes: Mutes) -> Iterator[list[int]]:
-    """Alerts whose mute may change, in batches."""
     in_scope = Q() if mutes.rules else Q(cluster__in=list(mutes.unreachable.by_cluster))
     may_be_muted = (Q(state__in=OPEN) | Q(notify_since__isnull=False)) & in_scope
     alerts = (
@@ -216,7 +215,6 @@ class UnreachableMutes:
                     self._without_alert[alert.pk].append(selection)
 
     def muting_alert(self, row: Alert) -> Alert | None:
-        """The alert that mutes ``row``."""
         unreachable = self.by_cluster.get(row.cluster)
         if (
             unreachable is None

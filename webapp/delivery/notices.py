@@ -50,8 +50,6 @@ class NoticeAlert:
 
 @dataclass(frozen=True)
 class Notice:
-    """:meth:`of` and :meth:`in_parts`: what an endpoint gets."""
-
     uid: str
     kind: str
     group: str

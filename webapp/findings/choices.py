@@ -9,8 +9,6 @@ class FindingState(models.TextChoices):
 
 
 class Severity(models.TextChoices):
-    """As in :mod:`spark_jobs.diagnosis.findings`."""
-
     INFO = "info", _("info")
     WARNING = "warning", _("warning")
     CRITICAL = "critical", _("critical")

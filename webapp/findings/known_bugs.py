@@ -15,7 +15,6 @@ from webapp.findings.models import Finding
 from webapp.fleet.models import JobCurrent, JobException
 
 RULES = frozenset(rule for bug in KNOWN_BUGS if bug.symptom for rule in bug.symptom.rules)
-"""Their findings may be a symptom of a known bug."""
 READ_FIELDS = (
     "cluster",
     "job_id",

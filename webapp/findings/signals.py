@@ -1,4 +1,3 @@
 from django.dispatch import Signal
 
 findings_changed = Signal()
-"""Findings were opened, closed or changed."""

@@ -20,7 +20,6 @@ class ThresholdRow:
 
     @property
     def overridden(self) -> list[tuple[str, str, ThresholdOverride]]:
-        """Scope, value and row."""
         return [
             (override.scope, figure_text(override.value, self.threshold.unit), override)
             for override in self.overrides

@@ -22,7 +22,6 @@ MOST_LINKED = 2_000
 """The newest attempts of a name; older ones keep their links."""
 ROWS_AT_ONCE = 500
 PARAMETER, ALL, THIS = "attempts", "all", "this"
-"""Query parameter and its values."""
 READ = (
     "job_id",
     "name",
@@ -83,7 +82,6 @@ def _link(cluster: str, names: Sequence[str], links: ChangedLinks) -> None:
 
 
 def _relink(jobs: Sequence[JobCurrent], links: ChangedLinks) -> Iterable[JobCurrent]:
-    """Yields the jobs of one name whose links changed."""
     used_ids = {job.job_id for job in jobs}
     for attempts in attempts_in_order(jobs):
         stored = attempts[0].first_attempt_id

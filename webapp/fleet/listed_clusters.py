@@ -84,7 +84,6 @@ def forget_sources(declared: Iterable[str], now: datetime) -> list[str]:
 def _store(
     source: DiscoverySource, clusters: list[FoundCluster], rows: dict[str, Cluster]
 ) -> tuple[list[str], list[str]]:
-    """Returns which appeared or returned, and which changed."""
     shards = Shards()
     new, came, to_update, changed = [], [], [], []
     columns = {"found_by", "left_at", "shard", *SILENCE_FIELDS}
@@ -115,7 +114,6 @@ def _store(
 
 
 def _fill(row: Cluster, source: DiscoverySource, cluster: FoundCluster) -> set[str]:
-    """Returns the columns that changed."""
     report = cluster.operator
     values: dict[str, Any] = {
         "url": cluster.url,

@@ -56,7 +56,6 @@ def recording_cluster(name: str) -> Cluster:
 
 
 def fingerprint(directory: Path) -> str:
-    """SHA-256 over names and contents of the files that an import reads."""
     digest = hashlib.sha256()
     bundle = bundle_at(directory)
     for path in sorted((*bundle.rest_files, *bundle.log_files)):

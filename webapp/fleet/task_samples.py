@@ -12,7 +12,6 @@ from webapp.work.lake import lake, read_newest
 
 LOOK_BACK = timedelta(minutes=10)
 LARGEST_READ = 2_000_000
-"""Subtasks of the largest job that a page reads."""
 MOST_VALUES = 2_000_000
 MOST_TASKMANAGER_SAMPLES = 100_000
 _VERTEX_COLUMNS = ("vertex_id", "ts", "taskmanager_id", "task_state")

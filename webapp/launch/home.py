@@ -86,7 +86,6 @@ class Home:
 
 
 def write_privately(path: Path, text: str) -> None:
-    """Atomically, readable only by the owner."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     with os.fdopen(handle, "w") as file:
         file.write(text)

@@ -8,7 +8,6 @@ from django.utils.translation import gettext
 Tone = Literal["ok", "warn", "crit", "unknown", "done"]
 
 SHAPES = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}
-"""Tone → shape, for counts and instants in charts."""
 
 
 @dataclass(frozen=True)

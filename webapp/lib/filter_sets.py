@@ -32,7 +32,6 @@ class ListFilters(FilterSet):
     order: ClassVar[tuple[KeysetColumn, ...]] = (KeysetColumn("id"),)
     """Order in the API, and on pages that have no other. With a ``time_field``: newest first."""
     defaults: ClassVar[Mapping[str, str]] = {}
-    """Values on pages if the reader chose none."""
 
     def __init_subclass__(cls) -> None:
         if "time_field" in vars(cls):

@@ -53,7 +53,7 @@ def as_json(grants: Grants) -> list[list[dict[str, str]]]:
 
 
 def grants_from_json(stored: Any) -> Grants:
-    """None if ``stored`` cannot be read."""
+    """No grants if ``stored`` cannot be read."""
     try:
         return tuple(grant for grant in map(from_json, stored) if grant)
     except (BadMatcher, TypeError):

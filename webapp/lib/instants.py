@@ -37,7 +37,6 @@ def instant_of(epoch_ms: float) -> datetime:
 
 
 def iso_text(instant: datetime) -> str:
-    """ISO 8601 in UTC with milliseconds."""
     return instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -73,7 +73,6 @@ def _translated(options: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
 
 
 def capped_count(rows: QuerySet[Any]) -> int:
-    """Number of rows, at most ``COUNT_CAP + 1``."""
     return rows.order_by()[: COUNT_CAP + 1].count()
 
 

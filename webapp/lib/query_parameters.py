@@ -81,8 +81,6 @@ class Text(Parameter):
 
 
 class LongText(Text):
-    """Paths and URIs."""
-
     schema = {**Text.schema, "maxLength": 4_000}
 
 

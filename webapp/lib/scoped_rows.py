@@ -124,8 +124,6 @@ class OfEvery(Rule):
 
 
 class FleetWide(Rule):
-    """Only for viewers of everything."""
-
     def visible(self, scope: Scope) -> list[str]:
         return []
 
@@ -173,7 +171,6 @@ class InScope(Expression):
 def scoped(
     by: str = "cluster", *, also_of_all: bool = False
 ) -> Callable[[type[ModelT]], type[ModelT]]:
-    """The column ``by`` names the cluster."""
     return _with_rule(OfCluster(by, also_of_all))
 
 
@@ -183,12 +180,10 @@ def scoped_as(parent: str, *, by: str, key: str = "pk") -> Callable[[type[ModelT
 
 
 def of_every(relation: str) -> Callable[[type[ModelT]], type[ModelT]]:
-    """Rows are visible to viewers of all clusters in their ``relation``."""
     return _with_rule(OfEvery(relation))
 
 
 def fleet_wide() -> Callable[[type[ModelT]], type[ModelT]]:
-    """Rows are only visible to viewers of everything."""
     return _with_rule(FleetWide())
 
 

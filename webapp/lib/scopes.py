@@ -71,8 +71,6 @@ class Scope:
 
 
 class OfClusters(Scope):
-    """The clusters with these names."""
-
     def __init__(self, names: Iterable[str]) -> None:
         super().__init__(())
         self._names = frozenset(names)

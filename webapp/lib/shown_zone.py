@@ -35,7 +35,6 @@ def within(find: Callable[[], tzinfo]) -> Iterator[None]:
 
 
 def named(name: str) -> tzinfo | None:
-    """By IANA name."""
     if name in _UTC_NAMES:
         return UTC
     return zoneinfo.ZoneInfo(name) if name in names() else None

@@ -12,10 +12,8 @@ def gettext_lazy(message: str) -> str:
 
 
 def marked(*texts: str) -> tuple[str, ...]:
-    """For texts that are looked up later, such as words of codes."""
     return texts
 
 
 def ngettext_noop(singular: str, plural: str) -> tuple[str, str]:
-    """For a later ``ngettext(*forms, count)``."""
     return singular, plural

@@ -29,7 +29,6 @@ MODELS = {
     "threshold": "findings.ThresholdOverride",
     "token": "accounts.ApiToken",
 }
-"""First part of an action → the model of the row."""
 
 OWNERS = {"access-user-token-revoke": "person", "push-tokens": "cluster"}
 """URL whose parameter identifies a row of another model → first part of that model's actions."""

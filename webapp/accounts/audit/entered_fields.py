@@ -61,7 +61,6 @@ SHOWN = frozenset(
 CONNECTION_TEST = "cluster.test"
 _CLUSTER_ADDRESSES = tuple(setting.field for setting in settings("address", "place", "places"))
 ADDRESSES = {CONNECTION_TEST: _CLUSTER_ADDRESSES, "cluster.add": _CLUSTER_ADDRESSES}
-"""Actions that connect to addresses."""
 TYPED_NAME = "name_as_typed"
 
 SUBJECT_FIELDS = (

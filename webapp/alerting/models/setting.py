@@ -45,7 +45,6 @@ class RuleSetting(models.Model):
 
     @property
     def in_scope(self) -> models.Q:
-        """Condition for findings."""
         query = models.Q(cluster=self.cluster) if self.cluster else models.Q()
         if self.job_id:
             query &= models.Q(job_id=self.job_id) | (

@@ -22,8 +22,6 @@ class Addressee:
 
 @dataclass(frozen=True)
 class Outgoing:
-    """One POST."""
-
     url: str = field(repr=False)
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)

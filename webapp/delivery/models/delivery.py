@@ -67,7 +67,6 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         )
 
     def held_by(self, holder: str) -> "list[Delivery]":
-        """Claimed deliveries, oldest first."""
         return list(
             self.pending()
             .filter(leased_by=holder, lease_until__isnull=False)

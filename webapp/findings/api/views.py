@@ -14,6 +14,8 @@ from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 
 
 class BugBesideSerializer(serializers.Serializer[Any]):
+    """A known bug of Flink that explains the finding."""
+
     issue = serializers.CharField()
     shown = serializers.ChoiceField(
         ["shows", "may_explain"], help_text="whether the finding proves it"

@@ -16,6 +16,8 @@ from webapp.lib.api.served import ServedSerializer
 
 
 class ClusterSerializer(serializers.ModelSerializer[Cluster]):
+    """A cluster without secrets."""
+
     visibility = serializers.CharField(
         read_only=True,
         help_text=(
@@ -59,6 +61,8 @@ class ClusterSerializer(serializers.ModelSerializer[Cluster]):
 
 
 class JobSerializer(ServedSerializer[JobCurrent]):
+    """A job as the fleet page shows it."""
+
     status = serializers.CharField(
         read_only=True,
         help_text=(

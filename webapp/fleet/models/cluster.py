@@ -432,7 +432,6 @@ ENTERED = tuple(
     for field in _FIELDS
     if field.editable and field.name not in {"id", "name", "kind", "enabled"}
 )
-"""People enter and change these fields."""
 SECRETS = tuple(field.name for field in _FIELDS if field.name.endswith("_encrypted"))
 READ_FIELDS = frozenset({*ENTERED, *SECRETS}) - HOW_READ
 """Only users who see the whole fleet may change these."""

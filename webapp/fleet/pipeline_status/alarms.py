@@ -137,7 +137,6 @@ def _problem_of(row: DueWork, queue_started_at: datetime | None, now: datetime) 
 
 
 def record_alarms(problems: list[Problem], now: datetime) -> None:
-    """Open alarms for new problems; clear those of former problems."""
     open_alarms = {
         (alarm.code, alarm.subject): alarm
         for alarm in PipelineAlarm.objects.filter(cleared_at__isnull=True)

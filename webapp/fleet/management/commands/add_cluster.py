@@ -21,7 +21,6 @@ SIGN_INS = (
     ("--prometheus-auth", PROMETHEUS, AuthScheme, "WEIR_PROMETHEUS_SECRET"),
     ("--log-auth", LOG_STORE, LogStoreSignIn, "WEIR_LOG_STORE_SECRET"),
 )
-"""Option, sign-in, its schemes, environment variable of its secret."""
 OPTIONS = {
     setting.option: setting.field
     for setting in source_registry.settings()
@@ -40,7 +39,6 @@ OPTIONS = {
     "--cert": "client_cert_file",
     "--key": "client_key_file",
 }
-"""Option → column."""
 
 
 class Command(PreparedCommand):
