@@ -124,7 +124,8 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
     reasons = mutes.reasons_by_alert_id(rows)
     for row in rows:
         reason = reasons[row.pk]
-        is_same = (row.muted_by, _mute_key(row)) == (reason.by, reason.pk)
+        mute_key = row.inhibited_by_id or row.silence_id
+        is_same = (row.muted_by, mute_key) == (reason.by, reason.pk)
         if is_same and not (reason.by and _has_ended_unnotified(row)):
             continue
         life = life_of(row)
@@ -160,10 +161,6 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
         batch_size=ROWS_AT_ONCE,
     )
     return len(changed)
-
-
-def _mute_key(row: Alert) -> int | None:
-    return row.inhibited_by_id or row.silence_id
 
 
 def _has_ended_unnotified(row: Alert) -> bool:

@@ -159,7 +159,6 @@ def wake(now: datetime) -> None:
 
 
 def oldest_waiting(now: datetime) -> datetime | None:
-    """When the longest waiting delivery became due."""
     instant: datetime | None = (
         Delivery.objects.sendable(now)
         .order_by("next_attempt_at")

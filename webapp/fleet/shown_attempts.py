@@ -20,8 +20,6 @@ ID_SHOWN = 8
 
 @dataclass(frozen=True)
 class Border:
-    """A line in charts where an attempt begins."""
-
     at: datetime
     job_id: str
 

@@ -2,5 +2,4 @@ WORDS_BY_CODE = {"ended_recently": "ended recently", "judged_again": "judged aga
 
 
 def spaced(code: str) -> str:
-    """'start_delay' → 'start delay', in English."""
     return WORDS_BY_CODE.get(code) or code.replace("_", " ")

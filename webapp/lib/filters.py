@@ -98,7 +98,6 @@ def counted(value: Any) -> str:
 
 @register.filter
 def counted_pairs(counts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(name, text) of each count of a run, without groups of zeros."""
     return [
         (name, counted(value))
         for name, value in counts.items()

@@ -90,7 +90,6 @@ def day_and_minute_text(instant: datetime | None) -> str:
 
 
 def _local(instant: datetime) -> datetime:
-    """In UTC at the ends of Python's calendar."""
     try:
         return instant.astimezone(shown_zone.current())
     except OverflowError:

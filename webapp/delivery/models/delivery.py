@@ -46,7 +46,6 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return [row["endpoint_id"] for row in waiting.order_by("since", "endpoint_id")]
 
     def waiting_by_endpoint(self, endpoints: Collection[int]) -> dict[int, int]:
-        """Number of pending deliveries, if there are any."""
         waiting = (
             self.pending()
             .filter(endpoint__in=endpoints)

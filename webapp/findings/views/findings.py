@@ -1,4 +1,4 @@
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -95,9 +95,7 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
     if job and (vertex_id := dumped_vertex_of(row)):
         context["dumped_vertex_id"] = vertex_id
     if job:
-        context["at_that_time"] = around(first, last, _margin(first, last))
+        duration = last - first
+        margin = max(duration, (LEAST_SHOWN - duration) / 2)
+        context["at_that_time"] = around(first, last, margin)
     return render(request, "findings/finding.html", context)
-
-
-def _margin(first: datetime, last: datetime) -> timedelta:
-    return max(last - first, (LEAST_SHOWN - (last - first)) / 2)
