@@ -27,7 +27,7 @@ def set_cookie(
 def redirect_back(
     request: HttpRequest, otherwise: str = settings.LOGIN_REDIRECT_URL
 ) -> HttpResponseRedirect:
-    """To the page in the field ``next`` if it is a path of Weir, else to ``otherwise``."""
+    """Redirects to the page in the field ``next`` if it is a path of Weir, else to ``otherwise``."""
     return redirect(safe_path(request, request.POST.get("next", "")) or otherwise)
 
 

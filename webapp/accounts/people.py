@@ -112,7 +112,7 @@ def why_not(by: User, user: User) -> str:
 
 
 def remove(by: User, user: User) -> None:
-    """Their tokens go too; the audit log stays."""
+    """Tokens of the person go too; the audit log stays."""
     with _changing(by, user):
         if user.is_active:
             raise ActionRefused(gettext("Close the account first; if nobody misses it, remove it."))

@@ -72,7 +72,7 @@ def count_success(subjects: dict[str, str]) -> None:
 
 
 def _attempts_left(subjects: dict[str, str], now: datetime) -> int:
-    """Of the strictest limit; negative if it is exceeded."""
+    """Attempts that the strictest limit allows; negative if it is exceeded."""
     rows = SignInFailures.objects.filter(subject__in=subjects.values()).values_list(
         "subject", "count", "window_start"
     )

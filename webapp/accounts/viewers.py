@@ -48,7 +48,6 @@ class ScopeOfRequest(Middleware):
 
 
 def context(request: HttpRequest) -> dict[str, Any]:
-    """For templates; evaluated on first use."""
     role = cache(lambda: _role(request.user) or Role.VIEWER)
     sees_everything = SimpleLazyObject(lambda: scopes.current().is_everything)
     return {

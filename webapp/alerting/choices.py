@@ -4,7 +4,7 @@ from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.lib.translations import gettext_lazy as _
 
 UNREACHABLE = "collect.blind"
-"""Its alert mutes the other alerts of the cluster."""
+"""The alert of this rule mutes the other alerts of the cluster."""
 LEAST_RANK = SEVERITY_RANK[Severity.WARNING]
 
 

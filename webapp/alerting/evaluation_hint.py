@@ -9,7 +9,7 @@ from webapp.work import hints
 
 KEY = "alerts/evaluate"
 TASK = hints.Task("alerts.evaluate", schedule.ALERTS, 600)
-"""Its own queue: alerts do not wait for other work."""
+"""A separate queue: alerts do not wait for other work."""
 
 
 def wake() -> None:

@@ -160,7 +160,7 @@ def _existing_alerts(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]
         else:
             alerts_by_identity[row.identity].append(row)
     for row in moved:
-        # Its attempt now belongs to another job. An open alert of that job continues.
+        # The attempt now belongs to another job. An open alert of that job continues.
         new = identities[row.finding_id or 0]
         has_open = any(alert.is_open for alert in alerts_by_identity[new])
         alerts_by_identity[row.identity if row.is_open and has_open else new].append(row)

@@ -124,7 +124,7 @@ def add_episode(last: Life | None, episode: AlertEpisode, policy: Policy, now: d
     if not policy.alerts:
         return _switch_off(last, episode, now)
     if last.is_settled and not episode.is_open:
-        # Its end was notified already; now it is known more exactly.
+        # The end was notified already; now it is known more exactly.
         return _step(last, replace(last, ends_at=_latest(last.ends_at, episode.closed_at)), [], now)
     if not last.is_open:
         return _reopen(last, episode, policy, now)
@@ -166,7 +166,7 @@ def resolves_at(life: Life, policy: Policy) -> datetime | None:
     if life.state != AlertState.FIRING or life.quiet_since is None:
         return None
     if policy.recorded or (life.notified == Notified.NOTHING and not life.flapping):
-        # Its only notice says that it ended.
+        # The only notice says that the alert ended.
         return life.quiet_since
     hold = max(policy.hold_after, FLAP_QUIET) if life.flapping else policy.hold_after
     return life.quiet_since + hold
@@ -184,7 +184,7 @@ def mark_unmuted(last: Life, now: datetime) -> Life:
 
 
 def mark_muted(last: Life) -> Life:
-    """Its end without a notice counts as notified."""
+    """A muted alert that ended counts as notified."""
     if last.state == AlertState.RESOLVED and last.notified == Notified.NOTHING:
         return replace(last, notified=Notified.RESOLVED, notify_since=None)
     return last
@@ -221,7 +221,7 @@ def _begin(fired: Iterable[datetime], episode: AlertEpisode, policy: Policy, now
         return Step(life, ((first, EventKind.PENDING),), is_new=True)
     life, events = _fire(life, first, now)
     if not policy.hold_before:
-        # Its group waits from the first evidence on, even if that was collected late.
+        # The group waits from the first evidence on, even if that was collected late.
         life = replace(life, notify_since=min(first, now))
     if not episode.is_open:
         return replace(_tick_quiet(*_quiet(life, episode, events, now), policy, now), is_new=True)
@@ -231,7 +231,6 @@ def _begin(fired: Iterable[datetime], episode: AlertEpisode, policy: Policy, now
 def _continue(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
     life = last
     if not episode.causes <= last.causes:
-        # As in _begin.
         since = last.notify_since or min(episode.last_seen, now)
         life = replace(last, causes=last.causes | episode.causes, notify_since=since)
     if episode.first_seen >= last.episode_at:
@@ -347,7 +346,7 @@ def _resolve(life: Life, now: datetime) -> Life:
 
 
 def _tick_quiet(life: Life, events: list[LifeEvent], policy: Policy, now: datetime) -> Step:
-    """It may be resolved at once, if its hold time is over."""
+    """A quiet alert may be resolved at once, if its hold time is over."""
     step = tick(life, policy, now)
     return _step(None, step.life or life, [*events, *step.events], now)
 

@@ -66,8 +66,8 @@ def folded(alerts: QuerySet[Alert]) -> QuerySet[Alert]:
 def troubles(
     rows: Sequence[Alert], among: QuerySet[Alert] | None, now: datetime
 ) -> dict[int, Trouble]:
-    """By alert key; about ten queries. ``among``: all alerts that the rows stand for; None if each
-    row is one alert.
+    """Alert key → trouble; about ten queries. ``among``: all alerts that the rows stand for; None
+    if each row is one alert.
     """
     uids = {row.incident_id for row in rows if row.incident_id}
     incidents = Incident.objects.select_related("cause").in_bulk(uids, field_name="uid")

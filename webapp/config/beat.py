@@ -11,7 +11,9 @@ DECLARED = [Queue(name) for name in QUEUES]
 
 
 class Every(Schedule):
-    """By Celery's wall clock, beat would stop for hours if the clock is set back by hours."""
+    """By the wall clock, as Celery has it, beat would stop for hours after the clock was set back
+    by hours.
+    """
 
     def remaining_estimate(self, last_run_at: datetime) -> timedelta:
         left: timedelta = super().remaining_estimate(last_run_at)

@@ -10,7 +10,7 @@ from webapp.findings.models import WORST_FIRST, Finding
 from webapp.findings.presentation import PresentedFinding, matters
 
 ORIGIN_RULES = ("pressure.root", "pressure.outbound")
-"""Their findings name the vertices that others wait for."""
+"""Findings of these rules name the vertices that others wait for."""
 
 MOST = 200
 SHOWN_IN_FULL = 1

@@ -69,7 +69,7 @@ def had_data(unknowns: Sequence[Any]) -> bool:
 
 
 def shown_unknowns(unknowns: Sequence[Any]) -> list[Any]:
-    """Those that get a line on pages; ``had_data`` needs all."""
+    """Unknowns that get a line on pages; ``had_data`` needs all."""
     return [unknown for unknown in unknowns if unknown.get("rule") not in QUIET]
 
 

@@ -23,7 +23,7 @@ READ_FIELDS = (
     "checkpoint_config",
     "graph",
 )
-"""What :func:`facts_of` needs."""
+"""Fields that :func:`facts_of` needs."""
 
 _BEFORE = timedelta(minutes=15)
 """A restart's exception comes so long before the finding, which needs several restarts."""

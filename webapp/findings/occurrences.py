@@ -41,7 +41,7 @@ class Changed:
             self.add(identity, row["seen_at"])
 
     def of_jobs(self) -> "Changed":
-        """With the first attempt of each job in the identities."""
+        """The same changes with first attempts in the identities."""
         first = first_attempts(identity[:2] for identity in self.spans)
         changed = Changed()
         for (cluster, job_id, rule, subject), instants in self.spans.items():

@@ -8,7 +8,7 @@ from webapp.findings.models import ThresholdOverride
 
 
 def as_plain() -> list[dict[str, Any]]:
-    """For the rules in Spark."""
+    """Overrides for the rules in Spark."""
     return [
         dict(row)
         for row in ThresholdOverride.objects.order_by("id").values(

@@ -103,7 +103,7 @@ def job_or_404(cluster: str, job_id: str) -> JobCurrent:
 
 
 def vertex_or_404(job: JobCurrent, vertex_id: str) -> dict[str, Any]:
-    """Its id, name and parallelism."""
+    """Id, name and parallelism of the vertex."""
     vertices = (job.graph or {}).get("vertices") or ()
     vertex = next((vertex for vertex in vertices if vertex.get("vertex_id") == vertex_id), None)
     if vertex is None:

@@ -22,7 +22,9 @@ def health_band() -> Case:
 
 
 def totals(cluster: str, now: datetime) -> dict[str, int]:
-    """By health group, of ``failed`` ones among "ended", and in ``total``. ``cluster``: "" for all."""
+    """Number of jobs by health group, of ``failed`` ones among "ended", and in ``total``.
+    ``cluster``: "" for all.
+    """
     return cache.get_or_set(
         f"fleet-totals:{quote(cluster)}", lambda: _count(cluster, now), CACHED_FOR_S
     ) or _count(cluster, now)

@@ -40,7 +40,6 @@ for _name, _function in _PLAIN.items():
 
 @register.filter
 def demo_mark(cluster: str) -> str:
-    """After the name of a demo cluster."""
     if cluster not in CLUSTERS:
         return ""
     return f" · {gettext('demo, recorded %(day)s') % {'day': RECORDED_ON}}"

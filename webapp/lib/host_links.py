@@ -35,7 +35,6 @@ def host_link(name: Any, cluster: str = "", query: str = "") -> SafeString | str
 
 @register.simple_tag
 def cluster_link(name: str, query: str = "") -> SafeString | str:
-    """With a mark for demo clusters; a dash for an empty name."""
     if not name:
         return UNKNOWN
     address = reverse("cluster", args=(name,))

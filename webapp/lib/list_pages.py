@@ -85,7 +85,7 @@ def searched(rows: QuerySet[Any]) -> tuple[QuerySet[Any], int]:
 
 
 def page_number(request: HttpRequest, parameter: str, total: int, page_size: int) -> int:
-    """From 0: the last page if the number is too large, 0 if it is invalid."""
+    """The page from 0: the last one if the number is too large, 0 if it is invalid."""
     text = request.GET.get(parameter, "")
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 7 else 0
     return min(number, max(total - 1, 0) // page_size)

@@ -26,6 +26,6 @@ def rows_of(part: type, rows: QuerySet[Any], *more: str) -> Iterator[dict[str, A
 
 
 def samples_of(part: type[SampleT], rows: QuerySet[Any], *only: str) -> Iterator[SampleT]:
-    """From the columns ``only``, or all that a sample needs."""
+    """Samples of the columns ``only``, or of all that a sample needs."""
     values = map(in_ms, rows.values(*only)) if only else rows_of(part, rows)
     return (sample(part, row) for row in values)

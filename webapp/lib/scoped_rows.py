@@ -47,7 +47,7 @@ ModelT = TypeVar("ModelT", bound=models.Model)
 
 
 class Rule:
-    """By one column of the model."""
+    """Who may see the rows of a model, by one column."""
 
     column = "pk"
     model: type[models.Model]

@@ -126,13 +126,13 @@ def within(scope: Scope) -> Iterator[None]:
 
 
 def everything() -> Any:
-    """For effects that a viewer may cause but not see. Each use says why."""
+    """A context for effects that a viewer may cause but not see. Each use says why."""
     return within(EVERYTHING)
 
 
 def take(scope: Scope) -> None:
-    """For API requests, whose token identifies the user after the middleware, which resets the
-    scope.
+    """Sets the scope of an API request, whose token identifies the user after the middleware, which
+    resets the scope.
     """
     _current.set(scope)
 

@@ -79,7 +79,7 @@ def offset_of(local: datetime) -> str:
 
 
 def is_twice(local: datetime) -> bool:
-    """This local time occurs twice: clocks are set back."""
+    """Whether this local time occurs twice, since clocks are set back."""
     return local.utcoffset() != local.replace(fold=1 - local.fold).utcoffset()
 
 

@@ -245,7 +245,6 @@ def from_request(
 
 
 def last_day(request: HttpRequest, at: datetime) -> TimeRange:
-    """For pages whose default range is a day."""
     return from_request(request, at, parse({"from": "now-24h", "to": DEFAULT_TO}, at))
 
 

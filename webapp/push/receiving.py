@@ -28,7 +28,7 @@ from webapp.push.models import PushToken
 
 WINDOW_S = 60
 MAX_CPU_S = 30.0
-"""Of all tokens in a window: enough for about 600 MB of lines."""
+"""CPU time of all tokens in a window: enough for about 600 MB of lines."""
 MAX_CPU_S_OF_TOKEN = 15.0
 MAX_AT_ONCE = 2
 """Half of the default ``WEB_THREADS``."""
@@ -132,7 +132,6 @@ def receive(token: PushToken, body: IO[bytes] | None, encoding: str, read: Reade
 def receive_metrics(
     token: PushToken, body: IO[bytes] | None, encoding: str, read: "Callable[[bytes], Pushed]"
 ) -> Received:
-    """As :func:`receive`, for the samples that Weir needs."""
     return _receive(
         token,
         lambda: metrics_spool_of(token.cluster.name),

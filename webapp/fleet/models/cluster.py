@@ -31,7 +31,7 @@ from webapp.lib.translations import gettext_lazy as _
 from webapp.work.models import CLOCK_SLACK
 
 HOW_READ = frozenset({"metrics_interval_s", "time_zone", "log_layout"})
-"""They change how a cluster is read, but not what is read."""
+"""These fields change how a cluster is read, but not what is read."""
 SILENCE_FIELDS = (
     "consecutive_failures",
     "consecutive_refusals",
@@ -327,7 +327,7 @@ class Cluster(LogStoreFields):
         return super().delete(*args, **kwargs)
 
     def source(self) -> ClusterSource:
-        """For collectors, with decrypted secrets."""
+        """The cluster for collectors, with decrypted secrets."""
         pulled = pulled_spool_of(self.name)
         store = self.log_store_source(str(pulled.folder))
         spool_globs = [

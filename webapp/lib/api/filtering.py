@@ -31,7 +31,7 @@ class FilterBackend(DjangoFilterBackend):
 
 
 def valid_filters(filters: type[FiltersT], request: Request) -> FiltersT:
-    """For a view that lists no rows. Raises ``ValidationError``."""
+    """The filters of a view that lists no rows. Raises ``ValidationError``."""
     bound = filters(request.query_params)
     if not bound.is_valid():
         raise ValidationError(bound.errors)

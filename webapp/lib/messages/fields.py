@@ -10,7 +10,7 @@ from django.db import models
 from ingest.messages import Message, as_message, message_document, to_plain
 
 LONGEST_QUOTE = 4_000
-"""Of a text that is no message."""
+"""Longest text that is no message."""
 
 
 class MessageField(models.TextField):  # type: ignore[type-arg]  # no types of its own at run time
