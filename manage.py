@@ -19,10 +19,10 @@ def main() -> int:
         print(refusal, file=sys.stderr)
         return 2
     except DatabaseError as error:
-        from webapp.config.damaged_database import is_damaged, way_out  # after the settings
+        from webapp.config.damaged_database import is_damaged, repair_advice  # after the settings
 
         if is_damaged(error):
-            print(way_out(error), file=sys.stderr)
+            print(repair_advice(error), file=sys.stderr)
             return 1
         if not isinstance(error, OperationalError):
             raise

@@ -30,7 +30,7 @@ def live() -> None:
     cluster = Cluster(
         name="secretive", url="http://127.0.0.1:9", enabled=False, auth_scheme="bearer"
     )
-    JOBMANAGER.keep(cluster, SECRET)
+    JOBMANAGER.store(cluster, SECRET)
     cluster.save()
     take("1.20.5/E", "case")
 

@@ -32,7 +32,7 @@ from tests.bench import paged_fleet
 from tests.bench.paged_fleet import Size
 from tests.bench.paged_requests import Asked, of_every_page
 from tests.webapp.builders import person
-from webapp.config.garbage import look_for_garbage_rarely
+from webapp.config.garbage import collect_garbage_rarely
 
 ROUNDS = 5
 """Of each kind of request, at least; a page of few kinds is asked for ``LEAST`` times."""
@@ -54,7 +54,7 @@ def main(jobs: int, people: int) -> None:
     client = Client()
     client.force_login(person())
     # As the web server does once it is there.
-    look_for_garbage_rarely()
+    collect_garbage_rarely()
     asked["fleet"] += pages_behind(client, "/", {"sort": "name"})
     print(
         json.dumps(

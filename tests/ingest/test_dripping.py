@@ -119,7 +119,7 @@ def test_a_server_that_drips_is_given_up_in_time(
     url: str, client: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(webhdfs, "WHOLE_S", WITHIN_S)
-    monkeypatch.setattr(provider, "WHOLE_S", WITHIN_S)
+    monkeypatch.setattr(provider, "REQUEST_TIMEOUT_S", WITHIN_S)
     ask, error = CLIENTS[client]
     began = time.monotonic()
     with pytest.raises(error):

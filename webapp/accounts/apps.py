@@ -10,7 +10,7 @@ class AccountsConfig(AppConfig):
     name = "webapp.accounts"
 
     def ready(self) -> None:
-        # After the permissions of ``auth`` itself, whose tables these are.
+        # Groups are a table of ``auth``, so its own handlers run first.
         post_migrate.connect(_make_groups, sender=self, dispatch_uid="accounts.groups")
         from webapp.accounts import sessions
         from webapp.accounts.oidc import configured
@@ -18,25 +18,25 @@ class AccountsConfig(AppConfig):
 
         configured.check_settings()
         user_logged_in.connect(_mark_sign_in, dispatch_uid="accounts.audit")
-        user_logged_out.connect(_mark_sign_out, dispatch_uid="accounts.audit")
-        user_logged_in.connect(sessions.signed_in, dispatch_uid="accounts.sessions")
+        user_logged_out.connect(_mark_sign_out_done, dispatch_uid="accounts.audit")
+        user_logged_in.connect(sessions.begin_at_sign_in, dispatch_uid="accounts.sessions")
         scoped_rows.connect()
-        checks.register(scoped_rows.undeclared)
+        checks.register(scoped_rows.check_declarations)
 
 
-def _mark_sign_in(request: Any, **_about: Any) -> None:
+def _mark_sign_in(request: Any, **_kwargs: Any) -> None:
     if request is not None:
         request.has_signed_in = True
 
 
-def _mark_sign_out(request: Any, **_about: Any) -> None:
+def _mark_sign_out_done(request: Any, **_kwargs: Any) -> None:
     from webapp.accounts.audit import entries
 
     if request is not None:
         entries.mark_carried_out(request)
 
 
-def _make_groups(using: str, **_about: Any) -> None:
+def _make_groups(using: str, **_kwargs: Any) -> None:
     from django.contrib.auth.models import Group
 
     from webapp.accounts.roles import GROUPS

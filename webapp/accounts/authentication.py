@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from webapp.accounts.models import User
 
 LAST_USED_PRECISION = timedelta(minutes=5)
+"""A busy client does not write at every read."""
 
 
 class TokenAuthentication(authentication.TokenAuthentication):
@@ -31,11 +32,9 @@ class TokenAuthentication(authentication.TokenAuthentication):
         token = ApiToken.objects.find(key)
         if token is None or not token.is_valid(now):
             raise exceptions.AuthenticationFailed("This token is unknown, expired or revoked.")
-        # Written at most every few minutes: a busy client must not write on every read.
-        stale = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - LAST_USED_PRECISION)
-        # A database that takes no writes can still be read: a reader is not refused because this
-        # cannot be noted.
+        is_due = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - LAST_USED_PRECISION)
+        # A database that takes no writes still answers reads.
         with suppress(DatabaseError), transaction.atomic():
-            ApiToken.objects.filter(stale, pk=token.pk).update(last_used_at=now)
+            ApiToken.objects.filter(is_due, pk=token.pk).update(last_used_at=now)
         scopes.take(scope_of(token.user, token))
         return token.user, token

@@ -1,4 +1,4 @@
-"""The client address of a request, and the network that counts as one client."""
+"""The client address of a request."""
 
 import ipaddress
 import re
@@ -14,8 +14,9 @@ _LONGEST = 60
 
 
 def address_of(request: HttpRequest) -> str:
-    """Behind a declared proxy the last hop, which a client cannot forge. An IPv6 client has at
-    least a /64. Requests without an address (Unix socket) count as one client.
+    """The IPv4 address, or the /64 of IPv6, which is the least that a client has. Behind a declared
+    proxy it is the last hop, which a client cannot forge. Unix sockets have none: they count as one
+    client.
     """
     return _network(_client(request), 32, 64)
 
@@ -24,8 +25,7 @@ def network_of(request: HttpRequest) -> str:
     return _network(_client(request), 24, 48)
 
 
-def written(request: HttpRequest) -> str:
-    """The address for logs; "" without one."""
+def text_of(request: HttpRequest) -> str:
     return str(_client(request) or "")
 
 
@@ -36,8 +36,8 @@ def _client(request: HttpRequest) -> Address | None:
     return _parse(request.headers.get("X-Forwarded-For", "").rpartition(",")[2]) or direct
 
 
-def _parse(written: str) -> Address | None:
-    text = written.strip()[:_LONGEST]
+def _parse(text: str) -> Address | None:
+    text = text.strip()[:_LONGEST]
     with_port = _WITH_PORT.fullmatch(text)
     try:
         address = ipaddress.ip_address(

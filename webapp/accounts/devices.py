@@ -1,5 +1,5 @@
-"""Signed cookies of browsers that signed in before (OWASP device cookies). While others guess
-passwords, such a browser can still sign in. The cookie signs nobody in.
+"""Signed cookies of browsers that signed in before (OWASP device cookies): with one, a person can
+still sign in while somebody guesses their password. The cookie itself signs nobody in.
 """
 
 import secrets
@@ -43,14 +43,13 @@ def device_of(request: HttpRequest) -> Device | None:
 
 
 def remember(request: HttpRequest, response: HttpResponseBase) -> None:
-    """Remember the user who just signed in, with a new nonce: earlier failures no longer count."""
-    known = device_of(request)
+    """A new nonce for the user who just signed in: earlier failures no longer count."""
+    previous = device_of(request)
     me = _digest(request.user.get_username())
-    people = (me, *(person for person in (known.people if known else ()) if person != me))[
-        :MOST_PEOPLE
-    ]
+    earlier = [person for person in (previous.people if previous else ()) if person != me]
+    people = (me, *earlier)[:MOST_PEOPLE]
     text = signing.dumps({"nonce": secrets.token_urlsafe(12), "people": people}, salt=_SALT)
-    kept_choices.remember(response, COOKIE, text, LIFETIME_S)
+    kept_choices.set_cookie(response, COOKIE, text, LIFETIME_S)
 
 
 def _digest(user_name: str) -> str:

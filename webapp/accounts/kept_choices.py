@@ -6,7 +6,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 _LONGEST_NEXT = 1_500
 
 
-def remember(
+def set_cookie(
     response: HttpResponseBase,
     cookie: str,
     text: str,
@@ -24,16 +24,16 @@ def remember(
     )
 
 
-def back(
+def redirect_back(
     request: HttpRequest, otherwise: str = settings.LOGIN_REDIRECT_URL
 ) -> HttpResponseRedirect:
-    """To the page named ``next``, if it is one of Weir's."""
-    return redirect(own(request, request.POST.get("next", "")) or otherwise)
+    """Redirects to the page in the field ``next`` if it is a path of Weir, else to ``otherwise``."""
+    return redirect(safe_path(request, request.POST.get("next", "")) or otherwise)
 
 
-def own(request: HttpRequest, after: str) -> str:
-    """``after`` if it is a path of Weir, else ""."""
-    is_own = after.startswith("/") and len(after) <= _LONGEST_NEXT
+def safe_path(request: HttpRequest, path: str) -> str:
+    """``path`` if it is a path of Weir, else ""."""
+    is_path = path.startswith("/") and len(path) <= _LONGEST_NEXT
     hosts = {request.get_host()}
-    safe = is_own and url_has_allowed_host_and_scheme(after, hosts, request.is_secure())
-    return after if safe else ""
+    is_safe = is_path and url_has_allowed_host_and_scheme(path, hosts, request.is_secure())
+    return path if is_safe else ""

@@ -10,8 +10,8 @@ from django.db import models
 PREFIX = "weir_"
 """Lets secret scanners recognise a leaked token."""
 
-_SHOWN = 7
-"""Characters of the random part in lists."""
+_SHOWN_LETTERS = 7
+"""Characters of the random part that lists show."""
 
 
 def digest_of(token: str) -> str:
@@ -20,15 +20,14 @@ def digest_of(token: str) -> str:
 
 class TokenQuerySet(models.QuerySet[Any]):
     kind = ""
-    """Prefix of tokens that belong to no person."""
 
-    def made(self, **about: Any) -> tuple[Any, str]:
+    def create_token(self, **fields: Any) -> tuple[Any, str]:
         text = f"{PREFIX}{self.kind}{secrets.token_urlsafe(32)}"
-        prefix = text[: len(PREFIX) + len(self.kind) + _SHOWN]
-        return self.create(**about, prefix=prefix, digest=digest_of(text)), text
+        prefix = text[: len(PREFIX) + len(self.kind) + _SHOWN_LETTERS]
+        return self.create(**fields, prefix=prefix, digest=digest_of(text)), text
 
     def find(self, text: str) -> Any:
-        """Valid or not, with its owner."""
+        """Expired and revoked tokens too, with the owner."""
         return self.select_related().filter(digest=digest_of(text)).first()
 
 

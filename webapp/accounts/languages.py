@@ -1,8 +1,8 @@
-"""Language of pages: the chosen one, else the browser's first that Weir has, else English. The
-choice is stored in a cookie and with the account. API, downloads and probes are English.
+"""The language of pages: the chosen one, else the first of the browser's languages that Weir has,
+else English. The choice is stored in a cookie and with the account. API and downloads are English.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.conf import settings
@@ -18,20 +18,18 @@ from django.utils import translation
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_POST
 
-from webapp.accounts.kept_choices import back, remember
+from webapp.accounts.kept_choices import redirect_back, set_cookie
 from webapp.accounts.models import User
 from webapp.lib.api.json_errors import PREFIX
+from webapp.lib.middleware import Middleware
 
 ENGLISH = "en"
 _FORM_OF_REPORT = "form"
 """URL parameter of downloaded reports."""
 
 
-class Language:
-    """Reads no row: it works while the database is away."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
+class Language(Middleware):
+    """Reads no row, so it works while the database is away."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         with translation.override(translation.get_language_from_request(request)):
@@ -39,15 +37,15 @@ class Language:
             answered_in = translation.get_language() or ENGLISH
         if isinstance(response, StreamingHttpResponse):
             pieces: Any = response.streaming_content
-            response.streaming_content = _in(answered_in, pieces)
+            response.streaming_content = _in_language(answered_in, pieces)
         if is_for_machines(request):
             return response
         response.headers.setdefault("Content-Language", answered_in)
         patch_vary_headers(response, ("Cookie", "Accept-Language"))
         if getattr(request, "has_signed_in", False) and (
-            chosen := known(getattr(request.user, "language", ""))
+            chosen := supported(getattr(request.user, "language", ""))
         ):
-            remember(response, settings.LANGUAGE_COOKIE_NAME, chosen)
+            set_cookie(response, settings.LANGUAGE_COOKIE_NAME, chosen)
         return response
 
     def process_view(
@@ -60,24 +58,24 @@ class Language:
 @login_not_required
 @require_POST
 def choose(request: HttpRequest) -> HttpResponse:
-    language = known(request.POST.get("language", ""))
+    language = supported(request.POST.get("language", ""))
     if not language:
         raise BadRequest(
             f"Weir has no such language. It has: {', '.join(dict(settings.LANGUAGES))}."
         )
     if request.user.is_authenticated:
         User.objects.filter(pk=request.user.pk).update(language=language)
-    response = back(request)
-    remember(response, settings.LANGUAGE_COOKIE_NAME, language)
+    response = redirect_back(request)
+    set_cookie(response, settings.LANGUAGE_COOKIE_NAME, language)
     return response
 
 
-def known(language: str) -> str:
+def supported(language: str) -> str:
     return language if language in dict(settings.LANGUAGES) else ""
 
 
 def is_for_machines(request: HttpRequest) -> bool:
-    """Known after URL resolution; before that every request counts as one for a page."""
+    """False before the URL is resolved."""
     match = request.resolver_match
     path = request.path_info
     return match is not None and (
@@ -85,12 +83,12 @@ def is_for_machines(request: HttpRequest) -> bool:
     )
 
 
-def _in(language: str, chunks: Iterable[Any]) -> Iterator[Any]:
-    waiting = iter(chunks)
+def _in_language(language: str, chunks: Iterable[Any]) -> Iterator[Any]:
+    iterator = iter(chunks)
     while True:
         with translation.override(language):
             try:
-                chunk = next(waiting)
+                chunk = next(iterator)
             except StopIteration:
                 return
         yield chunk

@@ -30,11 +30,13 @@ _SCRIPTS = {
     "THAI",
     "TIBETAN",
 }
-"""In common use (UAX 31, table 5). Others, such as Cherokee and Lisu, resemble Latin capitals."""
+"""Scripts in common use (UAX 31, table 5). Letters of rare ones, such as Cherokee and Lisu,
+resemble Latin capitals.
+"""
 
 _EAST_ASIAN = ("BOPOMOFO", "CJK", "HANGUL", "HIRAGANA", "IDEOGRAPHIC", "KATAKANA")
 _LAST_COMMON_LATIN = "\u017f"
-"""Later ones without an accent are phonetic signs, small capitals and the like."""
+"""Later Latin letters without an accent are phonetic signs, small capitals and the like."""
 
 _GLYPHS = (
     ("АВЕЅІЈКМНОРСТУХԚԜҮҺԀԌӀЬҒ", "abesijkmhopctyxqwyhdgibf"),  # Cyrillic capitals
@@ -46,17 +48,15 @@ _GLYPHS = (
 )
 _LATIN = {
     ord(glyph): latin
-    for others, letters in _GLYPHS
-    for glyph, latin in zip(others, letters, strict=True)
+    for glyphs, letters in _GLYPHS
+    for glyph, latin in zip(glyphs, letters, strict=True)
 }
 _ALIKE = str.maketrans("01i", "oll", "\u115f\u1160\u0307")
-"""Removed: invisible letters, and the dot of a lower-case İ."""
+"""The third argument is removed: invisible letters, and the dot of a lower-case İ."""
 
 
 def stray_letter(name: str) -> str | None:
-    """A letter of a rare script, or of another script than the rest. East Asian letters mix with
-    all.
-    """
+    """A letter of a rare script, or of a second one; East Asian letters mix with all scripts."""
     letters = [
         (letter, script)
         for letter in unicodedata.normalize("NFKC", name)
@@ -69,8 +69,8 @@ def stray_letter(name: str) -> str | None:
 
 
 def skeletons(name: str) -> set[str]:
-    """Two names look alike if they share a skeleton. A capital may resemble another letter than its
-    small form.
+    """Names look alike if they share a skeleton. A capital and its small form may resemble
+    different letters.
     """
     plain = unicodedata.normalize("NFKC", name)
     return {_skeleton(plain), _skeleton(plain.lower()), _skeleton(plain.upper())}
@@ -81,7 +81,7 @@ def _skeleton(text: str) -> str:
 
 
 def _script(letter: str) -> str:
-    """First word of its Unicode name; "" for digits, signs and letters that mix with all scripts."""
+    """First word of the letter's Unicode name; "" for digits, signs and letters of any script."""
     if letter.isascii():
         return "LATIN" if letter.isalpha() else ""
     script = unicodedata.name(letter, "UNNAMED").replace("-", " ").partition(" ")[0]

@@ -19,7 +19,7 @@ from webapp.lib.translations import gettext_lazy as _
 
 
 class User(AbstractUser):
-    """The group gives the role (:mod:`webapp.accounts.roles`), ``sees`` the scope."""
+    """The role follows from the group (:mod:`webapp.accounts.roles`), the scope from ``sees``."""
 
     sees = models.JSONField(
         null=True,
@@ -52,7 +52,7 @@ class User(AbstractUser):
 
     @property
     def role(self) -> Role:
-        """The highest; without a group: viewer. Ignores whether the account is closed."""
+        """The highest one; viewer without a group."""
         if self.is_superuser:
             return Role.ADMIN
         names = {group.name for group in self.groups.all()}
@@ -60,7 +60,7 @@ class User(AbstractUser):
 
     @property
     def grants(self) -> list[str] | None:
-        """One per line; None: everything."""
+        """One text per grant; None: everything."""
         return None if self.is_superuser or self.sees is None else grants.lines(self.sees)
 
     @property
@@ -71,19 +71,19 @@ class User(AbstractUser):
         """New names use one script and look like no other name; existing names stay."""
         super().clean()
         if not self.username or User.objects.filter(username=self.username).exists():
-            return  # no name, one's own, or the same as another's, which the column itself refuses
+            return  # the column itself refuses an empty name and the name of another user
         if letter := stray_letter(self.username):
-            about = {"letter": letter, "name": unicodedata.name(letter, "a letter without a name")}
+            values = {"letter": letter, "name": unicodedata.name(letter, "a letter without a name")}
             refusal = (
                 gettext(
                     "%(letter)s is %(name)s. Write the name in one script that is in common use."
                 )
-                % about
+                % values
             )
             raise ValidationError({"username": refusal})
-        ours = skeletons(self.username)
+        own_skeletons = skeletons(self.username)
         others = User.objects.exclude(pk=self.pk).values_list("username", flat=True)
-        if look_alike := next((text for text in others if ours & skeletons(text)), None):
+        if look_alike := next((name for name in others if own_skeletons & skeletons(name)), None):
             refusal = gettext(
                 "It looks like the name %(username)s, which somebody has: capitals and small "
                 "letters, 0 and o, 1, i and l, rn and m, "
@@ -92,7 +92,7 @@ class User(AbstractUser):
             raise ValidationError({"username": refusal % {"username": look_alike}})
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Creates users one after the other. Raises ``ValidationError``."""
+        """A lock lets only one user be created at a time. Raises ``ValidationError``."""
         if not self._state.adding:
             super().save(*args, **kwargs)
             return
@@ -103,13 +103,13 @@ class User(AbstractUser):
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
         """Django calls this for the current and for replaced secret keys."""
-        # not in its stubs
-        of_password: str = super()._get_session_auth_hash(secret)  # type: ignore[misc]
+        # not in Django's stubs
+        password_hash: str = super()._get_session_auth_hash(secret)  # type: ignore[misc]
         if not self.session_epoch:
-            return of_password
+            return password_hash
         return salted_hmac(
             "weir.accounts.sessions",
-            f"{of_password} {self.session_epoch}",
+            f"{password_hash} {self.session_epoch}",
             secret=secret,
             algorithm="sha256",
         ).hexdigest()
@@ -124,8 +124,10 @@ class ApiTokenQuerySet(TokenQuerySet):
         expires_at: datetime | None = None,
         sees: Any = None,
     ) -> "tuple[ApiToken, str]":
-        """The token and its text. ``sees``: grants that narrow the user's scope."""
-        return self.made(user=user, name=name, scope=scope, expires_at=expires_at, sees=sees)
+        """``sees``: grants that narrow the user's scope."""
+        return self.create_token(
+            user=user, name=name, scope=scope, expires_at=expires_at, sees=sees
+        )
 
 
 class ApiToken(Token):
@@ -149,7 +151,7 @@ class ApiToken(Token):
 
     @property
     def narrowed(self) -> list[str]:
-        """One grant per line; empty if not narrowed."""
+        """One text per grant; empty if the token sees all that its user sees."""
         return [] if self.sees is None else grants.lines(self.sees) or ["no cluster"]
 
     def is_valid(self, at: datetime) -> bool:
@@ -171,18 +173,16 @@ class SignInFailures(models.Model):
 
 
 KEPT_AT_LEAST = timedelta(days=90)
-"""Least age of audit entries that may be removed."""
 
 
 class NeverChanged(Exception):
-    """Somebody tried to change the audit log, which is a bug."""
+    """Code tried to change the audit log."""
 
 
 class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
     def end(
         self, pk: int, details: dict[str, str] | None = None, subject: str = "", **ending: Any
     ) -> None:
-        """Set the outcome, and what became known late."""
         rows = self.filter(pk=pk, outcome="")
         if subject:
             models.QuerySet.update(rows.filter(subject=""), subject=subject)
@@ -198,9 +198,9 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
 
 
 class AuditEntry(models.Model):
-    """Written once and given its outcome once; only age removes it. ``outcome`` is empty if Weir
-    ended before it answered: the write may have been done. Names are texts, so that an entry
-    outlives its subject.
+    """Stored once, and gets its outcome once; only age removes it. ``outcome`` is empty if Weir
+    ended before it answered: the write may have been done. Texts instead of keys, so that an entry
+    outlives its person, token and subject.
     """
 
     class Outcome(models.TextChoices):

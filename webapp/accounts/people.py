@@ -1,5 +1,5 @@
-"""Actions of administrators on people. Each checks who acts, and that an administrator remains.
-Raises :class:`webapp.lib.refusals.ActionRefused`, or ``InputRefused`` by field.
+"""What administrators do to people, if ``by`` may do it. Raises
+:class:`webapp.lib.refusals.ActionRefused`, or ``InputRefused`` for a wrong field.
 """
 
 import secrets
@@ -19,11 +19,11 @@ from webapp.lib.matchers import BadMatcher
 from webapp.lib.refusals import ActionRefused, InputRefused
 from webapp.lib.translations import gettext_lazy as _
 
-OWN = _(
+IS_YOURSELF = _(
     "This is you. Ask another administrator, so that nobody raises their own rights or locks "
     "themselves out."
 )
-OF_SUPERUSER = _("A superuser is changed by superusers alone.")
+IS_SUPERUSER = _("A superuser is changed by superusers alone.")
 EVERYTHING, ONLY = "everything", "only"
 
 
@@ -34,21 +34,21 @@ def administrators() -> Q:
 
 
 def lock_administrators() -> None:
-    """Serialises changes of administrators; SQLite has one writer anyway."""
+    """Only one transaction at a time changes administrators; SQLite has one writer anyway."""
     if connection.in_atomic_block:
         Group.objects.select_for_update().filter(name=Role.ADMIN.group).first()
 
 
 def add(name: str, role: str, sees: str, lines: str) -> tuple[User, str]:
-    """The user and the first password."""
-    user, password = User(username=name.strip(), sees=_seen(sees, lines)), _new_password()
-    chosen = _group(role)
+    """Returns their first password, too."""
+    user, password = User(username=name.strip(), sees=_scope(sees, lines)), _new_password()
+    group = _group(role)
     user.set_password(password)
     try:
         user.full_clean(exclude=["password"])
         with transaction.atomic():
             user.save()
-            user.groups.add(chosen)
+            user.groups.add(group)
     except ValidationError as error:
         raise InputRefused(
             {field: " ".join(texts) for field, texts in error.message_dict.items()}
@@ -61,16 +61,15 @@ def add(name: str, role: str, sees: str, lines: str) -> tuple[User, str]:
 
 
 def change(by: User, user: User, role: str, sees: str, lines: str) -> None:
-    """A superuser stops being one."""
-    chosen, seen = _group(role), _seen(sees, lines)
+    """Superusers become ordinary users."""
+    group, scope = _group(role), _scope(sees, lines)
     with _changing(by, user):
         user.groups.remove(*Group.objects.filter(name__in=GROUPS))
-        user.groups.add(chosen)
-        User.objects.filter(pk=user.pk).update(sees=seen, is_superuser=False)
+        user.groups.add(group)
+        User.objects.filter(pk=user.pk).update(sees=scope, is_superuser=False)
 
 
 def close(by: User, user: User) -> None:
-    """Ends sessions and tokens."""
     with _changing(by, user):
         User.objects.filter(pk=user.pk).update(
             is_active=False, session_epoch=F("session_epoch") + 1
@@ -83,7 +82,7 @@ def reopen(by: User, user: User) -> None:
 
 
 def new_password(by: User, user: User) -> str:
-    """Sessions contain a hash of the password, so they end."""
+    """Sessions end, since each contains a hash of the password."""
     password = _new_password()
     with _changing(by, user):
         user.set_password(password)
@@ -107,17 +106,13 @@ def revoke(by: User, token: ApiToken) -> None:
 
 def why_not(by: User, user: User) -> str:
     """Why ``by`` may not change ``user``; "" if they may."""
-    return (
-        OWN
-        if user.pk == by.pk
-        else OF_SUPERUSER
-        if user.is_superuser and not by.is_superuser
-        else ""
-    )
+    if user.pk == by.pk:
+        return IS_YOURSELF
+    return IS_SUPERUSER if user.is_superuser and not by.is_superuser else ""
 
 
 def remove(by: User, user: User) -> None:
-    """With their tokens; the audit log stays."""
+    """Tokens of the person go too; the audit log stays."""
     with _changing(by, user):
         if user.is_active:
             raise ActionRefused(gettext("Close the account first; if nobody misses it, remove it."))
@@ -126,7 +121,7 @@ def remove(by: User, user: User) -> None:
 
 @contextmanager
 def _changing(by: User, user: User) -> Iterator[None]:
-    """``by`` must still be an administrator, and not ``user``: so one always remains."""
+    """``by`` must still be an administrator, and not be ``user``, so one administrator remains."""
     if why := why_not(by, user):
         raise ActionRefused(why)
     with transaction.atomic():
@@ -144,7 +139,7 @@ def _group(role: str) -> Group:
     return Group.objects.get_or_create(name=role)[0]
 
 
-def _seen(sees: str, lines: str) -> list[list[dict[str, str]]] | None:
+def _scope(sees: str, lines: str) -> list[list[dict[str, str]]] | None:
     if sees not in (EVERYTHING, ONLY):
         raise InputRefused({"sees": gettext("Choose whether they see everything.")})
     if sees == EVERYTHING:

@@ -15,32 +15,32 @@ if TYPE_CHECKING:
 
 
 class ScopedAccess(BasePermission):
-    """Everybody may read. Operators may write; tokens need the scope to write or approve."""
+    """Everybody may read. Operators may write, with a token only if its scope is write or approve."""
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
         if request.method in SAFE_METHODS:
-            return noted(request, role_of(request.user) is not None)
+            return audited(request, role_of(request.user) is not None)
         may_write = (
             request.auth.scope in (ApiToken.Scope.WRITE, ApiToken.Scope.APPROVE)
             if isinstance(request.auth, ApiToken)
             else True
         )
-        return noted(request, may_write and may_operate(request.user))
+        return audited(request, may_write and may_operate(request.user))
 
 
-def keep_to_limit(request: Request) -> None:
+def check_rate(request: Request) -> None:
     token = request.auth if isinstance(request.auth, ApiToken) else None
     if wait_s := rate_limit.seconds_to_wait(request.user.pk or 0, token):
         raise Throttled(wait_s)
 
 
-def noted(request: Request, allowed: bool) -> bool:
-    """``allowed``, after the rate limit and the entry in the audit log. Every permission ends with
-    it. Raises ``Throttled`` (429 with ``Retry-After``).
+def audited(request: Request, allowed: bool) -> bool:
+    """Every permission of the API ends with this call: it counts the request, begins an audit entry
+    for a write, and returns ``allowed``. Raises ``Throttled`` (429 with ``Retry-After``).
     """
     if not request.user.is_authenticated:
         return False
-    keep_to_limit(request)
+    check_rate(request)
     if request.method not in SAFE_METHODS:
         entries.begin(
             request._request,
@@ -48,7 +48,7 @@ def noted(request: Request, allowed: bool) -> bool:
             {},
             request.auth if isinstance(request.auth, ApiToken) else None,
         )
-        entries.reads_later(
+        entries.read_at_end(
             request._request,
             lambda: request.data if vars(request)["_full_data"] is not Empty else {},
         )

@@ -1,4 +1,4 @@
-"""Limits the requests of a token, or of a person by session, per minute."""
+"""Limits the requests per minute of a token, or of a person who uses sessions."""
 
 import math
 import time
@@ -15,28 +15,27 @@ WINDOW_S = 60
 
 
 def seconds_to_wait(person: int, token: ApiToken | None) -> int:
-    """Counts this request; 0 if it is within the limit. Where two windows meet, twice as many may
-    pass. Without Redis in the settings each process counts alone; if Redis does not answer, nobody
-    is refused.
+    """Counts this request; 0 if it is within the limit. Within 60 seconds that span two windows,
+    twice as many may pass. Without Redis in the settings each process counts alone; if Redis does
+    not answer, nobody is refused.
     """
     most = settings.WEIR.requests_per_min
     if not most:
         return 0
     now = time.time()
     key = f"rate:{f'token:{token.pk}' if token else f'person:{person}'}:{int(now // WINDOW_S)}"
-    # Keys of the cache hold the scope, which would have to be looked up first, and language and
-    # time zone, which give no second count.
+    # Cache keys contain scope, language and time zone: fixed ones need no query and make one count.
     with (
         scopes.everything(),
         translation.override(settings.LANGUAGE_CODE),
         shown_zone.within(lambda: UTC),
     ):
-        count = 1 if cache.add(key, 1, 2 * WINDOW_S) else _raised(key)
+        count = 1 if cache.add(key, 1, 2 * WINDOW_S) else _increment(key)
     return math.ceil(WINDOW_S - now % WINDOW_S) if count > most else 0
 
 
-def _raised(key: str) -> int:
+def _increment(key: str) -> int:
     try:
         return int(cache.incr(key))
-    except ValueError:  # it went between the two calls
+    except ValueError:  # the key expired between the two calls
         return 1

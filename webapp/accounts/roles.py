@@ -1,11 +1,11 @@
-"""What people may do: three groups, each including the ones before it."""
+"""Three roles, each with the rights of the roles before it."""
 
 from enum import IntEnum
 from typing import Any
 
 
 class Role(IntEnum):
-    """Viewer sees all pages; operator registers clusters and starts runs; admin manages people and
+    """Viewers see all pages; operators register clusters and start runs; admins manage people and
     tokens.
     """
 
@@ -22,7 +22,7 @@ GROUPS = tuple(role.group for role in Role)
 
 
 def role_of(user: Any) -> Role | None:
-    """None unless active."""
+    """None if the user is not active."""
     return user.role if user.is_authenticated and user.is_active else None
 
 

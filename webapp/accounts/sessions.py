@@ -1,6 +1,5 @@
 """Sessions end at a maximum age and after inactivity, which django-allauth does not offer."""
 
-from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
@@ -11,14 +10,16 @@ from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from webapp.lib.middleware import Middleware
+
 SIGNED_IN_AT, ACTIVE_AT = "signed_in_at", "active_at"
 NOTED_EVERY_S = 60
-"""Not at every page, as each would write."""
+"""Storing activity at every page would be a write each."""
 PROBES = ("/healthz", "/readyz")
 
 
 class Sessions(SessionMiddleware):
-    """Probes have no session, so that they do not depend on the database."""
+    """Probes have no session: they do not depend on the database."""
 
     def process_request(self, request: HttpRequest) -> None:
         if request.path_info in PROBES:
@@ -26,17 +27,14 @@ class Sessions(SessionMiddleware):
         super().process_request(request)
 
 
-class SessionLimits:
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
+class SessionLimits(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if settings.SESSION_COOKIE_NAME in request.COOKIES and SESSION_KEY in request.session:
-            self._look(request, int(timezone.now().timestamp()))
+            self._check_ages(request, int(timezone.now().timestamp()))
         return self.get_response(request)
 
-    def _look(self, request: HttpRequest, now: int) -> None:
-        """A session with instants in the future begins now."""
+    def _check_ages(self, request: HttpRequest, now: int) -> None:
+        """Sessions of the future, from a wrong clock, begin now."""
         session, idle_s = request.session, settings.WEIR.session_idle_s
         began, active = session.get(SIGNED_IN_AT), session.get(ACTIVE_AT)
         if began is None or active is None or max(began, active) > now + NOTED_EVERY_S:
@@ -55,13 +53,13 @@ def begin(request: HttpRequest, now: int) -> None:
     request.session[SIGNED_IN_AT] = request.session[ACTIVE_AT] = now
 
 
-def signed_in(request: Any, **_about: Any) -> None:
+def begin_at_sign_in(request: Any, **_kwargs: Any) -> None:
     if request is not None and hasattr(request, "session"):
         begin(request, int(timezone.now().timestamp()))
 
 
 def _is_activity(request: HttpRequest) -> bool:
-    """A page's own refreshes are none; browsers mark them over https and on loopback."""
+    """A refresh by a page's script is none; browsers mark it over https and on loopback."""
     return request.headers.get(
         "Sec-Fetch-Mode", "navigate"
     ) == "navigate" or request.method not in ("GET", "HEAD")

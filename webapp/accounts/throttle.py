@@ -1,8 +1,8 @@
-"""Limits password guesses, without letting one client shut out another. Failures are counted in the
+"""Limits password guesses, but no client can lock another one out. Failures are counted in the
 database per address, per name and network, per name, and per known browser
 (:mod:`webapp.accounts.devices`). A browser that knows the name is limited by its own count only. An
-attempt counts before its password is checked, and is given back on success. Refused attempts create
-no rows. django-allauth counts in the cache, which may be away, and knows no browsers.
+attempt counts before its password is checked; a success takes the count back. django-allauth counts
+in the cache, which may be away, and knows no browsers.
 """
 
 import hashlib
@@ -28,20 +28,18 @@ _QUARTER = timedelta(minutes=15)
 LIMITS = {
     "address": Limit(10, _QUARTER),
     "name in network": Limit(10, _QUARTER),
-    "name": Limit(
-        50, timedelta(hours=1)
-    ),  # As slow as one address alone has always been, wherever they all come from.
+    "name": Limit(50, timedelta(hours=1)),  # about what one address is allowed in an hour
     "device": Limit(10, _QUARTER),
 }
 _CLOCKS_DIFFER = timedelta(minutes=1)
 
 
 class Blocked(Exception):
-    """Too many attempts failed."""
+    pass
 
 
 def begin(request: HttpRequest, user_name: str) -> dict[str, str]:
-    """Count one attempt. Returns the counted subjects by kind of limit. Raises :class:`Blocked`."""
+    """Count one attempt. Returns the subjects by kind of limit. Raises :class:`Blocked`."""
     now, name = timezone.now(), user_name.casefold()
     device = device_of(request)
     knows = device is not None and device.knows(user_name)
@@ -51,39 +49,40 @@ def begin(request: HttpRequest, user_name: str) -> dict[str, str]:
         "name": _digest("name", name),
         **({"device": _digest("device", device.nonce)} if device and knows else {}),
     }
-    held_to = (
-        {"device"}
-        if knows and _room({"device": subjects["device"]}, now) > 0
-        else set(subjects) - {"device"}
-    )
-    checked = {kind: subjects[kind] for kind in held_to}
-    if _room(checked, now) <= 0:
+    checked = {kind: subject for kind, subject in subjects.items() if kind != "device"}
+    if knows:
+        own = {"device": subjects["device"]}
+        checked = own if _attempts_left(own, now) > 0 else checked
+    if _attempts_left(checked, now) <= 0:
         raise Blocked
     for kind, subject in subjects.items():
         _count(subject, LIMITS[kind].window, now)
-    if _room(checked, now) < 0:
+    if _attempts_left(checked, now) < 0:
         raise Blocked
     return subjects
 
 
-def succeeded(subjects: dict[str, str]) -> None:
-    """Address and name keep the failures of others."""
+def count_success(subjects: dict[str, str]) -> None:
+    """Take back one attempt of the address and the name, which others share; forget all failures of
+    the name in this network and of this browser.
+    """
     shared = [subjects[kind] for kind in ("address", "name")]
     SignInFailures.objects.filter(subject__in=shared, count__gt=0).update(count=F("count") - 1)
     SignInFailures.objects.filter(subject__in=set(subjects.values()) - set(shared)).delete()
 
 
-def _room(subjects: dict[str, str], now: datetime) -> int:
-    """Attempts that the tightest limit still allows; negative if exceeded."""
+def _attempts_left(subjects: dict[str, str], now: datetime) -> int:
+    """Attempts that the strictest limit allows; negative if it is exceeded."""
     rows = SignInFailures.objects.filter(subject__in=subjects.values()).values_list(
         "subject", "count", "window_start"
     )
     counts = {subject: (count, since) for subject, count, since in rows}
-    counted = ((LIMITS[kind], *counts.get(subject, (0, now))) for kind, subject in subjects.items())
-    return min(
-        limit.allowed - (count if _is_current(since, limit.window, now) else 0)
-        for limit, count, since in counted
-    )
+    left = []
+    for kind, subject in subjects.items():
+        limit = LIMITS[kind]
+        count, since = counts.get(subject, (0, now))
+        left.append(limit.allowed - (count if _is_current(since, limit.window, now) else 0))
+    return min(left)
 
 
 def _count(subject: str, window: timedelta, now: datetime) -> None:
@@ -92,15 +91,15 @@ def _count(subject: str, window: timedelta, now: datetime) -> None:
     )
     if is_new:
         return
-    same = SignInFailures.objects.filter(pk=row.pk)
+    stored = SignInFailures.objects.filter(pk=row.pk)
     if _is_current(row.window_start, window, now):
-        same.update(count=F("count") + 1)
+        stored.update(count=F("count") + 1)
     else:
-        same.update(count=1, window_start=now)
+        stored.update(count=1, window_start=now)
 
 
 def _is_current(since: datetime, window: timedelta, now: datetime) -> bool:
-    """False for a row in the future, from a wrong clock."""
+    """False for rows of the future, from a wrong clock."""
     return now - window < since <= now + _CLOCKS_DIFFER
 
 

@@ -1,8 +1,7 @@
-"""Time zone of pages: UTC, the browser's, or a chosen one. Stored as the language is; a script
-writes the browser's zone into a second cookie. API and downloads are in UTC.
+"""The time zone of pages: UTC, the browser's, or a chosen one, stored in a cookie and with the
+account. A script writes the browser's zone into a second cookie. API and downloads are in UTC.
 """
 
-from collections.abc import Callable
 from datetime import UTC, tzinfo
 from functools import cache
 from typing import Any
@@ -15,21 +14,19 @@ from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from webapp.accounts.kept_choices import back, remember
+from webapp.accounts.kept_choices import redirect_back, set_cookie
 from webapp.accounts.languages import is_for_machines
 from webapp.accounts.models import User
 from webapp.accounts.viewers import me
 from webapp.lib import shown_zone, timeranges
+from webapp.lib.middleware import Middleware
 
 COOKIE, BROWSER_COOKIE = "weir_zone", "weir_browser_zone"
-OF_UTC, LOCAL = "UTC", "local"
+UTC_CHOICE, LOCAL = "UTC", "local"
 
 
-class ShownZone:
-    """Reads no row, and resolves the zone on first use."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
+class ShownZone(Middleware):
+    """Reads no row; looks up the zone when a page first needs it."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         find = cache(lambda: UTC if is_for_machines(request) else zone_of(request))
@@ -39,15 +36,15 @@ class ShownZone:
             return response
         patch_vary_headers(response, ("Cookie",))
         if getattr(request, "has_signed_in", False) and (
-            chosen := known(getattr(request.user, "time_zone", ""))
+            chosen := valid_choice(getattr(request.user, "time_zone", ""))
         ):
-            remember(response, COOKIE, chosen)
+            set_cookie(response, COOKIE, chosen)
         return response
 
     def process_view(
         self, request: HttpRequest, view: Any, args: Any, kwargs: Any
     ) -> HttpResponse | None:
-        """URLs contain absolute instants: redirects those that a form sends in its zone."""
+        """Replaces local times of a form by absolute ones, with a redirect."""
         if (
             request.method != "GET"
             or timeranges.ZONE not in request.GET
@@ -60,7 +57,7 @@ class ShownZone:
 @require_POST
 def choose(request: HttpRequest) -> HttpResponse:
     """``zone``: UTC, local, or an IANA name."""
-    chosen = known(request.POST.get("zone", ""))
+    chosen = valid_choice(request.POST.get("zone", ""))
     if not chosen:
         raise BadRequest("Give UTC, local, or an IANA time zone such as Europe/Berlin.")
     User.objects.filter(pk=me(request).pk).update(time_zone=chosen)
@@ -74,13 +71,13 @@ def choose(request: HttpRequest) -> HttpResponse:
         )
         response = redirect("account")
     else:
-        response = back(request)
-    remember(response, COOKIE, chosen)
+        response = redirect_back(request)
+    set_cookie(response, COOKIE, chosen)
     return response
 
 
 def chosen_by(request: HttpRequest) -> str:
-    return known(request.COOKIES.get(COOKIE, "")) or OF_UTC
+    return valid_choice(request.COOKIES.get(COOKIE, "")) or UTC_CHOICE
 
 
 def zone_of(request: HttpRequest) -> tzinfo:
@@ -91,7 +88,7 @@ def zone_of(request: HttpRequest) -> tzinfo:
     )
 
 
-def known(choice: str) -> str:
+def valid_choice(choice: str) -> str:
     return choice if choice == LOCAL or shown_zone.named(choice) is not None else ""
 
 
@@ -101,7 +98,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
 
 def _offered() -> list[str]:
     return [
-        OF_UTC,
+        UTC_CHOICE,
         *sorted(
             name
             for name in shown_zone.names()

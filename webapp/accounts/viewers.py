@@ -1,6 +1,6 @@
-"""Scope of a request: the user's, narrowed by the token."""
+"""The scope of a request is that of its user, narrowed by its token."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,6 +11,7 @@ from django.utils.functional import SimpleLazyObject
 from webapp.accounts.models import ApiToken, User
 from webapp.accounts.roles import Role, role_of
 from webapp.lib import grants, scopes
+from webapp.lib.middleware import Middleware
 from webapp.lib.scopes import EVERYTHING, NOTHING, Deferred, Scope
 
 if TYPE_CHECKING:
@@ -21,13 +22,12 @@ def scope_of(user: Any, token: ApiToken | None = None) -> Scope:
     """A superuser always sees everything."""
     if not user.is_authenticated or not user.is_active:
         return NOTHING
-    of_user = None if user.is_superuser else user.sees
-    narrowing = [sees for sees in (of_user, token.sees if token else None) if sees is not None]
-    return Scope(*map(grants.grants_from_json, narrowing)) if narrowing else EVERYTHING
+    limits = [None if user.is_superuser else user.sees, token.sees if token else None]
+    parts = [grants.grants_from_json(sees) for sees in limits if sees is not None]
+    return Scope(*parts) if parts else EVERYTHING
 
 
 def is_admin(user: Any) -> bool:
-    """Of the whole fleet."""
     return role_of(user) is Role.ADMIN and scope_of(user).is_everything
 
 
@@ -35,11 +35,8 @@ def me(request: "HttpRequest | Request") -> User:
     return cast(User, request.user)
 
 
-class ScopeOfRequest:
-    """Behind the sign-in middleware. A request sees nothing until its user is known."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
+class ScopeOfRequest(Middleware):
+    """Comes after the sign-in middleware. A request sees nothing until its user is known."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         with scopes.within(Deferred(lambda: scope_of(request.user))):
@@ -51,7 +48,6 @@ class ScopeOfRequest:
 
 
 def context(request: HttpRequest) -> dict[str, Any]:
-    """What the reader may do and see, in templates; evaluated on first use."""
     role = cache(lambda: _role(request.user) or Role.VIEWER)
     sees_everything = SimpleLazyObject(lambda: scopes.current().is_everything)
     return {

@@ -37,7 +37,7 @@ BLOCKED = _(
 
 
 class SignInForm(AuthenticationForm):
-    """Refuses without checking the password after too many failures."""
+    """After too many failures it refuses without a check of the password."""
 
     def clean(self) -> dict[str, Any]:
         request, user_name = self.request, self.cleaned_data.get("username", "")
@@ -46,12 +46,12 @@ class SignInForm(AuthenticationForm):
         if not user_name or not self.cleaned_data.get("password"):
             return super().clean()
         try:
-            counted = throttle.begin(request, user_name)
+            subjects = throttle.begin(request, user_name)
         except throttle.Blocked:
             request.sign_in_blocked = True  # type: ignore[attr-defined]  # for the audit log
             raise ValidationError(BLOCKED, code="blocked") from None
         cleaned = super().clean()
-        throttle.succeeded(counted)
+        throttle.count_success(subjects)
         return cleaned
 
 
@@ -109,21 +109,18 @@ class SignIn(LoginView):
 
 
 class SignOut(LogoutView):
-    """Signs out here, then at the provider."""
-
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        there = request.session.get(SIGN_OUT, "") if is_configured() else ""
+        provider_url = request.session.get(SIGN_OUT, "") if is_configured() else ""
         answer = super().post(request, *args, **kwargs)
-        if not there:
+        if not provider_url:
             return answer
-        # A page that leads on: browsers refuse that a form is redirected to another host, by our
-        # own form-action.
+        # Our form-action forbids to redirect a form to another host, so this page leads there.
         page = render(
             request,
             "accounts/signed_out.html",
-            {"there": there, "oidc_label": settings.WEIR.oidc_label},
+            {"there": provider_url, "oidc_label": settings.WEIR.oidc_label},
         )
-        page["Refresh"] = f"0; url={there}"
+        page["Refresh"] = f"0; url={provider_url}"
         return page
 
 
@@ -149,7 +146,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
 @require_POST
 @never_cache
 def create_token(request: HttpRequest) -> HttpResponse:
-    """Only this answer shows the token."""
+    """Only this response ever shows the token."""
     form = TokenForm(request.POST, operator=may_operate(me(request)))
     if form.is_valid() and ApiToken.objects.filter(user=me(request)).count() >= MOST_TOKENS:
         form.add_error(

@@ -1,4 +1,4 @@
-"""People's actions on alerts. Each records who, when and why."""
+"""People's actions on alerts."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
@@ -10,7 +10,7 @@ from django.db.models.functions import Least
 from django.utils.translation import gettext
 
 from webapp.alerting import evaluation_hint
-from webapp.alerting.choices import OPEN, Happened
+from webapp.alerting.choices import OPEN, EventKind
 from webapp.alerting.models import Alert, AlertEvent, Silence
 from webapp.alerting.models.alert import NOT_ACKNOWLEDGED, AlertQuerySet
 from webapp.lib.labels import accept_every_alert
@@ -23,8 +23,8 @@ AT_ONCE = 500
 
 
 def acknowledge(uids: Collection[str], user: Any, comment: str, now: datetime) -> int:
-    """No repetition until resolved; a higher severity is still notified. Returns how many were not
-    acknowledged before.
+    """Acknowledged alerts are notified again only when they get worse or are resolved. Returns how
+    many were not acknowledged before.
     """
     comment, name = clean(comment), user.get_username()[:200]
     with transaction.atomic():
@@ -41,7 +41,7 @@ def acknowledge(uids: Collection[str], user: Any, comment: str, now: datetime) -
             notified_rank=Least(F("notified_rank"), F("severity_rank")),
             milder_since=None,
         )
-        note(pks, Happened.ACKNOWLEDGED, name, comment, now)
+        add_events(pks, EventKind.ACKNOWLEDGED, name, comment, now)
     return done
 
 
@@ -55,7 +55,7 @@ def take_back(uids: Collection[str], user: Any, now: datetime) -> int:
             .values_list("pk", flat=True)
         )
         done = Alert.objects.filter(pk__in=pks).update(**NOT_ACKNOWLEDGED)
-        note(pks, Happened.TAKEN_BACK, name, "", now)
+        add_events(pks, EventKind.TAKEN_BACK, name, "", now)
     return done
 
 
@@ -76,7 +76,7 @@ def silence(
             )
         )
     if accept_every_alert(matchers):
-        # Such as clutser!="test", or team="" where nobody has set teams.
+        # Such as clutser!="test", or team="" if no cluster has a team.
         raise InputRefused(
             gettext(
                 "These matchers accept all that lacks the label %(label)s, which may be everything; "
@@ -93,7 +93,7 @@ def silence(
             gettext("A silence lasts %(days)s days at most.") % {"days": LONGEST_SILENCE.days}
         )
     with transaction.atomic():
-        made = Silence.objects.create(
+        silence = Silence.objects.create(
             matchers=[matcher.as_json() for matcher in matchers],
             starts_at=starts_at,
             ends_at=ends_at,
@@ -102,14 +102,13 @@ def silence(
             created_at=now,
         )
         evaluation_hint.wake()
-    return made
+    return silence
 
 
 def end_silence(silence: Silence, user: Any, now: datetime) -> None:
-    """Raises :class:`ActionRefused` if it is over."""
     with transaction.atomic():
-        ended = Silence.objects.filter(pk=silence.pk, ends_at__gt=now)
-        if not ended.update(ends_at=now, ended_name=user.get_username()[:200]):
+        not_ended = Silence.objects.filter(pk=silence.pk, ends_at__gt=now)
+        if not not_ended.update(ends_at=now, ended_name=user.get_username()[:200]):
             raise ActionRefused(gettext("This silence is over already."))
         evaluation_hint.wake()
     silence.refresh_from_db()
@@ -125,7 +124,7 @@ def _open(uids: Collection[str]) -> AlertQuerySet:
     return alerts
 
 
-def note(pks: Collection[int], kind: str, who: str, comment: str, now: datetime) -> None:
+def add_events(pks: Collection[int], kind: str, who: str, comment: str, now: datetime) -> None:
     AlertEvent.objects.bulk_create(
         [AlertEvent(alert_id=pk, at=now, kind=kind, who=who, comment=comment) for pk in pks],
         batch_size=AT_ONCE,

@@ -1,11 +1,11 @@
-"""Converts rows of alerts to the ``Life`` of :mod:`webapp.alerting.lifecycle`, and back."""
+"""Alert rows → ``Life`` of :mod:`webapp.alerting.lifecycle`, and back."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from webapp.alerting.choices import Happened, Notified
-from webapp.alerting.lifecycle import AlertEpisode, Event, Life
+from webapp.alerting.choices import EventKind, Notified
+from webapp.alerting.lifecycle import AlertEpisode, Life, LifeEvent
 from webapp.alerting.models import Alert, AlertEvent, AlertGroup
 from webapp.alerting.models.alert import NOT_ACKNOWLEDGED
 from webapp.findings.choices import SEVERITY_RANK
@@ -13,7 +13,7 @@ from webapp.findings.models import Finding
 from webapp.lib.row_updates import write
 
 ROWS_AT_ONCE = 500
-SAME = (
+LIFE_FIELDS = (
     "state",
     "starts_at",
     "episode_at",
@@ -29,7 +29,7 @@ SAME = (
     "notify_since",
 )
 LISTS = ("fired", "causes", "notified_causes")
-TEXTS = (
+FINDING_FIELDS = (
     "job_id",
     "job_name",
     "subject_kind",
@@ -40,9 +40,9 @@ TEXTS = (
     "next_step",
     "evidence",
 )
-WRITTEN = (
-    *SAME,
-    *TEXTS,
+ALL_FIELDS = (
+    *LIFE_FIELDS,
+    *FINDING_FIELDS,
     "resolves_at",
     "first_attempt_id",
     "incident",
@@ -55,14 +55,21 @@ WRITTEN = (
     *NOT_ACKNOWLEDGED,
     "ended_because",
 )
-LIFE_ONLY = (*SAME, "resolves_at", *LISTS, "severity", "severity_rank", "ended_because")
+CHANGING_FIELDS = (
+    *LIFE_FIELDS,
+    "resolves_at",
+    *LISTS,
+    "severity",
+    "severity_rank",
+    "ended_because",
+)
 SEVERITY_OF_RANK = {rank: str(severity) for severity, rank in SEVERITY_RANK.items()}
 
 
 def life_of(row: Alert) -> Life:
     fired = tuple(datetime.fromisoformat(instant) for instant in row.fired)
     return Life(
-        **{name: getattr(row, name) for name in SAME},
+        **{name: getattr(row, name) for name in LIFE_FIELDS},
         fired=fired,
         rank=row.severity_rank,
         causes=frozenset(row.causes),
@@ -70,12 +77,12 @@ def life_of(row: Alert) -> Life:
     )
 
 
-def put(row: Alert, life: Life) -> None:
+def copy_life(row: Alert, life: Life) -> None:
     if row.notified == Notified.RESOLVED and life.notified == Notified.NOTHING:
-        # It begins again: an earlier acknowledgement no longer counts.
+        # The alert begins again: an earlier acknowledgement no longer counts.
         for name, value in NOT_ACKNOWLEDGED.items():
             setattr(row, name, value)
-    for name in SAME:
+    for name in LIFE_FIELDS:
         setattr(row, name, getattr(life, name))
     if life.is_open:
         row.ended_because = ""
@@ -96,23 +103,22 @@ def episode_of(finding: Finding, rank: int, causes: frozenset[str] = frozenset()
 
 
 def copy_texts(row: Alert, finding: Finding) -> None:
-    """Kept for when the finding is gone."""
     row.finding_id = finding.pk
-    for name in TEXTS:
+    for name in FINDING_FIELDS:
         setattr(row, name, getattr(finding, name))
 
 
 @dataclass
-class Written:
+class AlertChanges:
     new: list[Alert] = field(default_factory=list)
     changed: dict[int, Alert] = field(default_factory=dict)
     deleted: list[int] = field(default_factory=list)
-    events: list[tuple[Alert, Event]] = field(default_factory=list)
+    events: list[tuple[Alert, LifeEvent]] = field(default_factory=list)
 
-    def note(self, row: Alert, events: Iterable[Event]) -> None:
+    def add_events(self, row: Alert, events: Iterable[LifeEvent]) -> None:
         self.events.extend((row, event) for event in events)
 
-    def change(self, row: Alert) -> None:
+    def add_changed(self, row: Alert) -> None:
         if not row._state.adding:
             self.changed[row.pk] = row
 
@@ -122,9 +128,9 @@ class Written:
         else:
             self.changed.pop(row.pk, None)
             self.deleted.append(row.pk)
-        self.events = [(of, event) for of, event in self.events if of is not row]
+        self.events = [(alert, event) for alert, event in self.events if alert is not row]
 
-    def save(self, fields: Sequence[str] = WRITTEN) -> None:
+    def save(self, fields: Sequence[str] = ALL_FIELDS) -> None:
         """Call it in a transaction."""
         Alert.objects.filter(pk__in=self.deleted).delete()
         write(self.changed.values(), fields)
@@ -139,7 +145,7 @@ class Written:
                     alert=row,
                     at=at,
                     kind=kind,
-                    comment=row.ended_because if kind == Happened.RESOLVED else "",
+                    comment=row.ended_because if kind == EventKind.RESOLVED else "",
                 )
                 for row, (at, kind) in self.events
             ],

@@ -5,7 +5,7 @@ class AlertingConfig(AppConfig):
     name = "webapp.alerting"
 
     def ready(self) -> None:
-        from webapp.alerting import evaluation_hint  # models are loaded by now, and not before
+        from webapp.alerting import evaluation_hint  # models are loaded now
         from webapp.findings.signals import findings_changed
 
         findings_changed.connect(

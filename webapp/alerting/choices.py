@@ -4,13 +4,12 @@ from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.lib.translations import gettext_lazy as _
 
 UNREACHABLE = "collect.blind"
-"""Its alert mutes the others of the cluster."""
+"""The alert of this rule mutes the other alerts of the cluster."""
 LEAST_RANK = SEVERITY_RANK[Severity.WARNING]
-"""Nobody is notified of less."""
 
 
 class AlertState(models.TextChoices):
-    """``PENDING``: within the hold time."""
+    """``PENDING``: seen, but not yet for the hold time."""
 
     PENDING = "pending", _("pending")
     FIRING = "firing", _("firing")
@@ -21,22 +20,18 @@ OPEN = (AlertState.PENDING, AlertState.FIRING)
 
 
 class Notified(models.TextChoices):
-    """State in the last notice."""
-
     NOTHING = "", _("nothing")
     FIRING = "firing", _("that it fires")
     RESOLVED = "resolved", _("that it is resolved")
 
 
 class Mute(models.TextChoices):
-    """A muted alert stays visible."""
-
     NONE = "", _("not muted")
     UNREACHABLE = "unreachable", _("its cluster is not seen")
     SILENCE = "silence", _("silenced")
 
 
-class Happened(models.TextChoices):
+class EventKind(models.TextChoices):
     PENDING = "pending", _("seen")
     FIRED = "fired", _("fired")
     FIRED_AGAIN = "fired_again", _("fired again")

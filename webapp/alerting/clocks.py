@@ -1,4 +1,4 @@
-"""Corrects instants in the far future, from a wrong clock, to now: they would delay notices."""
+"""Corrects instants in the future, from a wrong clock: they would delay notices."""
 
 from datetime import datetime
 
@@ -8,24 +8,24 @@ from webapp.alerting.choices import OPEN, AlertState
 from webapp.alerting.models import Alert, AlertGroup
 from webapp.work.models import CLOCK_SLACK
 
-_WAITED_FOR = ("notified_at", "notify_since", "quiet_since", "milder_since")
+_FIELDS = ("notified_at", "notify_since", "quiet_since", "milder_since")
 
 
 def any_ahead(now: datetime) -> bool:
     latest = now + CLOCK_SLACK
     waits = Q(state__in=OPEN) | Q(notify_since__isnull=False)
     ahead = Q(episode_at__gt=latest, state=AlertState.PENDING)
-    for name in _WAITED_FOR:
+    for name in _FIELDS:
         ahead |= Q(**{f"{name}__gt": latest})
-    groups = Q(last_notified_at__gt=latest) | Exists(Alert.objects.filter(waits, ahead))
-    return AlertGroup.objects.filter(groups).exists()
+    condition = Q(last_notified_at__gt=latest) | Exists(Alert.objects.filter(waits, ahead))
+    return AlertGroup.objects.filter(condition).exists()
 
 
 def mend(now: datetime) -> None:
     """Call it in a transaction."""
     latest = now + CLOCK_SLACK
     AlertGroup.objects.filter(last_notified_at__gt=latest).update(last_notified_at=now, recent=[])
-    for name in _WAITED_FOR:
+    for name in _FIELDS:
         Alert.objects.filter(**{f"{name}__gt": latest}).update(**{name: now})
     pending = Alert.objects.filter(state=AlertState.PENDING, episode_at__gt=latest)
     pending.update(episode_at=now)

@@ -11,7 +11,7 @@ SHORTLY = timedelta(seconds=1)
 
 
 def _again(_key: str) -> None:
-    """A hint at the end of an evaluation may come too late for it."""
+    """A hint at the end of an evaluation would be lost."""
     if Finding.objects.filter(to_alert=True).exists():
         evaluation_hint.hint(SHORTLY)
 

@@ -1,5 +1,5 @@
-"""Findings → alerts → groups → notices, every 15 s and on hints. Each chunk is one transaction
-under the lease, so an evaluation that is killed continues there and notifies nobody twice.
+"""Findings → alerts → groups → notices, at each tick and on hints. Each chunk is one transaction
+under the lease: a new evaluation continues where a killed one stopped, and notifies nobody twice.
 """
 
 from collections.abc import Callable
@@ -21,16 +21,20 @@ from webapp.incidents.outline import retitle, stale_titles
 from webapp.work.lease import WriteGuard
 from webapp.work.models import Manifest
 
-CHUNKS_AT_MOST = 200
-"""A hundred thousand findings."""
-LOADS_FOR = timedelta(seconds=60)
-"""Longest wait for a run that is being loaded, to have its findings in one notice."""
+MOST_CHUNKS = 200
+"""Of 500 findings."""
+LONGEST_LOAD = timedelta(seconds=60)
+"""New alerts wait at most so long for a run that is being loaded, whose findings go into one
+notice.
+"""
 SOON = timedelta(seconds=20)
 
 
 @dataclass(frozen=True)
 class Evaluated:
-    """``taken``: findings; ``held`` and ``muted``: changed alerts."""
+    """Counts of ``taken`` findings, of alerts whose hold time was over (``held``), of alerts that
+    were ``muted`` or unmuted, and of notices.
+    """
 
     taken: int = 0
     held: int = 0
@@ -42,12 +46,11 @@ class Evaluated:
 
 
 def evaluate(now: datetime, lease: WriteGuard | None = None) -> Evaluated:
-    writing: Callable[[], AbstractContextManager[None]] = (
-        lease.writing if lease else transaction.atomic
-    )
+    writing: Callable[[], AbstractContextManager[None]]
+    writing = lease.writing if lease else transaction.atomic
     policies = Policies()
     taken = held = muted = notices = 0
-    for _chunk in range(CHUNKS_AT_MOST):
+    for _chunk in range(MOST_CHUNKS):
         with writing():
             chunk = take_marked(policies, now)
         taken += chunk
@@ -74,29 +77,22 @@ def evaluate(now: datetime, lease: WriteGuard | None = None) -> Evaluated:
         gather_unnotified()
     with writing():
         groups = notifications.plan(now)
-    gathers = _is_loading(now)
+    recent = {"created_at__gte": now - LONGEST_LOAD}
+    is_loading = Manifest.objects.filter(state=Manifest.State.WRITTEN, **recent).exists()
     for group in groups:
-        if group.is_due(now) and not (gathers and _is_fresh(group, now)):
+        if not group.is_due(now):
+            continue
+        if not is_loading or not group.alerts.to_notify().filter(**recent).exists():
             with writing():
                 notices += notifications.notify(group, now)
     for group in notifications.to_repeat(now):
         with writing():
             notices += notifications.repeat(group, now)
-    _look_again(now)
+    _hint_next(now)
     return Evaluated(taken, held, muted, notices)
 
 
-def _is_loading(now: datetime) -> bool:
-    return Manifest.objects.filter(
-        state=Manifest.State.WRITTEN, created_at__gte=now - LOADS_FOR
-    ).exists()
-
-
-def _is_fresh(group: AlertGroup, now: datetime) -> bool:
-    return group.alerts.to_notify().filter(created_at__gte=now - LOADS_FOR).exists()
-
-
-def _look_again(now: datetime) -> None:
+def _hint_next(now: datetime) -> None:
     due = (
         AlertGroup.objects.filter(next_due_at__gt=now, next_due_at__lte=now + SOON)
         .order_by("next_due_at")

@@ -1,4 +1,4 @@
-"""Hints are optional: without one, the next tick evaluates."""
+"""Hints to evaluate at once. If one is lost, the next tick evaluates."""
 
 from datetime import timedelta
 
@@ -9,7 +9,7 @@ from webapp.work import hints
 
 KEY = "alerts/evaluate"
 TASK = hints.Task("alerts.evaluate", schedule.ALERTS, 600)
-"""An own queue, so that alerts wait for no other work."""
+"""A separate queue: alerts do not wait for other work."""
 
 
 def wake() -> None:

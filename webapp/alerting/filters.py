@@ -17,28 +17,28 @@ OPEN_STATE, ANY_STATE = "open", "any"
 class AlertFilters(OfAnyAttempt):
     rule = Text(about="e.g. checkpoint.declined")
     label = LABEL
-    state = Choice((*AlertState.values, OPEN_STATE, ANY_STATE), method="in_state")
+    state = Choice((*AlertState.values, OPEN_STATE, ANY_STATE), method="filter_state")
     severity = Choice(Severity.values)
-    acknowledged = Flag(method="with_acknowledgement")
-    owner = Text(method="owned_by", about="name of who works on it, - for nobody")
-    silenced = Flag(method="with_mute", about="muted by anything")
+    acknowledged = Flag(method="filter_acknowledged")
+    owner = Text(method="filter_owner", about="name of who works on it, - for nobody")
+    silenced = Flag(method="filter_silenced", about="muted by anything")
     time_field = "starts_at"
     defaults = {"state": OPEN_STATE}
 
-    def in_state(self, rows: QuerySet[Any], name: str, state: str) -> QuerySet[Any]:
+    def filter_state(self, rows: QuerySet[Any], name: str, state: str) -> QuerySet[Any]:
         if state == OPEN_STATE:
             return rows.filter(state__in=OPEN)
         return rows if state == ANY_STATE else rows.filter(state=state)
 
-    def with_acknowledgement(
+    def filter_acknowledged(
         self, rows: QuerySet[Any], name: str, acknowledged: bool
     ) -> QuerySet[Any]:
         return rows.filter(acknowledged_at__isnull=not acknowledged)
 
-    def with_mute(self, rows: QuerySet[Any], name: str, muted: bool) -> QuerySet[Any]:
+    def filter_silenced(self, rows: QuerySet[Any], name: str, muted: bool) -> QuerySet[Any]:
         return rows.exclude(muted_by=Mute.NONE) if muted else rows.filter(muted_by=Mute.NONE)
 
-    def owned_by(self, rows: QuerySet[Any], name: str, owner: str) -> QuerySet[Any]:
+    def filter_owner(self, rows: QuerySet[Any], name: str, owner: str) -> QuerySet[Any]:
         if owner == NOBODY:
             return rows.exclude(incident__in=Incident.objects.exclude(owner_name=""))
         return rows.filter(incident__in=Incident.objects.filter(owner_name=owner))

@@ -1,4 +1,4 @@
-"""Marked findings → alerts. The same transaction removes the mark, so each is taken once."""
+"""Marked findings → alerts. The same transaction removes the mark: each finding is taken once."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -6,10 +6,17 @@ from datetime import datetime
 
 from django.db.models import F, Q
 
-from webapp.alerting.alert_rows import TEXTS, Written, copy_texts, episode_of, life_of, put
+from webapp.alerting.alert_rows import (
+    FINDING_FIELDS,
+    AlertChanges,
+    copy_life,
+    copy_texts,
+    episode_of,
+    life_of,
+)
 from webapp.alerting.choices import OPEN
 from webapp.alerting.incident_alerts import follow, join_incident
-from webapp.alerting.lifecycle import FLAP_WINDOW, resolves_at, take
+from webapp.alerting.lifecycle import FLAP_WINDOW, add_episode, resolves_at
 from webapp.alerting.models import Alert
 from webapp.alerting.policies import Policies
 from webapp.findings import marks
@@ -25,7 +32,7 @@ Identity = tuple[str, str, str, str]
 
 
 def take_marked(policies: Policies, now: datetime) -> int:
-    """Take at most 500, except locked ones; returns how many. Call it in a transaction."""
+    """At most 500 findings that are not locked; returns how many. Call it in a transaction."""
     marked = (
         Finding.objects.filter(to_alert=True).order_by("id").select_for_update(skip_locked=True)
     )
@@ -34,11 +41,11 @@ def take_marked(policies: Policies, now: datetime) -> int:
         return 0
     joined = join(findings, now)
     follow(joined)
-    known = _known_alerts(findings)
-    written = Written()
+    alerts = _existing_alerts(findings)
+    changes = AlertChanges()
     for finding in findings:
-        _take(finding, joined.of_finding.get(finding.pk), known, policies, written, now)
-    written.save()
+        _take(finding, joined.of_finding.get(finding.pk), alerts, policies, changes, now)
+    changes.save()
     Finding.objects.filter(pk__in=[finding.pk for finding in findings]).update(to_alert=False)
     return len(findings)
 
@@ -46,9 +53,9 @@ def take_marked(policies: Policies, now: datetime) -> int:
 def _take(
     finding: Finding,
     incident: Incident | None,
-    known: dict[Identity, list[Alert]],
+    alerts: dict[Identity, list[Alert]],
     policies: Policies,
-    written: Written,
+    changes: AlertChanges,
     now: datetime,
 ) -> None:
     identity = finding.identity
@@ -60,19 +67,15 @@ def _take(
     policy = policies.policy(
         finding.rule, finding.cluster, finding.job_id, finding.job_name, finding.severity_rank
     )
-    lives = [(row, life_of(row)) for row in known[identity]]
-    row, last = next(
-        ((row, life) for row, life in lives if life.is_open),
-        next(
-            ((row, life) for row, life in lives if life.overlaps(episode)),
-            lives[0] if lives else (None, None),
-        ),
-    )
-    step = take(last, episode, policy, now)
+    lives = [(row, life_of(row)) for row in alerts[identity]]
+    open_lives = [pair for pair in lives if pair[1].is_open]
+    overlapping = [pair for pair in lives if pair[1].overlaps(episode)]
+    row, last = next(iter(open_lives or overlapping or lives), (None, None))
+    step = add_episode(last, episode, policy, now)
     if step.life is None:
         if row is not None and last is not None and last.is_open:
-            known[identity].remove(row)
-            written.drop(row)
+            alerts[identity].remove(row)
+            changes.drop(row)
         return
     if step.is_new or row is None:
         row = Alert(
@@ -87,8 +90,8 @@ def _take(
             policy.recorded,
             policies.labels(finding.cluster, finding.rule),
         )
-        known[identity].insert(0, row)
-        written.new.append(row)
+        alerts[identity].insert(0, row)
+        changes.new.append(row)
         copy_texts(row, finding)
     elif (
         step.life == last
@@ -98,29 +101,29 @@ def _take(
         return
     elif finding.first_seen >= step.life.episode_at:
         copy_texts(row, finding)
-    put(row, step.life)
+    copy_life(row, step.life)
     row.first_attempt_id = finding.first_attempt_id
     row.resolves_at = resolves_at(step.life, policy)
     if not row.is_open and last is not None and last.is_open:
         row.ended_because = policies.why_ended(row.cluster)
-    written.change(row)
-    written.note(row, step.events)
+    changes.add_changed(row)
+    changes.add_events(row, step.events)
     if incident is not None and (
         row.incident_id is None or finding.first_seen >= step.life.episode_at
     ):
-        written.note(row, join_incident(row, incident, now))
+        changes.add_events(row, join_incident(row, incident, now))
 
 
 def changed_texts() -> Iterator[list[int]]:
-    """Open alerts whose texts differ from their finding's, in batches of keys."""
-    other = Alert.objects.filter(state__in=OPEN, finding__isnull=False).exclude(
+    """Open alerts whose texts differ from those of their finding, in batches."""
+    outdated = Alert.objects.filter(state__in=OPEN, finding__isnull=False).exclude(
         title=F("finding__title"), cause=F("finding__cause"), next_step=F("finding__next_step")
     )
-    return chunks(list(other.order_by("id").values_list("pk", flat=True)), FINDINGS_AT_ONCE)
+    return chunks(list(outdated.order_by("id").values_list("pk", flat=True)), FINDINGS_AT_ONCE)
 
 
 def copy_changed(pks: list[int]) -> int:
-    """Call it in a transaction."""
+    """Copies the texts of their findings to these alerts. Call it in a transaction."""
     rows = list(
         Alert.objects.filter(pk__in=pks, state__in=OPEN)
         .select_related("finding")
@@ -129,11 +132,11 @@ def copy_changed(pks: list[int]) -> int:
     for row in rows:
         if row.finding:
             copy_texts(row, row.finding)
-    write(rows, TEXTS)
+    write(rows, FINDING_FIELDS)
     return len(rows)
 
 
-def _known_alerts(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]:
+def _existing_alerts(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]:
     findings = list(findings)
     since = min(finding.first_seen for finding in findings) - FLAP_WINDOW
     near = Q(state__in=OPEN) | Q(ends_at__gte=since) | Q(notify_since__isnull=False)
@@ -150,15 +153,15 @@ def _known_alerts(findings: Iterable[Finding]) -> dict[Identity, list[Alert]]:
     alerts_by_identity: dict[Identity, list[Alert]] = defaultdict(list)
     identities = {finding.pk: finding.identity for finding in findings}
     moved = []
-    # Locked, since all columns are written back, and a person may be acknowledging them.
+    # All columns are written back, and a person may acknowledge an alert meanwhile.
     for row in rows.order_by("-id").select_for_update():
         if identities.get(row.finding_id or 0, row.identity) != row.identity:
             moved.append(row)
         else:
             alerts_by_identity[row.identity].append(row)
     for row in moved:
-        # Its attempt turned out to be of another job, whose own open alert continues.
+        # The attempt now belongs to another job. An open alert of that job continues.
         new = identities[row.finding_id or 0]
-        goes_on = row.is_open and any(alert.is_open for alert in alerts_by_identity[new])
-        alerts_by_identity[row.identity if goes_on else new].append(row)
+        has_open = any(alert.is_open for alert in alerts_by_identity[new])
+        alerts_by_identity[row.identity if row.is_open and has_open else new].append(row)
     return alerts_by_identity

@@ -10,8 +10,8 @@ from webapp.lib.translations import gettext_lazy as _
 
 
 class InstantField(forms.CharField):
-    """An instant such as ``2026-11-21 18:00``, in UTC or in the zone of the form's
-    field ``zone``; None if empty.
+    """Reads an instant such as ``2026-11-21 18:00``, in UTC or in the zone of the form's field
+    ``zone``; None if empty.
     """
 
     def __init__(self, **kwargs: Any) -> None:

@@ -1,11 +1,17 @@
-"""Alerts fire or are resolved after their hold time, and end without their finding."""
+"""Alerts fire or are resolved after their hold time, and end if their finding was deleted."""
 
 from collections.abc import Iterator
 from datetime import datetime
 
 from django.db.models import Exists, OuterRef, Q
 
-from webapp.alerting.alert_rows import LIFE_ONLY, ROWS_AT_ONCE, Written, life_of, put
+from webapp.alerting.alert_rows import (
+    CHANGING_FIELDS,
+    ROWS_AT_ONCE,
+    AlertChanges,
+    copy_life,
+    life_of,
+)
 from webapp.alerting.choices import OPEN, AlertState
 from webapp.alerting.lifecycle import Step, end_without_finding, resolves_at, tick
 from webapp.alerting.models import Alert
@@ -17,43 +23,45 @@ from webapp.lib.chunks import chunks
 
 
 def pending_chunks(now: datetime) -> Iterator[list[int]]:
-    _mark_what_was_missed()
-    lost = ~Exists(Finding.objects.filter(pk=OuterRef("finding_id")))
+    _mark_missed_findings()
+    has_lost_finding = ~Exists(Finding.objects.filter(pk=OuterRef("finding_id")))
     waiting = Alert.objects.filter(
-        Q(state=AlertState.PENDING) | Q(quiet_since__isnull=False) | Q(lost), state__in=OPEN
+        Q(state=AlertState.PENDING) | Q(quiet_since__isnull=False) | Q(has_lost_finding),
+        state__in=OPEN,
     )
     return chunks(list(waiting.order_by("id").values_list("pk", flat=True)), ROWS_AT_ONCE)
 
 
 def hold(pks: list[int], policies: Policies, now: datetime) -> int:
     """Returns how many changed. Call it in a transaction."""
-    known = Exists(Finding.objects.filter(pk=OuterRef("finding_id")))
-    written = Written()
+    has_finding = Exists(Finding.objects.filter(pk=OuterRef("finding_id")))
+    changes = AlertChanges()
     rows = (
-        Alert.objects.filter(pk__in=pks, state__in=OPEN).annotate(has_finding=known).defer(*UNREAD)
+        Alert.objects.filter(pk__in=pks, state__in=OPEN)
+        .annotate(has_finding=has_finding)
+        .defer(*UNREAD)
     )
-    # Locked, since an acknowledgement may change what is written back.
+    # An acknowledgement may change the same columns meanwhile.
     for row in rows.select_for_update(of=("self",)):
-        last, has_finding = life_of(row), bool(vars(row)["has_finding"])
+        last = life_of(row)
         rule_policy = policies.rule_policy(row.rule, row.cluster, row.job_id, row.job_name)
         policy = rule_policy.policy(row.severity_rank, recorded=policies.is_recorded(row.cluster))
-        step: Step = (
-            tick(last, policy, now) if has_finding else end_without_finding(last, policy, now)
-        )
+        next_step = tick if vars(row)["has_finding"] else end_without_finding
+        step: Step = next_step(last, policy, now)
         if step.life is None:
-            written.drop(row)
+            changes.drop(row)
             continue
-        resolves = resolves_at(step.life, policy)
-        if (step.life, resolves) != (last, row.resolves_at):
-            put(row, step.life)
-            row.resolves_at = resolves
-            written.change(row)
-            written.note(row, step.events)
-    written.save(LIFE_ONLY)
-    return len(written.changed) + len(written.deleted)
+        resolve_time = resolves_at(step.life, policy)
+        if (step.life, resolve_time) != (last, row.resolves_at):
+            copy_life(row, step.life)
+            row.resolves_at = resolve_time
+            changes.add_changed(row)
+            changes.add_events(row, step.events)
+    changes.save(CHANGING_FIELDS)
+    return len(changes.changed) + len(changes.deleted)
 
 
-def _mark_what_was_missed() -> None:
+def _mark_missed_findings() -> None:
     missed = Alert.objects.filter(
         state__in=OPEN,
         quiet_since__isnull=True,

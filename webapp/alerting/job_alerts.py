@@ -16,7 +16,7 @@ class JobAlert:
 
 @dataclass(frozen=True)
 class JobAlerts:
-    """``more``: how many are not in ``shown``."""
+    """``more``: how many open alerts are not in ``shown``."""
 
     shown: list[JobAlert]
     more: int

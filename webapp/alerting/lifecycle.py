@@ -1,41 +1,39 @@
 """The life cycle of an alert: pure functions on plain data, without database and clock. An identity
-(cluster, job, rule, subject) has at most one unresolved alert. The rule's findings are its
-episodes.
+(cluster, job, rule, subject) has at most one unresolved alert; its findings are the episodes of the
+alert.
 
-1. :func:`take` adds an episode in its current state: opened, closed, or both since the last
-   evaluation. None is lost: an episode that opened and closed in between still fires.
-2. :func:`tick` applies the time: the hold time before firing, or before resolving, may be over.
+1. :func:`add_episode` adds an episode as it is now. One that opened and closed since the last
+   evaluation fires, too.
+2. :func:`tick` applies the time: a hold time may be over.
 3. An episode that overlaps an alert in data time belongs to it: reading the same data again
-   notifies nobody twice.
+   notifies nobody.
 4. An alert whose end was not notified yet is reopened by the next episode, unless that begins half
    an hour later.
-5. An alert that was milder than notified for long enough, and grows worse, is notified again; one
-   that flaps between severities is not.
-6. A new cause is notified; one that a notice of the alert has already named is not.
+5. An alert is notified again if it gets more severe after it was milder for ten minutes, but not if
+   its severity just changes back and forth.
+6. A cause is notified unless a notice of the alert has already named it.
 
-Firings and episodes count in data time, so the result is the same if they are seen one by one or
-all at once. Whoever writes findings marks those whose beginning, end or severity changed
-(:mod:`webapp.findings.marks`) in the same transaction, for the evaluation.
+Firings and episodes count in data time: the result is the same if they are seen one by one or all
+at once.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from webapp.alerting.choices import AlertState, Happened, Notified
+from webapp.alerting.choices import AlertState, EventKind, Notified
 
 FLAPS = 3
 FLAP_WINDOW = timedelta(minutes=30)
 FLAP_QUIET = timedelta(minutes=10)
-"""After three firings within half an hour, it fires until it was quiet for ten minutes."""
-
+"""After three firings within half an hour, an alert fires until it was quiet for ten minutes."""
 MILDER_FOR = timedelta(minutes=10)
-"""After this long, a lower severity counts as known."""
+"""After this time a lower severity counts as notified; then a rise is notified again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """``recorded``: of a recording, so all in the past."""
+    """``recorded``: the cluster is a recording, whose data are all in the past."""
 
     alerts: bool = True
     hold_before: timedelta = timedelta()
@@ -45,7 +43,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class AlertEpisode:
-    """``closed_at``: None while open."""
+    """``closed_at``: None while the finding is open."""
 
     first_seen: datetime
     last_seen: datetime
@@ -60,6 +58,8 @@ class AlertEpisode:
 
 @dataclass(frozen=True, slots=True)
 class Life:
+    """The columns of :class:`webapp.alerting.models.Alert` that change."""
+
     state: str
     starts_at: datetime
     episode_at: datetime
@@ -101,36 +101,34 @@ class Life:
         )
 
 
-Event = tuple[datetime, str]
-"""When, and one of :class:`Happened`."""
+LifeEvent = tuple[datetime, str]
+"""Instant, :class:`EventKind`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """``life`` is None if there is no alert; one that never fired is deleted."""
+    """``life`` is None if there is to be no alert; one that never fired is deleted."""
 
     life: Life | None
-    events: tuple[Event, ...] = ()
+    events: tuple[LifeEvent, ...] = ()
     is_new: bool = False
 
 
-def take(last: Life | None, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
+def add_episode(last: Life | None, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
     """``last``: the alert of this identity that overlaps the episode, else its newest one."""
-    last = _known_as(last, now) if last else None
+    last = _forget_higher_rank(last, now) if last else None
     if last is None or (not last.overlaps(episode) and _is_another(last, episode, policy)):
-        return (
-            _begin(last.fired if last else (), episode, policy, now)
-            if policy.alerts
-            else Step(None)
-        )
+        if not policy.alerts:
+            return Step(None)
+        return _begin(last.fired if last else (), episode, policy, now)
     if not policy.alerts:
         return _switch_off(last, episode, now)
     if last.is_settled and not episode.is_open:
-        # Already notified: only its span is more exact.
-        return _step(last, replace(last, ends_at=_later(last.ends_at, episode.closed_at)), [], now)
+        # The end was notified already; now it is known more exactly.
+        return _step(last, replace(last, ends_at=_latest(last.ends_at, episode.closed_at)), [], now)
     if not last.is_open:
-        return _again(last, episode, policy, now)
-    return _go_on(last, episode, policy, now)
+        return _reopen(last, episode, policy, now)
+    return _continue(last, episode, policy, now)
 
 
 def _is_another(last: Life, episode: AlertEpisode, policy: Policy) -> bool:
@@ -149,7 +147,7 @@ def end_without_finding(last: Life, policy: Policy, now: datetime) -> Step:
     quiet = replace(
         last, quiet_since=now, ends_at=last.ends_at or (last.episode_at if policy.recorded else now)
     )
-    return _later_step(quiet, [(now, Happened.QUIET)], policy, now)
+    return _tick_quiet(quiet, [(now, EventKind.QUIET)], policy, now)
 
 
 def tick(last: Life, policy: Policy, now: datetime) -> Step:
@@ -159,23 +157,23 @@ def tick(last: Life, policy: Policy, now: datetime) -> Step:
         return _step(last, *_fire(last, last.episode_at, now), now)
     resolves = resolves_at(last, policy)
     if resolves is not None and now >= resolves:
-        return _step(last, _resolve(last, now), [(last.ends_at or now, Happened.RESOLVED)], now)
+        return _step(last, _resolve(last, now), [(last.ends_at or now, EventKind.RESOLVED)], now)
     return Step(last)
 
 
 def resolves_at(life: Life, policy: Policy) -> datetime | None:
-    """None unless quiet."""
+    """When the alert is resolved unless it fires again; None if it is not quiet."""
     if life.state != AlertState.FIRING or life.quiet_since is None:
         return None
     if policy.recorded or (life.notified == Notified.NOTHING and not life.flapping):
-        # It was not notified yet: it is notified once, as ended.
+        # The only notice says that the alert ended.
         return life.quiet_since
     hold = max(policy.hold_after, FLAP_QUIET) if life.flapping else policy.hold_after
     return life.quiet_since + hold
 
 
-def unmuted(last: Life, now: datetime) -> Life:
-    """A firing alert is notified, even if it was before."""
+def mark_unmuted(last: Life, now: datetime) -> Life:
+    """A firing alert is notified, even if it was notified before the mute."""
     if last.state != AlertState.FIRING:
         return last
     return replace(
@@ -185,18 +183,18 @@ def unmuted(last: Life, now: datetime) -> Life:
     )
 
 
-def muted(last: Life) -> Life:
-    """One that ended without a notice is not notified."""
+def mark_muted(last: Life) -> Life:
+    """A muted alert that ended counts as notified."""
     if last.state == AlertState.RESOLVED and last.notified == Notified.NOTHING:
         return replace(last, notified=Notified.RESOLVED, notify_since=None)
     return last
 
 
-def notified(last: Life) -> Life:
-    what = Notified.RESOLVED if last.state == AlertState.RESOLVED else Notified.FIRING
+def mark_notified(last: Life) -> Life:
+    is_resolved = last.state == AlertState.RESOLVED
     return replace(
         last,
-        notified=what,
+        notified=Notified.RESOLVED if is_resolved else Notified.FIRING,
         notified_rank=last.rank,
         milder_since=None,
         notify_since=None,
@@ -218,27 +216,26 @@ def _begin(fired: Iterable[datetime], episode: AlertEpisode, policy: Policy, now
     if episode.is_open and not policy.recorded:
         seen_for = max(seen_for, now - first)
     if seen_for < policy.hold_before:
-        return (
-            Step(life, ((first, Happened.PENDING),), is_new=True) if episode.is_open else Step(None)
-        )
+        if not episode.is_open:
+            return Step(None)
+        return Step(life, ((first, EventKind.PENDING),), is_new=True)
     life, events = _fire(life, first, now)
     if not policy.hold_before:
-        # The wait of its group counts from the first evidence, even if that was collected late.
+        # The group waits from the first evidence on, even if that was collected late.
         life = replace(life, notify_since=min(first, now))
     if not episode.is_open:
-        return replace(_later_step(*_quiet(life, episode, events, now), policy, now), is_new=True)
+        return replace(_tick_quiet(*_quiet(life, episode, events, now), policy, now), is_new=True)
     return replace(_step(None, life, events, now), is_new=True)
 
 
-def _go_on(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
+def _continue(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
     life = last
     if not episode.causes <= last.causes:
-        # As above, the wait of its group counts from the first evidence.
         since = last.notify_since or min(episode.last_seen, now)
         life = replace(last, causes=last.causes | episode.causes, notify_since=since)
     if episode.first_seen >= last.episode_at:
         life = replace(life, rank=episode.rank)
-    events = list[Event]()
+    events = list[LifeEvent]()
     is_same = last.overlaps(episode) and (
         last.quiet_since is None or not episode.is_open or episode.first_seen <= last.episode_at
     )
@@ -262,7 +259,7 @@ def _go_on(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> 
     if is_earlier and last.quiet_since is None:
         # The end of an earlier episode: a later one is open.
         return _step(last, life, events, now)
-    return _later_step(*_quiet(life, episode, events, now), policy, now)
+    return _tick_quiet(*_quiet(life, episode, events, now), policy, now)
 
 
 def _pending(life: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
@@ -273,17 +270,17 @@ def _pending(life: Life, episode: AlertEpisode, policy: Policy, now: datetime) -
     return replace(begun, is_new=False)
 
 
-def _again(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
+def _reopen(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> Step:
     if not last.is_settled:
         reopened = replace(
             last, state=AlertState.FIRING, resolved_at=None, quiet_since=last.quiet_since or now
         )
         if not episode.is_open and last.overlaps(episode):
             return _step(
-                last, replace(last, ends_at=_later(last.ends_at, episode.closed_at)), [], now
+                last, replace(last, ends_at=_latest(last.ends_at, episode.closed_at)), [], now
             )
-        step = _go_on(reopened, episode, policy, now)
-        return replace(step, events=((now, Happened.REOPENED), *step.events))
+        step = _continue(reopened, episode, policy, now)
+        return replace(step, events=((now, EventKind.REOPENED), *step.events))
     life, events = _fire(last, episode.first_seen, now)
     life = replace(
         life,
@@ -297,7 +294,7 @@ def _again(last: Life, episode: AlertEpisode, policy: Policy, now: datetime) -> 
         episode_at=max(last.episode_at, episode.first_seen),
         starts_at=min(last.starts_at, episode.first_seen),
     )
-    return _step(None, life, [(now, Happened.REOPENED), *events], now)
+    return _step(None, life, [(now, EventKind.REOPENED), *events], now)
 
 
 def _switch_off(last: Life, episode: AlertEpisode, now: datetime) -> Step:
@@ -305,22 +302,18 @@ def _switch_off(last: Life, episode: AlertEpisode, now: datetime) -> Step:
         return Step(None)
     if not last.is_open:
         return Step(last)
-    life = replace(last, ends_at=_later(episode.last_seen, episode.closed_at))
-    return _step(last, _resolve(life, now), [(now, Happened.RESOLVED)], now)
+    life = replace(last, ends_at=_latest(episode.last_seen, episode.closed_at))
+    return _step(last, _resolve(life, now), [(now, EventKind.RESOLVED)], now)
 
 
-def _fire(life: Life, at: datetime, now: datetime) -> tuple[Life, list[Event]]:
-    kind = Happened.FIRED_AGAIN if life.firings else Happened.FIRED
-    fired = tuple(
-        sorted({*(instant for instant in life.fired if abs(at - instant) <= FLAP_WINDOW), at})[
-            -FLAPS:
-        ]
-    )
-    events: list[Event] = [(at, kind)]
-    flapping = life.flapping
-    if len(fired) >= FLAPS and not flapping:
-        flapping = True
-        events.append((at, Happened.FLAPPING))
+def _fire(life: Life, at: datetime, now: datetime) -> tuple[Life, list[LifeEvent]]:
+    kind = EventKind.FIRED_AGAIN if life.firings else EventKind.FIRED
+    recent = {instant for instant in life.fired if abs(at - instant) <= FLAP_WINDOW}
+    fired = tuple(sorted({*recent, at})[-FLAPS:])
+    events: list[LifeEvent] = [(at, kind)]
+    flapping = life.flapping or len(fired) >= FLAPS
+    if flapping and not life.flapping:
+        events.append((at, EventKind.FLAPPING))
     life = replace(
         life,
         state=AlertState.FIRING,
@@ -333,12 +326,12 @@ def _fire(life: Life, at: datetime, now: datetime) -> tuple[Life, list[Event]]:
 
 
 def _quiet(
-    life: Life, episode: AlertEpisode, events: list[Event], now: datetime
-) -> tuple[Life, list[Event]]:
+    life: Life, episode: AlertEpisode, events: list[LifeEvent], now: datetime
+) -> tuple[Life, list[LifeEvent]]:
     if life.quiet_since is None:
-        events = [*events, (episode.closed_at or now, Happened.QUIET)]
+        events = [*events, (episode.closed_at or now, EventKind.QUIET)]
     return replace(
-        life, quiet_since=life.quiet_since or now, ends_at=_later(life.ends_at, episode.closed_at)
+        life, quiet_since=life.quiet_since or now, ends_at=_latest(life.ends_at, episode.closed_at)
     ), events
 
 
@@ -352,17 +345,17 @@ def _resolve(life: Life, now: datetime) -> Life:
     )
 
 
-def _later_step(life: Life, events: list[Event], policy: Policy, now: datetime) -> Step:
-    """A quiet alert may be resolved at once."""
+def _tick_quiet(life: Life, events: list[LifeEvent], policy: Policy, now: datetime) -> Step:
+    """A quiet alert may be resolved at once, if its hold time is over."""
     step = tick(life, policy, now)
     return _step(None, step.life or life, [*events, *step.events], now)
 
 
-def _step(before: Life | None, life: Life, events: list[Event], now: datetime) -> Step:
+def _step(before: Life | None, life: Life, events: list[LifeEvent], now: datetime) -> Step:
     if before is not None and life.rank != before.rank and life.is_open:
-        events = [*events, (now, Happened.SEVERITY)]
+        events = [*events, (now, EventKind.SEVERITY)]
     if before is not None and not life.causes <= before.causes and life.is_open:
-        events = [*events, (now, Happened.CAUSE)]
+        events = [*events, (now, EventKind.CAUSE)]
     milder_since = (life.milder_since or now) if life.rank < life.notified_rank else None
     return Step(
         replace(life, milder_since=milder_since, notify_since=_notify_since(life, now)),
@@ -370,14 +363,14 @@ def _step(before: Life | None, life: Life, events: list[Event], now: datetime) -
     )
 
 
-def _known_as(life: Life, now: datetime) -> Life:
+def _forget_higher_rank(life: Life, now: datetime) -> Life:
     if life.milder_since is None or now - life.milder_since < MILDER_FOR:
         return life
     return replace(life, notified_rank=life.rank, milder_since=None)
 
 
 def _notify_since(life: Life, now: datetime) -> datetime | None:
-    """First evidence without a notice; None if there is nothing new."""
+    """Since when there is something to notify; None if there is nothing."""
     if life.state == AlertState.FIRING:
         is_worse = life.rank > life.notified_rank
         is_news = life.notified != Notified.FIRING or is_worse or life.has_new_cause
@@ -386,5 +379,5 @@ def _notify_since(life: Life, now: datetime) -> datetime | None:
     return (life.notify_since or now) if is_news else None
 
 
-def _later(left: datetime | None, other: datetime | None) -> datetime | None:
-    return max(left, other) if left and other else left or other
+def _latest(first: datetime | None, second: datetime | None) -> datetime | None:
+    return max(first, second) if first and second else first or second

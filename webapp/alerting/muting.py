@@ -1,5 +1,6 @@
-"""Unseen clusters and silences mute alerts. After that, an alert is notified in its current state.
-A critical alert muted by its cluster is notified even if it ended, unless people mute it before.
+"""Silences mute alerts, and so do clusters that do not answer. When the mute ends, an alert is
+notified as it is then. A critical alert that ended while its cluster did not answer is still
+notified, unless a silence mutes it.
 """
 
 import logging
@@ -10,9 +11,9 @@ from datetime import datetime, timedelta
 
 from django.db.models import F, Q
 
-from webapp.alerting.alert_rows import ROWS_AT_ONCE, life_of, put
-from webapp.alerting.choices import OPEN, UNREACHABLE, AlertState, Happened, Mute, Notified
-from webapp.alerting.lifecycle import muted, unmuted
+from webapp.alerting.alert_rows import ROWS_AT_ONCE, copy_life, life_of
+from webapp.alerting.choices import OPEN, UNREACHABLE, AlertState, EventKind, Mute, Notified
+from webapp.alerting.lifecycle import mark_muted, mark_unmuted
 from webapp.alerting.models import Alert, AlertEvent, Silence
 from webapp.delivery.models import Endpoint
 from webapp.delivery.outbox import Selection, selection_of
@@ -28,8 +29,7 @@ logger = logging.getLogger(__name__)
 
 UNREAD = ("title", "cause", "next_step", "evidence")
 JUDGED_AGAIN_AFTER = timedelta(seconds=60)
-"""Time to judge the jobs of a cluster that is seen again; what is unseen by then is not notified.
-"""
+"""Alerts stay muted so long after a cluster answers again: its jobs are judged first."""
 CRITICAL_RANK = SEVERITY_RANK[Severity.CRITICAL]
 FIELDS = ("muted_by", "inhibited_by", "silence", "notified", "notify_since")
 
@@ -46,12 +46,15 @@ class _Rule:
     since: datetime
     matchers: tuple[Matcher, ...]
 
-    def may_hold(self, row: Alert) -> bool:
-        return not (_is_late_news(row) and row.ends_at is not None and row.ends_at < self.since)
+    def may_mute(self, row: Alert) -> bool:
+        """False for a critical alert that ended before the silence began."""
+        return not (
+            _is_critical_ended(row) and row.ends_at is not None and row.ends_at < self.since
+        )
 
 
 class Mutes:
-    """All mutes at one instant, in at most four queries; "unreachable" wins."""
+    """All mutes at one instant, in at most four queries. "unreachable" wins over silences."""
 
     def __init__(self, now: datetime) -> None:
         self.rules = [
@@ -60,25 +63,25 @@ class Mutes:
             if (matchers := _matchers_of(silence)) is not None
         ]
         self.unreachable = UnreachableMutes(
-            now, lambda row: bool(self._by_people([row])[row.pk].by)
+            now, lambda row: bool(self._silence_reasons([row])[row.pk].by)
         )
 
     def reasons_by_alert_id(self, rows: Iterable[Alert]) -> dict[int, MuteReason]:
         reasons: dict[int, MuteReason] = {}
-        left: list[Alert] = []
+        others: list[Alert] = []
         for row in rows:
-            parent = self.unreachable.of(row)
-            if parent is None:
-                left.append(row)
+            muting = self.unreachable.muting_alert(row)
+            if muting is None:
+                others.append(row)
             else:
-                reasons[row.pk] = MuteReason(Mute.UNREACHABLE, parent.pk)
-        return self._by_people(left) | reasons
+                reasons[row.pk] = MuteReason(Mute.UNREACHABLE, muting.pk)
+        return self._silence_reasons(others) | reasons
 
-    def _by_people(self, rows: Sequence[Alert]) -> dict[int, MuteReason]:
+    def _silence_reasons(self, rows: Sequence[Alert]) -> dict[int, MuteReason]:
         reasons: dict[int, MuteReason] = {}
         labels = {row.pk: matched_labels(row) for row in rows} if self.rules else {}
         for rule in self.rules:
-            possible = [row for row in rows if row.pk not in reasons and rule.may_hold(row)]
+            possible = [row for row in rows if row.pk not in reasons and rule.may_mute(row)]
             matching = match_each(rule.matchers, [labels[row.pk] for row in possible])
             reasons |= {
                 row.pk: rule.reason
@@ -89,7 +92,7 @@ class Mutes:
 
 
 def _matchers_of(row: Silence) -> tuple[Matcher, ...] | None:
-    """None for unreadable matchers, which mute nothing: a superfluous notice is better than none."""
+    """None if they cannot be read: a notice too many is better than none."""
     try:
         return row.parsed_matchers
     except BadMatcher as error:
@@ -98,14 +101,11 @@ def _matchers_of(row: Silence) -> tuple[Matcher, ...] | None:
 
 
 def affected_by(mutes: Mutes) -> Iterator[list[int]]:
-    of_some = Q() if mutes.rules else Q(cluster__in=list(mutes.unreachable.by_cluster))
-    concerned = (Q(state__in=OPEN) | Q(notify_since__isnull=False)) & of_some | ~Q(
-        muted_by=Mute.NONE
-    )
-    # Alerts that stay muted need not be read again.
+    in_scope = Q() if mutes.rules else Q(cluster__in=list(mutes.unreachable.by_cluster))
+    may_be_muted = (Q(state__in=OPEN) | Q(notify_since__isnull=False)) & in_scope
     alerts = (
-        Alert.objects.filter(concerned)
-        .exclude(mutes.unreachable.stay_held())
+        Alert.objects.filter(may_be_muted | ~Q(muted_by=Mute.NONE))
+        .exclude(mutes.unreachable.staying_muted())
         .order_by("id")
         .values_list("pk", flat=True)
     )
@@ -124,24 +124,24 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
     reasons = mutes.reasons_by_alert_id(rows)
     for row in rows:
         reason = reasons[row.pk]
-        if (row.muted_by, _by_pk(row)) == (reason.by, reason.pk) and not (
-            reason.by and _ended_unnotified(row)
-        ):
+        mute_key = row.inhibited_by_id or row.silence_id
+        is_same = (row.muted_by, mute_key) == (reason.by, reason.pk)
+        if is_same and not (reason.by and _has_ended_unnotified(row)):
             continue
         life = life_of(row)
         if _is_notified_later(row, reason):
             pass
         elif reason.by:
-            put(row, muted(life))
+            copy_life(row, mark_muted(life))
             if row.notified != life.notified:
-                events[Happened.NOT_NOTIFIED].append(row)
+                events[EventKind.NOT_NOTIFIED].append(row)
         elif row.muted_by:
-            # An alert that began and ended while muted is over: only its history shows it.
-            put(row, unmuted(muted(life), now))
+            # An alert that began and ended while muted is not notified; its history shows it.
+            copy_life(row, mark_unmuted(mark_muted(life), now))
             if row.notified == Notified.RESOLVED != life.notified:
-                events[Happened.NOT_NOTIFIED].append(row)
+                events[EventKind.NOT_NOTIFIED].append(row)
         if row.is_open and bool(row.muted_by) != bool(reason.by):
-            events[Happened.MUTED if reason.by else Happened.UNMUTED].append(row)
+            events[EventKind.MUTED if reason.by else EventKind.UNMUTED].append(row)
         row.muted_by = reason.by
         row.inhibited_by_id = reason.pk if reason.by == Mute.UNREACHABLE else None
         row.silence_id = reason.pk if reason.by == Mute.SILENCE else None
@@ -163,29 +163,25 @@ def mute(pks: Iterable[int], mutes: Mutes, now: datetime) -> int:
     return len(changed)
 
 
-def _by_pk(row: Alert) -> int | None:
-    return row.inhibited_by_id or row.silence_id
-
-
-def _ended_unnotified(row: Alert) -> bool:
+def _has_ended_unnotified(row: Alert) -> bool:
     return row.state == AlertState.RESOLVED and row.notified == Notified.NOTHING
 
 
 def _is_notified_later(row: Alert, reason: MuteReason) -> bool:
-    """A critical alert must not pass unnoticed because its cluster was not seen."""
-    return Mute.UNREACHABLE in (reason.by, row.muted_by) and _is_late_news(row)
+    """A critical alert must not be missed because its cluster did not answer."""
+    return Mute.UNREACHABLE in (reason.by, row.muted_by) and _is_critical_ended(row)
 
 
-def _is_late_news(row: Alert) -> bool:
-    return row.severity_rank >= CRITICAL_RANK and _ended_unnotified(row)
+def _is_critical_ended(row: Alert) -> bool:
+    return row.severity_rank >= CRITICAL_RANK and _has_ended_unnotified(row)
 
 
 class UnreachableMutes:
-    """An unseen cluster's alert mutes those of its jobs for receivers that get it, unless something
-    was seen since. It mutes nothing if half of all clusters are unseen (the fault is Weir's), if it
-    is pending or muted itself (nobody would be notified), or if a clock dates it in the future.
-
-    At most three queries. ``is_muted``: by people.
+    """The alert of a cluster that does not answer mutes the alerts of its jobs, unless they were
+    seen since, or a receiver of theirs does not get the alert of the cluster. That alert mutes
+    nothing if half of all clusters do not answer (then the fault is Weir's), if it is pending or
+    muted itself (nobody would be notified), or if it is in the future, by a wrong clock. At most
+    three queries. ``is_muted``: by a silence.
     """
 
     def __init__(self, now: datetime, is_muted: Callable[[Alert], bool]) -> None:
@@ -203,44 +199,45 @@ class UnreachableMutes:
             and row.episode_at <= now + CLOCK_SLACK
             and not is_muted(row)
         ]
-        self.by_cluster: dict[str, Alert] = (
-            {} if _is_weirs_own(rows.values()) else {alert.cluster: alert for alert in notified}
-        )
-        self._seen_since = now - JUDGED_AGAIN_AFTER
-        self._unaware: dict[int, list[Selection]] = defaultdict(list)
-        """Alert key → endpoints that do not get that alert."""
+        self.by_cluster: dict[str, Alert] = {}
+        if not _is_fault_of_weir(rows.values()):
+            self.by_cluster = {alert.cluster: alert for alert in notified}
+        self._answers_since = now - JUDGED_AGAIN_AFTER
+        self._without_alert: dict[int, list[Selection]] = defaultdict(list)
+        """Alert key → endpoints that do not get this alert."""
         for endpoint in Endpoint.objects.filter(enabled=True) if self.by_cluster else ():
             selection = selection_of(endpoint)
             for alert in self.by_cluster.values():
                 if not selection.takes(alert):
-                    self._unaware[alert.pk].append(selection)
+                    self._without_alert[alert.pk].append(selection)
 
-    def of(self, row: Alert) -> Alert | None:
-        """The alert that mutes ``row``."""
+    def muting_alert(self, row: Alert) -> Alert | None:
         unreachable = self.by_cluster.get(row.cluster)
         if (
             unreachable is None
             or (row.rule == UNREACHABLE and not row.job_id)
-            or any(mute.takes(row) for mute in self._unaware[unreachable.pk])
+            or any(endpoint.takes(row) for endpoint in self._without_alert[unreachable.pk])
         ):
             return None
         last_seen = row.finding.last_seen if row.finding else row.episode_at
-        return (
-            unreachable
-            if last_seen <= unreachable.episode_at
-            and (row.quiet_since is not None or not self._is_over(unreachable))
-            else None
-        )
+        if last_seen > unreachable.episode_at:
+            return None
+        is_unseen = row.quiet_since is not None or not self._is_over(unreachable)
+        return unreachable if is_unseen else None
 
     def _is_over(self, unreachable: Alert) -> bool:
-        return unreachable.quiet_since is not None and unreachable.quiet_since <= self._seen_since
+        return (
+            unreachable.quiet_since is not None and unreachable.quiet_since <= self._answers_since
+        )
 
-    def stay_held(self) -> Q:
+    def staying_muted(self) -> Q:
         """Alerts that stay muted by the same alert."""
-        of_all = [alert for alert in self.by_cluster.values() if not self._unaware[alert.pk]]
-        over = [alert.pk for alert in of_all if self._is_over(alert)]
-        dark = [alert.pk for alert in of_all if not self._is_over(alert)]
-        by_same = Q(inhibited_by__in=dark) | Q(inhibited_by__in=over, quiet_since__isnull=False)
+        everywhere = [
+            alert for alert in self.by_cluster.values() if not self._without_alert[alert.pk]
+        ]
+        over = [alert.pk for alert in everywhere if self._is_over(alert)]
+        silent = [alert.pk for alert in everywhere if not self._is_over(alert)]
+        by_same = Q(inhibited_by__in=silent) | Q(inhibited_by__in=over, quiet_since__isnull=False)
         seen = Q(finding__last_seen__gt=F("inhibited_by__episode_at"))
         ended = Q(
             state=AlertState.RESOLVED, notified=Notified.NOTHING, severity_rank__lt=CRITICAL_RANK
@@ -248,7 +245,7 @@ class UnreachableMutes:
         return Q(muted_by=Mute.UNREACHABLE) & by_same & ~seen & ~ended
 
 
-def _is_weirs_own(unreachable: Iterable[Alert]) -> bool:
+def _is_fault_of_weir(unreachable: Iterable[Alert]) -> bool:
     watched = set(Cluster.objects.meant_to_run().values_list("name", flat=True))
-    dark = sum(alert.quiet_since is None and alert.cluster in watched for alert in unreachable)
-    return dark > 0 and 2 * dark >= len(watched)
+    silent = sum(alert.quiet_since is None and alert.cluster in watched for alert in unreachable)
+    return silent > 0 and 2 * silent >= len(watched)

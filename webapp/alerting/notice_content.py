@@ -20,8 +20,8 @@ from webapp.incidents.models import Incident
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts of other rows. ``muted``: alert key → count and first names. ``causes``: uid of an
-    incident → key and title of its cause. ``known_bugs``: by finding.
+    """From other rows. ``muted``: alert key → number and first names of muted alerts. ``causes``:
+    uid of an incident → key and title of its cause. ``known_bugs``: finding key → bugs.
     """
 
     muted: dict[int, tuple[int, tuple[str, ...]]]
@@ -34,10 +34,10 @@ class Facts:
         incidents = Incident.objects.filter(
             uid__in={row.incident_id for row in rows if row.incident_id}
         )
-        named = incidents.values_list("uid", "cause", "cause__title", "title")
+        causes = incidents.values_list("uid", "cause", "cause__title", "title")
         return cls(
             muted_names(parents),
-            {uid: (cause, now or then) for uid, cause, now, then in named},
+            {uid: (cause, title or stored) for uid, cause, title, stored in causes},
             bugs_beside(row.finding for row in rows if row.finding),
         )
 
@@ -45,20 +45,18 @@ class Facts:
         return self.causes.get(row.incident_id or "", (None, ""))[0] == row.finding_id is not None
 
     def cause_of(self, finding: Finding | Alert) -> str:
-        """With known bugs that it does not name itself."""
-        beside = self.known_bugs.get(finding.pk, ()) if isinstance(finding, Finding) else ()
-        unnamed = [
-            exposure.sentence for exposure in beside if exposure.bug.issue not in finding.cause
-        ]
-        return join_messages((finding.cause, *unnamed), " ") if unnamed else finding.cause
+        """The cause and the known bugs that it does not name."""
+        bugs = self.known_bugs.get(finding.pk, ()) if isinstance(finding, Finding) else ()
+        sentences = [beside.sentence for beside in bugs if beside.bug.issue not in finding.cause]
+        return join_messages((finding.cause, *sentences), " ") if sentences else finding.cause
 
     def in_order(self, rows: Sequence[Alert]) -> list[Alert]:
-        """Open first, by incident, the worst incident and its cause first."""
+        """Open before resolved, then by incident: the worst one first, and its cause first."""
         worst: dict[tuple[bool, str], tuple[int, int]] = {}
-        for place, row in enumerate(rows):
+        for index, row in enumerate(rows):
             key = (row.is_open, row.incident_id or row.uid)
-            known = worst.get(key, (0, place))
-            worst[key] = (min(known[0], -row.severity_rank), known[1])
+            rank, first = worst.get(key, (0, index))
+            worst[key] = (min(rank, -row.severity_rank), first)
         return sorted(
             rows,
             key=lambda row: (
@@ -70,15 +68,15 @@ class Facts:
 
 
 def muted_names(parents: Sequence[int]) -> dict[int, tuple[int, tuple[str, ...]]]:
-    """How many alerts each mutes, and the 50 worst."""
+    """Muting alert → number of muted alerts, and the names of the 50 worst."""
     if not parents:
         return {}
     muted = Alert.objects.open().filter(inhibited_by__in=parents)
     counts = dict(muted.order_by().values_list("inhibited_by").annotate(Count("id")))
     names: dict[int, list[str]] = defaultdict(list)
     for parent in parents:
-        of_parent = muted.filter(inhibited_by=parent).order_by("-severity_rank", "job_name", "id")
-        for row in of_parent.only("job_name", "job_id", "subject", "rule")[:MOST_MUTED]:
+        worst = muted.filter(inhibited_by=parent).order_by("-severity_rank", "job_name", "id")
+        for row in worst.only("job_name", "job_id", "subject", "rule")[:MOST_MUTED]:
             names[parent].append(f"{row.called[:200]}: {row.rule}")
     return {parent: (counts.get(parent, 0), tuple(names[parent])) for parent in parents}
 
@@ -90,7 +88,7 @@ def fingerprint(row: Alert) -> str:
 def notice_alert(row: Alert, facts: Facts) -> NoticeAlert:
     status = FIRING if row.is_open else RESOLVED
     described: Any = row.finding if status == FIRING and row.finding_id and row.finding else row
-    unseen_end = status != FIRING and bool(row.ended_because)
+    is_unseen_end = status != FIRING and bool(row.ended_because)
     muted_count, muted = facts.muted.get(row.pk, (0, ()))
     return NoticeAlert(
         uid=row.uid,
@@ -106,9 +104,9 @@ def notice_alert(row: Alert, facts: Facts) -> NoticeAlert:
         subject_kind=row.subject_kind,
         subject=row.subject,
         title=described.title,
-        cause=row.ended_because if unseen_end else facts.cause_of(described),
+        cause=row.ended_because if is_unseen_end else facts.cause_of(described),
         next_step="Look at the job in Flink itself, or register its cluster again."
-        if unseen_end
+        if is_unseen_end
         else described.next_step,
         starts_at=row.starts_at,
         ends_at=None if status == FIRING else row.ends_at,
@@ -128,13 +126,13 @@ def notice_alert(row: Alert, facts: Facts) -> NoticeAlert:
 
 def links(row: Alert) -> dict[str, str]:
     base = str(settings.WEIR.public_url).rstrip("/")
-    addresses = {"alert": reverse("alert", args=(row.uid,))}
+    paths = {"alert": reverse("alert", args=(row.uid,))}
     if row.finding_id:
-        addresses["finding"] = reverse("finding", args=(row.finding_id,))
+        paths["finding"] = reverse("finding", args=(row.finding_id,))
     if row.rule in all_rules():
-        addresses["runbook"] = reverse("rule", args=(row.rule,)) + "#runbook-title"
+        paths["runbook"] = reverse("rule", args=(row.rule,)) + "#runbook-title"
     if row.incident_id:
-        addresses["incident"] = reverse("incident", args=(row.incident_id,))
+        paths["incident"] = reverse("incident", args=(row.incident_id,))
     if row.job_id:
-        addresses["job"] = reverse("job", args=(row.cluster, row.job_id))
-    return {name: base + path for name, path in addresses.items()}
+        paths["job"] = reverse("job", args=(row.cluster, row.job_id))
+    return {name: base + path for name, path in paths.items()}

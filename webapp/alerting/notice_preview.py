@@ -1,4 +1,4 @@
-"""The notice of an alert as last sent, or as it would be sent now."""
+"""The notice of an alert as it was last sent, or as it would be sent now."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,22 +26,22 @@ class NoticeText:
 
 
 def notice_text(alert: Alert, deliveries: Sequence[Delivery], now: datetime) -> NoticeText | None:
-    """``deliveries``: newest first. Without alerts of clusters that the viewer may not see. None if
-    unreadable.
+    """``deliveries``: newest first. The text has no alerts of clusters that the viewer does not
+    see. None if the sent notice cannot be read.
     """
     if not deliveries:
         kind = FIRING if alert.is_open else RESOLVED
         with translation.override(LANGUAGE), shown_zone.within(lambda: UTC):
             notice = notice_of(alert.group, kind, [alert], now)
-        # Endpoints belong to the whole fleet.
-        all_seen = scopes.current().is_everything
-        endpoints = Endpoint.objects.filter(enabled=True).order_by("name") if all_seen else ()
-        takers = [
+        # Only viewers of the whole fleet see endpoints.
+        sees_endpoints = scopes.current().is_everything
+        endpoints = Endpoint.objects.filter(enabled=True).order_by("name") if sees_endpoints else ()
+        receivers = [
             endpoint.name
             for endpoint in endpoints
             if part_for(notice, selection_of(endpoint)) is not None
         ]
-        return NoticeText(_text(notice), None, takers)
+        return NoticeText(_text(notice), None, receivers)
     sent = Delivery.objects.select_related("endpoint").get(pk=deliveries[0].pk)
     try:
         return NoticeText(_text(sent.notice), sent, [sent.mail_to or sent.endpoint.name])
@@ -50,6 +50,6 @@ def notice_text(alert: Alert, deliveries: Sequence[Delivery], now: datetime) -> 
 
 
 def _text(notice: Notice) -> str:
-    seen = tuple(alert for alert in notice.alerts if scopes.current().holds(alert.cluster))
+    visible = tuple(alert for alert in notice.alerts if scopes.current().holds(alert.cluster))
     with translation.override(LANGUAGE), shown_zone.within(lambda: UTC):
-        return text_of(notice.without_secrets().of(seen, are_chosen=True))
+        return text_of(notice.without_secrets().of(visible, are_chosen=True))

@@ -1,6 +1,6 @@
-"""Groups → notices → outbox. A group waits briefly to collect related alerts. Then news of one job
-come at most once per interval, other incidents and new causes at once. Unacknowledged alerts are
-repeated.
+"""Groups → notices → outbox. A group waits briefly to collect related alerts. After that, news of
+the same job and incident come at most once per interval, other incidents and new causes at once.
+Alerts that nobody acknowledges are repeated.
 """
 
 from collections import defaultdict
@@ -13,8 +13,8 @@ from django.db.models import Exists, F, Max, OuterRef
 
 from spark_jobs.diagnosis.consequences import all_consequences
 from webapp.alerting import story_texts
-from webapp.alerting.alert_rows import ROWS_AT_ONCE, TEXTS, life_of
-from webapp.alerting.choices import AlertState, Happened, Mute, Notified
+from webapp.alerting.alert_rows import FINDING_FIELDS, ROWS_AT_ONCE, life_of
+from webapp.alerting.choices import AlertState, EventKind, Mute, Notified
 from webapp.alerting.models import Alert, AlertEvent, AlertGroup
 from webapp.alerting.models.alert import AlertQuerySet
 from webapp.alerting.notice_content import Facts, notice_alert
@@ -27,7 +27,7 @@ LISTED = 100
 UNREAD = ("fired", "finding__related", "finding__data", "finding__subject")
 WORST_FIRST = ("-severity_rank", "starts_at", "id")
 MOST_RECENT = 10
-"""Most notices of a group within its interval."""
+"""Notices of a group within its interval."""
 
 
 @dataclass(frozen=True)
@@ -38,29 +38,29 @@ class NotificationPace:
 
 
 def pace() -> NotificationPace:
-    known = settings.WEIR
+    weir = settings.WEIR
     return NotificationPace(
-        timedelta(seconds=known.alert_group_wait_s),
-        timedelta(seconds=known.alert_group_interval_s),
-        timedelta(seconds=known.alert_repeat_s),
+        timedelta(seconds=weir.alert_group_wait_s),
+        timedelta(seconds=weir.alert_group_interval_s),
+        timedelta(seconds=weir.alert_repeat_s),
     )
 
 
 def plan(now: datetime) -> list[AlertGroup]:
-    """Set when each group is due; returns those with news, earliest first. Call it in a
+    """Sets when each group is due; returns the groups with news, the earliest first. Call it in a
     transaction.
     """
-    taken, changed, with_news = pace(), [], []
-    news = _news_by_group(taken)
+    current_pace, changed, with_news = pace(), [], []
+    news = _news_by_group(current_pace)
     groups = AlertGroup.objects.filter(pk__in=list(news)) | AlertGroup.objects.filter(
         next_due_at__isnull=False
     )
     for group in groups.distinct():
         due = news.get(group.pk)
         if due is not None and group.last_notified_at is not None:
-            due = max(due, group.last_notified_at + taken.wait)
+            due = max(due, group.last_notified_at + current_pace.wait)
             if len(group.recent) >= MOST_RECENT:
-                due = max(due, group.recent_notices[-MOST_RECENT] + taken.interval)
+                due = max(due, group.recent_notices[-MOST_RECENT] + current_pace.interval)
         if group.next_due_at != due:
             group.next_due_at = due
             changed.append(group)
@@ -70,23 +70,26 @@ def plan(now: datetime) -> list[AlertGroup]:
     return [group for _due, group in sorted(with_news, key=lambda pair: (pair[0], pair[1].pk))]
 
 
-def _news_by_group(taken: NotificationPace) -> dict[int, datetime]:
+def _news_by_group(current_pace: NotificationPace) -> dict[int, datetime]:
+    """Group key → when its news are due."""
     waiting = Alert.objects.to_notify().order_by()
     notified: dict[tuple[str, str], dict[str, datetime]] = defaultdict(dict)
-    of_same = Alert.objects.filter(
+    """(incident, job) → rule → when it was last notified."""
+    same_incident = Alert.objects.filter(
         incident__in=waiting.values("incident"), notified_at__isnull=False
     ).order_by()
-    for uid, job, rule, at in of_same.values_list("incident", "first_attempt_id", "rule").annotate(
+    last_notices = same_incident.values_list("incident", "first_attempt_id", "rule").annotate(
         Max("notified_at")
-    ):
+    )
+    for uid, job, rule, at in last_notices:
         notified[uid, job][rule] = at
     news: dict[int, datetime] = {}
-    for row in waiting.defer(*TEXTS, "labels"):
-        of_job = notified.get((row.incident_id or "", row.first_attempt_id), {})
-        last = max(of_job.values(), default=row.notified_at)
-        due = (row.notify_since or row.created_at) + taken.wait
-        if last is not None and not _is_new_cause(row, of_job):
-            due = max(due, last + taken.interval)
+    for row in waiting.defer(*FINDING_FIELDS, "labels"):
+        rules = notified.get((row.incident_id or "", row.first_attempt_id), {})
+        last = max(rules.values(), default=row.notified_at)
+        due = (row.notify_since or row.created_at) + current_pace.wait
+        if last is not None and not _is_new_cause(row, rules):
+            due = max(due, last + current_pace.interval)
         news[row.group_id] = min(news.get(row.group_id, due), due)
     return news
 
@@ -100,7 +103,7 @@ def _is_new_cause(row: Alert, notified_rules: Collection[str]) -> bool:
 
 
 def to_repeat(now: datetime) -> list[AlertGroup]:
-    waits = _unanswered().filter(group=OuterRef("pk"))
+    waits = _unacknowledged().filter(group=OuterRef("pk"))
     return list(
         AlertGroup.objects.filter(
             Exists(waits), last_notified_at__lte=now - pace().repeat, next_due_at__isnull=True
@@ -109,7 +112,7 @@ def to_repeat(now: datetime) -> list[AlertGroup]:
 
 
 def notify(group: AlertGroup, now: datetime) -> int:
-    """Returns the number of notices. Call it in a transaction."""
+    """Queues the notice of the group's news; returns how many. Call it in a transaction."""
     news = list(
         Alert.objects.to_notify()
         .filter(group=group)
@@ -122,16 +125,16 @@ def notify(group: AlertGroup, now: datetime) -> int:
     firing = [row for row in news if row.state == AlertState.FIRING]
     is_new = any(row.notified == Notified.NOTHING for row in firing)
     kind = FIRING if is_new else "changed" if firing else RESOLVED
-    # An alert that ended before any notice is included once, as ended.
+    # An alert that ended before it was notified is in one notice, as ended.
     _queue(group, kind, news, now)
     _mark_notified(group, news, now)
     return 1
 
 
 def repeat(group: AlertGroup, now: datetime) -> int:
-    """Call it in a transaction."""
+    """Queues the notice again; returns how many. Call it in a transaction."""
     rows = list(
-        _unanswered()
+        _unacknowledged()
         .filter(group=group)
         .select_related("finding")
         .defer(*UNREAD)
@@ -144,31 +147,25 @@ def repeat(group: AlertGroup, now: datetime) -> int:
     return 1
 
 
-def _unanswered() -> AlertQuerySet:
+def _unacknowledged() -> AlertQuerySet:
     rows: AlertQuerySet = Alert.objects.unacknowledged().filter(notified=Notified.FIRING)
     return rows
 
 
 def notice_of(group: AlertGroup, kind: str, changed: Sequence[Alert], now: datetime) -> Notice:
-    """With the other firing alerts of the group. Queues nothing."""
-    known = {row.pk for row in changed}
-    others = Alert.objects.firing().filter(group=group, muted_by=Mute.NONE)
+    """Includes the other firing alerts of the group."""
+    changed_keys = [row.pk for row in changed]
+    firing = Alert.objects.firing().filter(group=group, muted_by=Mute.NONE)
     room = max(LISTED - len(changed), 0)
-    beside = (
-        list(
-            others.exclude(pk__in=list(known)[:ROWS_AT_ONCE])
-            .select_related("finding")
-            .defer(*UNREAD)
-            .order_by(*WORST_FIRST)[:room]
-        )
-        if room
-        else []
-    )
-    facts = Facts.read([*changed, *beside])
+    others: list[Alert] = []
+    if room:
+        unchanged = firing.exclude(pk__in=changed_keys[:ROWS_AT_ONCE]).select_related("finding")
+        others = list(unchanged.defer(*UNREAD).order_by(*WORST_FIRST)[:room])
+    facts = Facts.read([*changed, *others])
     alerts: list[NoticeAlert] = [
-        notice_alert(row, facts) for row in (*facts.in_order(changed), *facts.in_order(beside))
+        notice_alert(row, facts) for row in (*facts.in_order(changed), *facts.in_order(others))
     ]
-    firing_total = others.count()
+    firing_total = firing.count()
     resolved_total = sum(alert.status == RESOLVED for alert in alerts)
     return Notice(
         uid=new_uid("ntc"),
@@ -191,10 +188,13 @@ def notice_of(group: AlertGroup, kind: str, changed: Sequence[Alert], now: datet
 
 def _queue(group: AlertGroup, kind: str, changed: Sequence[Alert], now: datetime) -> None:
     notice = notice_of(group, kind, changed, now)
-    heard = outbox.queue(notice)
-    words = story_texts.stored(kind, notice.uid if heard else "")
+    is_queued = outbox.queue(notice)
+    comment = story_texts.stored(kind, notice.uid if is_queued else "")
     AlertEvent.objects.bulk_create(
-        [AlertEvent(alert=row, at=now, kind=Happened.NOTIFIED, comment=words) for row in changed],
+        [
+            AlertEvent(alert=row, at=now, kind=EventKind.NOTIFIED, comment=comment)
+            for row in changed
+        ],
         batch_size=ROWS_AT_ONCE,
     )
 

@@ -13,27 +13,27 @@ from webapp.lib.instants import instant_text
 WEIR = "weir"
 HOLD_BEFORE = timedelta()
 HOLD_AFTER = timedelta(seconds=120)
-"""In addition to the minutes after which an unseen finding is closed."""
+"""Added to the hold time of the rule, after which its finding is closed."""
 
 Scope = tuple[str, str, str, str]
-"""rule, cluster, job id, job name; empty if it means all."""
+"""rule, cluster, job id, job name; "" means all."""
 
 
 @dataclass(frozen=True)
 class RulePolicy:
-    """``severity``: empty for the finding's own."""
+    """``severity``: "" for that of the finding."""
 
     severity: str = ""
     alerts: bool = True
     hold_before: timedelta = HOLD_BEFORE
     hold_after: timedelta = HOLD_AFTER
 
-    def rank(self, own: int) -> int:
-        return SEVERITY_RANK[Severity(self.severity)] if self.severity else own
+    def rank(self, finding_rank: int) -> int:
+        return SEVERITY_RANK[Severity(self.severity)] if self.severity else finding_rank
 
-    def policy(self, own_rank: int, *, recorded: bool) -> Policy:
+    def policy(self, finding_rank: int, *, recorded: bool) -> Policy:
         return Policy(
-            self.alerts and self.rank(own_rank) >= LEAST_RANK,
+            self.alerts and self.rank(finding_rank) >= LEAST_RANK,
             self.hold_before,
             self.hold_after,
             recorded,
@@ -42,17 +42,17 @@ class RulePolicy:
 
 class Policies:
     def __init__(self) -> None:
-        self._set: dict[Scope, RuleSetting] = {}
+        self._settings: dict[Scope, RuleSetting] = {}
         for row in RuleSetting.objects.all():
-            self._set[row.rule, row.cluster, row.job_id, ""] = row
+            self._settings[row.rule, row.cluster, row.job_id, ""] = row
             if row.job_name:
-                self._set[row.rule, row.cluster, "", row.job_name] = row
+                self._settings[row.rule, row.cluster, "", row.job_name] = row
         self._clusters = {
             name: (kind, labels)
             for name, kind, labels in Cluster.objects.values_list("name", "kind", "labels")
         }
         self._removed = {row.name: row for row in RemovedCluster.objects.all()}
-        self._known: dict[Scope, RulePolicy] = {}
+        self._policies: dict[Scope, RulePolicy] = {}
 
     def is_recorded(self, cluster: str) -> bool:
         return self._clusters.get(cluster, ("", {}))[0] == ClusterKind.RECORDING
@@ -66,15 +66,17 @@ class Policies:
         }
 
     def policy(
-        self, rule: str, cluster: str, job_id: str, name: str | None, own_rank: int
+        self, rule: str, cluster: str, job_id: str, name: str | None, finding_rank: int
     ) -> Policy:
-        rule_policy = self.rule_policy(rule, cluster, job_id, name).policy(
-            own_rank, recorded=self.is_recorded(cluster)
+        policy = self.rule_policy(rule, cluster, job_id, name).policy(
+            finding_rank, recorded=self.is_recorded(cluster)
         )
-        return replace(rule_policy, alerts=False) if cluster in self._removed else rule_policy
+        return replace(policy, alerts=False) if cluster in self._removed else policy
 
     def why_ended(self, cluster: str) -> str:
-        """Empty if its rule no longer finds anything."""
+        """The sentence if the cluster was removed; "" if alerts ended since their rule fires no
+        more.
+        """
         removed = self._removed.get(cluster)
         if removed is None:
             return ""
@@ -87,9 +89,9 @@ class Policies:
         self, rule: str, cluster: str, job_id: str, name: str | None = None
     ) -> RulePolicy:
         scope = (rule, cluster, job_id, name or "")
-        if scope not in self._known:
-            self._known[scope] = self._narrowest(scope)
-        return self._known[scope]
+        if scope not in self._policies:
+            self._policies[scope] = self._narrowest(scope)
+        return self._policies[scope]
 
     def _narrowest(self, scope: Scope) -> RulePolicy:
         rule, cluster, job_id, name = scope
@@ -99,7 +101,7 @@ class Policies:
             (rule, cluster, "", ""),
             (rule, "", "", ""),
         )
-        rows = [self._set[wider] for wider in narrowest_first if wider in self._set]
+        rows = [self._settings[key] for key in narrowest_first if key in self._settings]
 
         def first(column: str, default: Any) -> Any:
             values = (getattr(row, column) for row in rows)

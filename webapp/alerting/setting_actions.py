@@ -17,7 +17,7 @@ COLUMNS = ("severity", "alerts", "hold_before_s", "hold_after_s")
 
 
 def save(rule: str, cluster: str, job_id: str, values: Mapping[str, Any], user: Any) -> RuleSetting:
-    """Replaces the setting of its scope. ``values``: :data:`COLUMNS`, as the form checked them.
+    """Replaces the setting of this scope. ``values``: :data:`COLUMNS`, already checked by the form.
     Raises :class:`InputRefused`.
     """
     columns = {name: values.get(name) for name in COLUMNS} | {
@@ -34,9 +34,9 @@ def save(rule: str, cluster: str, job_id: str, values: Mapping[str, Any], user: 
     columns |= {"job_name": job_name, "author_name": user.get_username()[:200]}
     with transaction.atomic():
         if job_name:
-            of_name = RuleSetting.objects.filter(rule=rule, cluster=cluster, job_name=job_name)
-            of_name.exclude(job_id=job_id).delete()
-        row, _made = RuleSetting.objects.update_or_create(
+            same_job = RuleSetting.objects.filter(rule=rule, cluster=cluster, job_name=job_name)
+            same_job.exclude(job_id=job_id).delete()
+        row, _is_new = RuleSetting.objects.update_or_create(
             rule=rule, cluster=cluster, job_id=job_id, defaults=columns
         )
         _mark_for_evaluation(row)
@@ -50,14 +50,16 @@ def remove(row: RuleSetting) -> None:
 
 
 def set_thresholds(values: Mapping[str, Any], cluster: str, job_id: str, user: Any) -> None:
-    """``values``: number or text by key; used from the next cycle on. Raises :class:`InputRefused`."""
-    known = {threshold.key: threshold for threshold in registry.all_thresholds()}
+    """``values``: key → number or its text; used from the next cycle on. Raises
+    :class:`InputRefused`.
+    """
+    thresholds = {threshold.key: threshold for threshold in registry.all_thresholds()}
     name = _name_in_scope(cluster, job_id)
     if not values:
         raise InputRefused(gettext("No threshold was changed."))
     numbers: dict[str, float] = {}
     for key, text in values.items():
-        threshold = known.get(key)
+        threshold = thresholds.get(key)
         if threshold is None:
             raise InputRefused(
                 gettext("There is no threshold called %(key)s.") % {"key": key[:100]}
@@ -91,6 +93,7 @@ def set_thresholds(values: Mapping[str, Any], cluster: str, job_id: str, user: A
 
 
 def _name_in_scope(cluster: str, job_id: str) -> str:
+    """ "" without a job or name. Raises :class:`InputRefused`."""
     if job_id:
         job = JobCurrent.objects.filter(cluster=cluster, job_id=job_id).only("name").first()
         if job is None:
@@ -107,5 +110,5 @@ def _name_in_scope(cluster: str, job_id: str) -> str:
 
 
 def _mark_for_evaluation(row: RuleSetting) -> None:
-    Finding.objects.open().filter(row.narrows, rule=row.rule).update(to_alert=True)
+    Finding.objects.open().filter(row.in_scope, rule=row.rule).update(to_alert=True)
     evaluation_hint.wake()

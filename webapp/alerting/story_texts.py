@@ -1,8 +1,8 @@
-"""Texts in the history of alerts: stored in English, shown in the page's language."""
+"""Texts in the history of alerts, stored in English."""
 
 from django.utils.translation import gettext
 
-from webapp.alerting.choices import Happened
+from webapp.alerting.choices import EventKind
 from webapp.lib.messages.rendering import localised
 
 NOBODY = ": nobody, since no endpoint takes it"
@@ -14,11 +14,11 @@ def stored(kind: str, uid: str) -> str:
 
 
 def story_words(kind: str, comment: str) -> str:
-    if kind == Happened.NOTIFIED:
+    if kind == EventKind.NOTIFIED:
         return _notice_words(comment)
-    if kind in (Happened.MUTED, Happened.UNMUTED, Happened.NOT_NOTIFIED):
+    if kind in (EventKind.MUTED, EventKind.UNMUTED, EventKind.NOT_NOTIFIED):
         return gettext(comment) if comment else ""
-    return localised(comment) if kind == Happened.RESOLVED else comment
+    return localised(comment) if kind == EventKind.RESOLVED else comment
 
 
 def _notice_words(text: str) -> str:
@@ -27,6 +27,6 @@ def _notice_words(text: str) -> str:
             "kind": gettext(text.removesuffix(NOBODY))
         }
     kind, mark, uid = text.partition(_NOTICE)
-    return (
-        gettext("%(kind)s, notice %(uid)s") % {"kind": gettext(kind), "uid": uid} if mark else text
-    )
+    if not mark:
+        return text
+    return gettext("%(kind)s, notice %(uid)s") % {"kind": gettext(kind), "uid": uid}

@@ -1,4 +1,4 @@
-"""Open alerts as troubles: one row per incident."""
+"""Alerts as troubles, for lists: an incident is one row."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -39,8 +39,8 @@ class Notification:
 
 @dataclass(frozen=True)
 class Trouble:
-    """``cause``: the finding it follows from, if another; ``more``: other alerts of its incident;
-    ``unnotified``: why nobody was notified, if nobody was.
+    """``cause``: the finding that caused the incident, if it is not that of the alert; ``more``:
+    number of other alerts of the incident; ``unnotified``: why nobody was notified, or "".
     """
 
     incident: Incident | None
@@ -52,7 +52,7 @@ class Trouble:
 
 
 def folded(alerts: QuerySet[Alert]) -> QuerySet[Alert]:
-    """The worst alert of each incident; among equals its cause, then the oldest."""
+    """The worst alert of each incident; of several the cause, else the oldest."""
     not_cause = Case(When(finding=F("incident__cause"), then=Value(0)), default=Value(1))
     place = Window(
         RowNumber(),
@@ -66,19 +66,19 @@ def folded(alerts: QuerySet[Alert]) -> QuerySet[Alert]:
 def troubles(
     rows: Sequence[Alert], among: QuerySet[Alert] | None, now: datetime
 ) -> dict[int, Trouble]:
-    """By alert key; about ten queries. ``among``: alerts to group by incident; None for no
-    grouping.
+    """Alert key → trouble; about ten queries. ``among``: all alerts that the rows stand for; None
+    if each row is one alert.
     """
     uids = {row.incident_id for row in rows if row.incident_id}
     incidents = Incident.objects.select_related("cause").in_bulk(uids, field_name="uid")
     counts: Mapping[Any, int] = {}
     subjects = {row.uid: row.uid for row in rows}
     if among is not None:
-        of_these = among.filter(incident__uid__in=uids).order_by()
-        counts = dict(of_these.values_list("incident__uid").annotate(Count("pk")))
-        of_incident = {row.incident_id: row.uid for row in rows if row.incident_id}
-        pairs = of_these.order_by("-pk").values_list("uid", "incident__uid")[:MOST_ALERTS]
-        subjects |= {uid: of_incident[incident] for uid, incident in pairs}
+        members = among.filter(incident__uid__in=uids).order_by()
+        counts = dict(members.values_list("incident__uid").annotate(Count("pk")))
+        shown_alert = {row.incident_id: row.uid for row in rows if row.incident_id}
+        pairs = members.order_by("-pk").values_list("uid", "incident__uid")[:MOST_ALERTS]
+        subjects |= {uid: shown_alert[incident] for uid, incident in pairs}
     notified = notifications(subjects)
     reasons = reasons_by_alert([row for row in rows if row.uid not in notified], now)
     policies = Policies()
@@ -119,8 +119,8 @@ def what_resolves(row: Alert, policies: Policies) -> str:
 
 
 def notifications(subjects: Mapping[str, str]) -> dict[str, list[Notification]]:
-    """Subject → newest delivery to each receiver, newest first. ``subjects``: uid of an alert →
-    subject, such as its incident. Two queries.
+    """Subject → newest delivery to each receiver, newest first. ``subjects``: uid of an alert → its
+    subject, such as the incident. Two queries.
     """
     links = DeliveryAlert.objects.filter(alert_uid__in=list(subjects)).order_by()
     newest: dict[tuple[str, int, str], int] = {}

@@ -42,23 +42,22 @@ class Unnotified:
 
 
 def why_nobody(alerts: Sequence[Alert], now: datetime) -> Unnotified:
-    """For alerts without a known delivery; at most five queries."""
+    """``alerts``: those without a stored delivery. At most five queries."""
     return Unnotified.counted(reasons_by_alert(alerts, now).values())
 
 
 def reasons_by_alert(alerts: Sequence[Alert], now: datetime) -> dict[int, str]:
-    """By alert key."""
-    reasons = {row.pk: _before_its_notice(row) for row in alerts}
+    reasons = {row.pk: _reason_before_notice(row) for row in alerts}
     if due := [row for row in alerts if not reasons[row.pk] and row.notified_at is None]:
-        reasons |= _about_to_be_muted(due, now)
+        reasons |= _reasons_of_mutes(due, now)
     unexplained = [row for row in alerts if not reasons[row.pk]]
-    # Readers of some clusters see no endpoints: these belong to the whole fleet.
+    # Only readers of the whole fleet see endpoints.
     sees_endpoints = bool(unexplained) and scopes.current().is_everything
     endpoints = list(Endpoint.objects.all()) if sees_endpoints else []
     groups = AlertGroup.objects.in_bulk({row.group_id for row in due})
-    takers = _takers(unexplained, endpoints)
+    takers = _min_ranks_of_takers(unexplained, endpoints)
     for row in unexplained:
-        no_taker = _no_taker(row, endpoints, takers[row.pk]) if sees_endpoints else ""
+        no_taker = _why_no_taker(row, endpoints, takers[row.pk]) if sees_endpoints else ""
         if row.notified_at is None:
             reasons[row.pk] = no_taker or _due(row, groups.get(row.group_id), now)
         else:
@@ -66,7 +65,7 @@ def reasons_by_alert(alerts: Sequence[Alert], now: datetime) -> dict[int, str]:
     return reasons
 
 
-def _before_its_notice(row: Alert) -> str:
+def _reason_before_notice(row: Alert) -> str:
     if row.notified_at is not None:
         return ""
     if row.notified != Notified.NOTHING:
@@ -84,7 +83,7 @@ def _muted(by: str) -> str:
     return gettext("Muted by a silence.")
 
 
-def _about_to_be_muted(rows: Sequence[Alert], now: datetime) -> dict[int, str]:
+def _reasons_of_mutes(rows: Sequence[Alert], now: datetime) -> dict[int, str]:
     mutes = Mutes(now)
     prefetch_related_objects(rows, Prefetch("finding", Finding.objects.only("last_seen")))
     return {
@@ -100,24 +99,27 @@ def _due(row: Alert, group: AlertGroup | None, now: datetime) -> str:
     return gettext("The notice was due %(when)s, and is not made yet.") % when
 
 
-def _takers(rows: Sequence[Alert], endpoints: Sequence[Endpoint]) -> dict[int, list[int]]:
+def _min_ranks_of_takers(
+    rows: Sequence[Alert], endpoints: Sequence[Endpoint]
+) -> dict[int, list[int]]:
     labels = [matched_labels(row) for row in rows]
     takers: dict[int, list[int]] = {row.pk: [] for row in rows}
     for endpoint in endpoints:
         if endpoint.enabled:
             for row, matches in zip(rows, match_each(matchers_of(endpoint), labels), strict=True):
-                takers[row.pk] += [endpoint.min_rank] if matches else []
+                if matches:
+                    takers[row.pk].append(endpoint.min_rank)
     return takers
 
 
-def _no_taker(row: Alert, endpoints: Sequence[Endpoint], least: Sequence[int]) -> str:
+def _why_no_taker(row: Alert, endpoints: Sequence[Endpoint], ranks: Sequence[int]) -> str:
     if not endpoints:
         return gettext("There is no endpoint.")
     if not any(endpoint.enabled for endpoint in endpoints):
         return gettext("All endpoints are disabled.")
-    if not least:
+    if not ranks:
         return gettext("No enabled endpoint matches the labels.")
-    if row.severity_rank < min(least):
+    if row.severity_rank < min(ranks):
         return gettext("The enabled endpoints that match the labels take only more severe alerts.")
     return ""
 

@@ -18,7 +18,7 @@ from webapp.analyses.inputs import inputs_for_fleet, inputs_for_job, inputs_for_
 from webapp.analyses.presentation import plain
 from webapp.analyses.registry import all_analyses
 from webapp.fleet.job_lookup import job_or_404
-from webapp.lib.api.filtering import described, given
+from webapp.lib.api.filtering import openapi_parameters, valid_filters
 from webapp.lib.api.lists import ERRORS, NOT_FOUND
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.query_parameters import LongText
@@ -87,25 +87,25 @@ def document_schema() -> dict[str, Any]:
 def _arguments(request: Request, analysis: Analysis, **address: str) -> tuple[Any, ...]:
     """The subject of the analysis, none for the fleet, and ``Inputs``."""
     if analysis.subject == "fleet":
-        return (inputs_for_fleet(given(analysis.parameters, request)),)
+        return (inputs_for_fleet(valid_filters(analysis.parameters, request)),)
     if analysis.subject == "root":
-        figures = audited_or_404(given(RootParameters, request).values.get("root", ""))
-        return figures, inputs_for_root(figures, given(analysis.parameters, request))
+        figures = audited_or_404(valid_filters(RootParameters, request).values.get("root", ""))
+        return figures, inputs_for_root(figures, valid_filters(analysis.parameters, request))
     job = job_or_404(**address)
-    return job, inputs_for_job(job, given(analysis.parameters, request))
+    return job, inputs_for_job(job, valid_filters(analysis.parameters, request))
 
 
 def view_of(analysis: Analysis) -> Callable[..., Any]:
     """A view for one analysis, so that the OpenAPI document has its parameters."""
     root_parameters = (
-        described(RootParameters, required=("root",)) if analysis.subject == "root" else []
+        openapi_parameters(RootParameters, required=("root",)) if analysis.subject == "root" else []
     )
 
     class AnalysisView(APIView):
         @extend_schema(
             summary=f"{analysis.title}: {analysis.summary}",
             operation_id=f"{analysis.subject}_analysis_{analysis.name.replace('-', '_')}",
-            parameters=[*root_parameters, *described(analysis.parameters)],
+            parameters=[*root_parameters, *openapi_parameters(analysis.parameters)],
             responses={
                 200: document_schema(),
                 **ERRORS,

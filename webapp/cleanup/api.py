@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from ingest.storage.plan_folder import PlanFolder
 from webapp.accounts.models import ApiToken
-from webapp.accounts.permissions import noted
+from webapp.accounts.permissions import audited
 from webapp.accounts.roles import may_operate
 from webapp.cleanup import orders, planning
 from webapp.cleanup.choices import IN_PLACE
@@ -125,7 +125,7 @@ class MayApprove(BasePermission):
             if isinstance(request.auth, ApiToken)
             else True
         )
-        return noted(request, may_by_token and orders.may_approve(request.user))
+        return audited(request, may_by_token and orders.may_approve(request.user))
 
 
 @listed(CleanupPlanSerializer, "Clean-up plans, newest first")

@@ -1,5 +1,5 @@
-"""A file that a worker or beat touches while it works and is connected to the broker; its age is a
-container's health check.
+"""A worker or beat touches a file while it is connected to the broker; health checks of containers
+look at its age.
 """
 
 from pathlib import Path
@@ -9,9 +9,9 @@ from celery.signals import after_task_publish, beat_init, heartbeat_sent, worker
 from django.conf import settings
 
 
-def keep() -> None:
-    """``WEIR_ALIVE_FILE`` is touched by a worker with each heartbeat (every two seconds), by beat
-    with each tick that it sends.
+def connect() -> None:
+    """A worker touches ``WEIR_ALIVE_FILE`` at each heartbeat (every two seconds), beat at each tick
+    that it sends.
     """
     worker_init.connect(_watch_worker)
     beat_init.connect(_watch_beat)

@@ -1,4 +1,4 @@
-"""The beat schedule and the queues for Celery. Beat only starts the tick."""
+"""Celery's queues and beat schedule, which only has the tick."""
 
 from datetime import datetime, timedelta
 
@@ -11,8 +11,8 @@ DECLARED = [Queue(name) for name in QUEUES]
 
 
 class Every(Schedule):
-    """Celery schedules by the wall clock: a clock set back by hours would stop the beat for as
-    long.
+    """By the wall clock, as Celery has it, beat would stop for hours after the clock was set back
+    by hours.
     """
 
     def remaining_estimate(self, last_run_at: datetime) -> timedelta:
@@ -24,7 +24,7 @@ SCHEDULE = {
     "tick": {
         "task": "pipeline.tick",
         "schedule": Every(TICK_S),
-        # A tick that waited for a worker longer than this has been followed by others.
+        # If no worker takes it for this long, newer ticks wait as well.
         "options": {"queue": DEFAULT, "expires": 2 * TICK_S},
     },
 }

@@ -22,7 +22,7 @@ class Breaker:
         self._opened_at: float | None = None
 
     def allows(self) -> bool:
-        """Whether to call now; while the breaker is open, one call is let through as a trial."""
+        """Whether to call now; while the breaker is open, one call every three seconds."""
         with self._lock:
             now = time.monotonic()
             if self._opened_at is not None and now - self._opened_at < OPEN_S:
@@ -33,7 +33,7 @@ class Breaker:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Context of one allowed call. Errors are raised on."""
+        """For an allowed call: if it is slow or fails, the breaker opens."""
         began = time.monotonic()
         try:
             yield

@@ -15,13 +15,12 @@ from ingest.parent_death import die_with_parent
 from webapp.config import alive, beat
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
-# Django's checks concern the code and run before a release; in each worker they would load all
-# pages: 0.6 s and 30 MB.
+# Django's checks run before a release; in each worker they would load all pages: 0.6 s and 30 MB.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 app = Celery("weir")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-# Not in the settings: every command would load Celery's classes.
+# In the settings, every command would import Celery's classes.
 app.add_defaults(
     lambda: {
         "task_queues": beat.DECLARED,
@@ -30,13 +29,13 @@ app.add_defaults(
 )
 
 
-def _keep_logging(**_: object) -> None:
-    """Keep Django's logging: with a receiver of this signal, Celery does not configure its own."""
+def _leave_logging(**_: object) -> None:
+    """With a receiver, Celery does not replace Django's logging by its own."""
 
 
 def _begin(task: Task[..., object], **_: object) -> None:
-    task.request.belongs_to = ExitStack()
-    task.request.belongs_to.enter_context(log_lines.request_context(_request_of(task)))
+    task.request.contexts = ExitStack()
+    task.request.contexts.enter_context(log_lines.request_context(_request_of(task)))
 
 
 def _request_of(task: Task[..., object]) -> str:
@@ -48,8 +47,8 @@ def _request_of(task: Task[..., object]) -> str:
 
 
 def _end(task: Task[..., object], **_: object) -> None:
-    if belongs_to := getattr(task.request, "belongs_to", None):
-        belongs_to.close()
+    if contexts := getattr(task.request, "contexts", None):
+        contexts.close()
 
 
 def _end_with_worker(**_: object) -> None:
@@ -57,9 +56,9 @@ def _end_with_worker(**_: object) -> None:
         die_with_parent(os.getppid())
 
 
-setup_logging.connect(_keep_logging)
+setup_logging.connect(_leave_logging)
 worker_process_init.connect(_end_with_worker)
 task_prerun.connect(_begin)
 task_postrun.connect(_end)
-alive.keep()
+alive.connect()
 app.autodiscover_tasks(["webapp.pipeline"])

@@ -1,4 +1,4 @@
-"""The message on a damaged SQLite file, at start, in commands and on pages."""
+"""Recognises a damaged SQLite file, and says what to do."""
 
 import sqlite3
 
@@ -7,7 +7,7 @@ from django.db import DatabaseError
 
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _PRIMARY = 0xFF
-"""Extended result codes keep the primary one in their lowest byte."""
+"""Extended result codes have the primary code in the lowest byte."""
 HELP = "Operation → If the database file is damaged"
 
 
@@ -18,8 +18,7 @@ def is_damaged(error: BaseException | None) -> bool:
     )
 
 
-def way_out(error: BaseException) -> str:
-    """Which file it is, what happened, what to do."""
+def repair_advice(error: BaseException) -> str:
     file = settings.DATABASES["default"]["NAME"]
     return (
         f"The database file {file} is damaged ({str(error).strip()}), so Weir cannot work with it. "

@@ -1,6 +1,4 @@
-"""From a database URL to Django's settings: SQLite for one machine, PostgreSQL for everything
-larger.
-"""
+"""Turns a database URL into Django's settings: SQLite for one machine, PostgreSQL for more."""
 
 import os
 from pathlib import Path
@@ -12,20 +10,20 @@ from webapp.config.readers import RefusedSetting
 SQLITE_WAIT_S = 30
 POSTGRESQL = "django.db.backends.postgresql"
 WAITS = {
-    "connect_timeout": 2,  # the least that its library knows
+    "connect_timeout": 2,  # the least that libpq accepts
     "keepalives_idle": 15,
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
 }
-"""How long a PostgreSQL that cannot be reached is waited for, in seconds, the last in ms; the URL
-may name others.
+"""How long to wait for PostgreSQL: options of libpq in seconds, the last one in ms. The URL may
+have others.
 """
 STATEMENT_S = 60
 
 
 def from_environment(name: str, default_file: Path) -> dict[str, Any]:
-    """Django's ``DATABASES["default"]``; errors never show the URL, which may contain a password."""
+    """Errors do not show the URL, which may contain a password."""
     raw = os.environ.get(name, "")
     if not raw:
         return sqlite(default_file)
@@ -55,17 +53,15 @@ def from_environment(name: str, default_file: Path) -> dict[str, Any]:
     raise refusal
 
 
-def cut_long_statements(database: dict[str, Any]) -> None:
-    """Limit statements of a web server, unless the URL has its own ``options``: nobody waits longer
-    for a page.
-    """
+def limit_statements(database: dict[str, Any]) -> None:
+    """For web servers: nobody waits longer for a page. ``options`` in the URL win."""
     if database["ENGINE"] == POSTGRESQL:
         database["OPTIONS"].setdefault("options", f"-c statement_timeout={STATEMENT_S}s")
 
 
 def sqlite(file: Path) -> dict[str, Any]:
-    """Options for several writing processes: with the default deferred transactions most would fail
-    as locked.
+    """For several processes that write: with deferred transactions, the default, most would fail as
+    locked.
     """
     return {
         "ENGINE": "django.db.backends.sqlite3",

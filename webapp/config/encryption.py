@@ -1,6 +1,4 @@
-"""Encryption of single fields at rest, with key rotation: the first key encrypts, all of them
-decrypt.
-"""
+"""Encryption of single columns. Keys can be replaced: the first one encrypts, all decrypt."""
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
@@ -12,7 +10,7 @@ def encrypt(text: str) -> str:
 
 
 def decrypt(token: str) -> str:
-    """Raises ``ImproperlyConfigured`` if none of the keys fits."""
+    """Raises ``ImproperlyConfigured`` if no key fits."""
     try:
         return _keys().decrypt(token.encode()).decode()
     except InvalidToken:

@@ -1,4 +1,4 @@
-"""The environment, read once at start: every variable of Weir, its default and its valid values."""
+"""The environment variables of Weir, read once at start: defaults and valid values."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -41,14 +41,14 @@ def _home() -> Path:
 
 
 def _place(name: str, folder: str) -> str:
-    """A URI as it is, a path made absolute; ``folder`` of the home unless given."""
-    given = text(
+    """A URI or an absolute path; by default ``folder`` in the home."""
+    place = text(
         name,
         str(_home() / folder),
         "a path or a URI such as hdfs://namenode/weir or s3://bucket/weir",
         check.is_place,
     )
-    return given if "://" in given else str(Path(given).expanduser().absolute())
+    return place if "://" in place else str(Path(place).expanduser().absolute())
 
 
 def _umask() -> int:
@@ -69,16 +69,15 @@ def _public_url() -> str:
 
 
 def _secret_key() -> str:
-    given = secret("WEIR_SECRET_KEY", "at least 50 characters", lambda key: len(key) >= 50)
-    return given or secrets.kept(_home(), "secret_key", secrets.new_secret_key)
+    key = secret("WEIR_SECRET_KEY", "at least 50 characters", lambda key: len(key) >= 50)
+    return key or secrets.stored(_home(), "secret_key", secrets.new_secret_key)
 
 
 def _field_keys() -> tuple[str, ...]:
     expected = "Fernet keys separated by commas, first the one to encrypt with"
-    given = secret("WEIR_FIELD_KEYS", expected, secrets.are_field_keys) or secrets.kept(
-        _home(), "field_keys", secrets.new_field_key
-    )
-    return tuple(key.strip() for key in given.split(","))
+    keys = secret("WEIR_FIELD_KEYS", expected, secrets.are_field_keys)
+    keys = keys or secrets.stored(_home(), "field_keys", secrets.new_field_key)
+    return tuple(key.strip() for key in keys.split(","))
 
 
 def _database() -> dict[str, Any]:
@@ -86,24 +85,23 @@ def _database() -> dict[str, Any]:
 
 
 def _redis_url() -> str:
-    """As given, else from ``redis.url`` of the embedded server, else "": commands work without
+    """By default that of the embedded server, from ``redis.url``, or "": commands work without
     Redis.
     """
-    note = _home() / "redis.url"
-    noted = note.read_text().strip() if note.is_file() else ""
+    file = _home() / "redis.url"
+    default = file.read_text().strip() if file.is_file() else ""
     return secret(
         "WEIR_REDIS_URL",
         "redis://host:6379/0, rediss://host:6379/0 or unix:///path/redis.sock",
         check.is_redis,
-        noted,
+        default,
     )
 
 
 @dataclass(frozen=True)
 class Environment:
-    """All settings that come from outside. Paths are absolute; ``*_s`` are seconds.
-
-    A new instance reads every variable; raises ``RefusedSetting`` at the first invalid one.
+    """Paths are absolute; ``*_s`` are seconds. A new instance reads all variables, and raises
+    ``RefusedSetting`` at the first invalid one.
     """
 
     home: Path = _read(_home)
@@ -157,7 +155,7 @@ class Environment:
         "WEIR_OIDC_SCOPES",
         "openid profile email",
         "scopes with openid",
-        lambda asked: "openid" in asked.split(),
+        lambda scopes: "openid" in scopes.split(),
     )
     oidc_name_claim: str = _read(
         text, "WEIR_OIDC_NAME_CLAIM", "preferred_username", "the name of a claim", bool
@@ -246,13 +244,11 @@ class Environment:
         "networks clusters may be in, such as 10.0.0.0/8",
         check.is_network,
     )
-    """Read again by :mod:`ingest.network.clusters` at every connection, also for commands without
-    Django.
-    """
+    """Only checked here: :mod:`ingest.network.clusters` reads it at every connection."""
     read_dirs: list[str] = _read(
         words, "WEIR_READ_DIRS", [], "absolute paths of directories", check.is_absolute
     )
-    """Read again by :mod:`ingest.local_directories` whenever files are looked for."""
+    """Only checked here: :mod:`ingest.local_directories` reads it whenever it looks for files."""
     mail_from: str = _read(
         text,
         "WEIR_MAIL_FROM",
@@ -283,12 +279,12 @@ class Environment:
 
     @property
     def judged_every_s(self) -> int:
-        """The time before silence counts: a JobManager that fails over is away for half a minute,
-        however often it is asked.
+        """Least time between judgements of whether a cluster answers: a JobManager that fails over
+        is away for half a minute, however often it is asked.
         """
         return max(self.collect_interval_s, 30)
 
     @property
     def sqlite_file(self) -> str:
-        """Empty with any other database."""
+        """ "" with another database."""
         return str(self.database["NAME"]) if self.database["ENGINE"].endswith("sqlite3") else ""

@@ -7,7 +7,7 @@ from ingest.garbage_collection import keep_what_is_imported
 OBJECTS_OF_A_LARGE_PAGE = 10_000
 
 
-def look_for_garbage_rarely() -> None:
-    """Call it once everything is imported."""
+def collect_garbage_rarely() -> None:
+    """Call it after all imports."""
     keep_what_is_imported()
     gc.set_threshold(OBJECTS_OF_A_LARGE_PAGE, 10, 10)

@@ -1,4 +1,4 @@
-"""Commands for people must work at once: they create the embedded database when it is first needed."""
+"""The base of commands for people: creates the embedded database if it is missing."""
 
 import fcntl
 import os
@@ -11,12 +11,12 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 REFUSED = 2
-"""Exit code for an invalid request, with nothing done."""
+"""Exit code of an invalid request; nothing was done."""
 
 
 def prepare_database() -> None:
-    """Create or update the embedded SQLite database; for any other, report if it is outdated.
-    Concurrent commands wait on a lock file.
+    """Creates or updates the embedded SQLite database; raises ``CommandError`` if another database
+    is outdated. Concurrent commands wait for a lock.
     """
     if not _is_behind():
         return
@@ -38,14 +38,12 @@ def _is_behind() -> bool:
 
 
 class PreparedCommand(BaseCommand):
-    """A command with a prepared database."""
-
     requires_system_checks: list[str] = []
     refusals: tuple[type[Exception], ...] = ()
     quiet = False
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        """Only full option names: ``--at``, an option of another command, would be taken for
+        """Refuses abbreviated options: ``--at``, an option of another command, would mean
         ``--attest``.
         """
         return super().create_parser(prog_name, subcommand, **{"allow_abbrev": False} | kwargs)

@@ -1,4 +1,4 @@
-"""Typed readers of environment variables: an invalid value is refused in one sentence."""
+"""Typed readers of environment variables. They raise :class:`RefusedSetting`."""
 
 import os
 from collections.abc import Callable
@@ -14,7 +14,7 @@ Check = Callable[[Any], object]
 
 
 class RefusedSetting(ImproperlyConfigured):
-    """One variable that cannot be used; the message is safe to print."""
+    """The message is safe to print."""
 
     def __init__(self, name: str, shown: str, expected: str) -> None:
         super().__init__(
@@ -53,20 +53,20 @@ def words(name: str, default: list[str], expected: str = "names", check: Check =
             default,
             _ENV.list,
             f"{expected}, separated by commas",
-            lambda found: all(check(word) for word in found),
+            lambda values: all(check(word) for word in values),
         )
     )
 
 
-def text_map(name: str, expected: str, check: Check = lambda found: True) -> dict[str, str]:
-    """A JSON object of texts; hidden, because storage options hold keys."""
+def text_map(name: str, expected: str, check: Check = lambda value: True) -> dict[str, str]:
+    """A JSON object of texts. Errors do not show it: storage options contain keys."""
     return dict(
         _read(
             name,
             {},
             _ENV.json,
             expected,
-            lambda found: _is_text_map(found) and check(found),
+            lambda value: _is_text_map(value) and check(value),
             hidden=True,
         )
     )

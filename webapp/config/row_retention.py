@@ -1,5 +1,5 @@
-"""How long rows are kept, by the environment. The lake has its own retention. The lowest values are
-the look-back of pages, reports and proofs of clean-ups.
+"""How long rows are stored: at least what pages, reports and proofs of clean-ups look back. The
+lake has its own retention.
 """
 
 from datetime import timedelta

@@ -1,6 +1,5 @@
-"""Queues, and how often the beat ticks.
-
-What is due is a row (:mod:`webapp.work.models`), never a message.
+"""Celery's queues, and how often the beat ticks. What is due is in database rows
+(:mod:`webapp.work.models`).
 """
 
 COLLECT, SPARK, STORAGE, ALERTS, DEFAULT = QUEUES = (

@@ -1,4 +1,4 @@
-"""Keys of this installation: given by the environment in production, else made once and kept under
+"""Keys of this installation that the environment does not set: created once, in
 ``WEIR_HOME/secrets``.
 """
 
@@ -11,10 +11,9 @@ from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
 
 
-def kept(home: Path, name: str, make: Callable[[], str]) -> str:
-    """The content of ``home/secrets/name``, made at the first call; readable by the owner only.
-
-    With concurrent processes, the first that links its finished file wins, and all read that one.
+def stored(home: Path, name: str, make: Callable[[], str]) -> str:
+    """The content of ``home/secrets/name``, which the first call creates, for the owner only. Of
+    several processes the first one to link its file wins, and all read that file.
     """
     folder = home / "secrets"
     path = folder / name

@@ -1,4 +1,4 @@
-"""Checks of settings: one per kind; what they return is true if the value is valid."""
+"""Checks of settings: true if the value is valid."""
 
 import ipaddress
 import re
@@ -23,11 +23,9 @@ def is_absolute(path: str) -> bool:
 
 def is_place(place: str) -> bool:
     scheme, separator, rest = place.partition("://")
-    return (
-        bool(re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme) and rest)
-        if separator
-        else not re.match(r"^[a-z0-9]+:[^/\\]", place)
-    )
+    if separator:
+        return bool(re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme) and rest)
+    return not re.match(r"^[a-z0-9]+:[^/\\]", place)
 
 
 def is_bind(bind: str) -> bool:
@@ -44,16 +42,16 @@ def is_origin(origin: str) -> bool:
 
 
 def is_issuer(address: str) -> bool:
-    """https, or a loopback address for a trial: over http anybody on the network path could sign in
-    as anybody.
+    """Requires https, except on loopback: over http anybody on the network path could sign in as
+    anybody.
     """
     try:
         url = urlsplit(address)
     except ValueError:
         return False
-    loopback = url.scheme == "http" and url.hostname in ("127.0.0.1", "localhost", "::1")
+    is_loopback = url.scheme == "http" and url.hostname in ("127.0.0.1", "localhost", "::1")
     return (
-        (url.scheme == "https" or loopback)
+        (url.scheme == "https" or is_loopback)
         and bool(url.hostname)
         and not url.query
         and not url.fragment

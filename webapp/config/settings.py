@@ -1,5 +1,5 @@
-"""Django settings. What differs between installations comes from :mod:`webapp.config.environment`
-and nowhere else.
+"""Django settings. What differs between installations only comes from
+:mod:`webapp.config.environment`.
 """
 
 import os
@@ -29,7 +29,7 @@ INSTALLED_APPS = [
     "csp",
     "rest_framework",
     "drf_spectacular",
-    # From the floor to the roof, as pyproject.toml orders them.
+    # From the lowest layer to the highest, as in pyproject.toml.
     "webapp.lib",
     "webapp.charts",
     "webapp.work",
@@ -109,7 +109,7 @@ TEMPLATES = [
 ]
 
 DATABASES = {"default": WEIR.database}
-SERVES_PAGES = False  # wsgi.py says otherwise
+SERVES_PAGES = False  # True in web processes, by wsgi.py
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHES = {
@@ -136,7 +136,7 @@ TIME_ZONE = "UTC"
 STATIC_URL = "static/"
 STATIC_ROOT = WEIR.home / "static"
 STATICFILES_DIRS = [PROJECT_DIR / "static"]
-# Served from the checkout as well, so that a fresh clone needs no collectstatic.
+# Static files are also served from the checkout: a new clone needs no collectstatic.
 WHITENOISE_USE_FINDERS = True
 
 # People
@@ -170,14 +170,14 @@ SECURE_REDIRECT_EXEMPT = [
     r"^healthz$",
     r"^readyz$",
     r"^metrics(/jobs)?$",
-]  # asked from inside, without TLS
+]  # requested from inside, without TLS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if WEIR.behind_proxy else None
 SECURE_HSTS_SECONDS = WEIR.hsts_s
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SILENCED_SYSTEM_CHECKS = [
-    "security.W005",  # whether all subdomains speak https is the domain owner's to say, not ours
-    "security.W021",  # the same for the browsers' preload list
+    "security.W005",  # only the owner of the domain knows whether all subdomains have https
+    "security.W021",  # as above, for the preload list of browsers
 ]
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -212,7 +212,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["webapp.accounts.permissions.ScopedAccess"],
     "PATH_CONVERTER_OVERRIDES": {"name": str},
-    # Fields of one name with choices of their own.
+    # Fields of the same name with different choices.
     "ENUM_NAME_OVERRIDES": {
         "AlertStateEnum": "webapp.alerting.choices.AlertState",
         "DeliveryStateEnum": "webapp.delivery.choices.DeliveryState",
@@ -229,7 +229,7 @@ SPECTACULAR_SETTINGS = {
 SPARK_JOB = "spark_jobs.job.run_job"
 CELERY_BROKER_URL = WEIR.redis_url.replace("unix://", "redis+socket://") or "memory://"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-# Senders of hints have shorter ones: see webapp.work.hints.
+# Senders of hints have shorter time-outs: see webapp.work.hints.
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 2 * (WEIR.spark_timeout_s + 1800),
     "socket_timeout": 30,

@@ -1,5 +1,5 @@
-"""Addresses that Weir may connect to for users: public ones, and private networks that settings
-allow. Forbidden and embedded addresses: :mod:`ingest.network.clusters`.
+"""Addresses to which Weir may send notices: public ones, and private networks that settings allow.
+:mod:`ingest.network.clusters` knows forbidden addresses, and addresses inside others.
 """
 
 import ipaddress

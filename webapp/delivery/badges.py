@@ -37,26 +37,22 @@ def delivery_badge(delivery: Delivery) -> Badge:
 
 
 def endpoint_badge(endpoint: Endpoint, now: datetime, *, is_sending: bool) -> Badge:
-    """``is_sending``: Weir runs."""
+    """``is_sending``: Weir itself runs, so that the state is current."""
     if not endpoint.enabled:
         return Badge("disabled", "■", "crit" if endpoint.failures else "done")
     if endpoint.failures:
         return Badge("failing", "◆", "warn")
     if endpoint.paused_until and endpoint.paused_until > now:
         return Badge("paused", "◆", "warn")
-    return (
-        as_far_as_known(Badge("works", "●", "ok"), is_sending)
-        if endpoint.last_delivered_at
-        else Badge("new", "○", "done")
-    )
+    if not endpoint.last_delivered_at:
+        return Badge("new", "○", "done")
+    return as_far_as_known(Badge("works", "●", "ok"), is_sending)
 
 
 def meaning(error: str) -> str:
     kind, _, number = error.partition("_")
-    if number.isdigit() and kind in ("status", "code"):
-        return (
-            f"It answered {number}."
-            if kind == "status"
-            else f"It answered 200, and error {number} in the body."
-        )
+    if number.isdigit() and kind == "status":
+        return f"It answered {number}."
+    if number.isdigit() and kind == "code":
+        return f"It answered 200, and error {number} in the body."
     return ERRORS_MEAN.get(error, "")

@@ -13,7 +13,7 @@ class FormatName(models.TextChoices):
 
 
 class DeliveryState(models.TextChoices):
-    """``pending`` includes attempts under way."""
+    """A delivery that is being sent is pending, too."""
 
     PENDING = "pending", _("pending")
     DELIVERED = "delivered", _("delivered")

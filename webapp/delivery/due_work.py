@@ -10,10 +10,9 @@ register(
         outbox.TASK,
         every=lambda: {outbox.KEY: TICK_S},
         look=lambda _lease: sending.send_due(),  # each attempt is a row of its own
-        # The rows say what is due, so it looks even where the row of the look itself is not.
+        # A hint counts even if this work is not due: deliveries say when they are.
         when_hinted=True,
-        # A notice queued while a sender ends finds the work still held, so the sender checks once
-        # more.
+        # While a sender ends it still holds the work: it looks again for new deliveries.
         more=lambda: outbox.oldest_waiting(timezone.now()) is not None,
     )
 )

@@ -24,7 +24,7 @@ MOST_EMAILS, LONGEST_EMAIL = 20, 254
 
 @dataclass(frozen=True)
 class EndpointEntry:
-    """``url`` and ``credential``: ``None`` keeps what is stored."""
+    """``url`` and ``credential``: None keeps the stored one."""
 
     name: str
     format: str = FormatName.WEIR
@@ -37,7 +37,7 @@ class EndpointEntry:
 
 
 def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy) -> str:
-    """Check and save, with a DNS look-up. Returns a secret if one was created. Raises
+    """Check and save, with a DNS look-up. Returns the new secret, or "" if none was created. Raises
     :class:`InputRefused`.
     """
     wrong: dict[str, str] = {}
@@ -61,7 +61,7 @@ def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy) -> str:
     if wrong:
         raise InputRefused(wrong)
 
-    another_kind = endpoint.format != entered.format
+    is_other_format = endpoint.format != entered.format
     endpoint.name, endpoint.format = name, entered.format
     endpoint.min_severity = entered.min_severity
     endpoint.emails = list(entered.emails) if entered.format == FormatName.EMAIL else []
@@ -76,8 +76,8 @@ def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy) -> str:
         endpoint.credential_encrypted = (
             encryption.encrypt(entered.credential) if entered.credential else ""
         )
-    if not form.credential or (another_kind and entered.credential is None):
-        # The credential for one system is not sent to another.
+    if not form.credential or (is_other_format and entered.credential is None):
+        # The credential for one system is not sent to another one.
         endpoint.credential_encrypted = ""
     secret = ""
     if not form.for_machines:
@@ -92,7 +92,7 @@ def enter(endpoint: Endpoint, entered: EndpointEntry, rules: Policy) -> str:
 def _target(
     endpoint: Endpoint, entered: EndpointEntry, rules: Policy, wrong: dict[str, str]
 ) -> Target | None:
-    """None if the stored address stays or none is needed."""
+    """None if the stored address stays, or if no address is needed or valid."""
     if entered.format == FormatName.EMAIL:
         if (
             not entered.emails
@@ -107,7 +107,7 @@ def _target(
         "" if endpoint.url_encrypted else FORMATS[entered.format].default_url
     )
     if not url:
-        # The address of one kind of receiver is useless for another.
+        # The stored address is useless for another format.
         if not endpoint.url_encrypted or (endpoint.pk and endpoint.format != entered.format):
             wrong["url"] = gettext("Give the address it is sent to.")
         return None
@@ -121,22 +121,17 @@ def _target(
 def _check_credential(
     endpoint: Endpoint, entered: EndpointEntry, target: Target | None, wrong: dict[str, str]
 ) -> None:
-    form, given = FORMATS[entered.format], entered.credential
-    stored = bool(endpoint.credential_encrypted) and endpoint.format == entered.format
-    if given and (len(given) > LONGEST_CREDENTIAL or not given.isprintable()):
+    form, credential = FORMATS[entered.format], entered.credential
+    is_stored = bool(endpoint.credential_encrypted) and endpoint.format == entered.format
+    keeps_stored = is_stored and credential is None
+    if credential and (len(credential) > LONGEST_CREDENTIAL or not credential.isprintable()):
         wrong["credential"] = gettext(
             "It is longer than %(longest_credential)s characters, or contains characters that "
             "cannot be sent."
         ) % {"longest_credential": LONGEST_CREDENTIAL}
-    if form.credential_required and not given and not (stored and given is None):
+    if form.credential_required and not credential and not keeps_stored:
         wrong["credential"] = gettext("%(credential)s is needed.") % {"credential": form.credential}
-    elif (
-        form.credential
-        and stored
-        and given is None
-        and target is not None
-        and _leads_elsewhere(endpoint, target)
-    ):
+    elif form.credential and keeps_stored and target and _leads_elsewhere(endpoint, target):
         wrong["credential"] = ENTER_AGAIN
 
 

@@ -43,7 +43,9 @@ def test(endpoint: Endpoint, name: str, now: datetime) -> Notice:
     )
 
 
-def _notice(endpoint: Endpoint, kind: str, family: str, now: datetime, **of_alert: Any) -> Notice:
+def _notice(
+    endpoint: Endpoint, kind: str, family: str, now: datetime, **alert_fields: Any
+) -> Notice:
     alert = NoticeAlert(
         status=FIRING,
         family=family,
@@ -55,7 +57,7 @@ def _notice(endpoint: Endpoint, kind: str, family: str, now: datetime, **of_aler
         subject=endpoint.name,
         starts_at=now,
         links={"alert": f"{settings.WEIR.public_url}/alerts/endpoints/{endpoint.pk}/"},
-        **of_alert,
+        **alert_fields,
     )
     return Notice(
         uid=new_uid("ntc"),

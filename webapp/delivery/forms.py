@@ -1,4 +1,6 @@
-"""Address and credential are never shown: an empty field keeps the stored one."""
+"""The form of endpoints. It never shows address and credential: an empty field keeps the stored
+one.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +21,7 @@ _HIDDEN: dict[str, Any] = {"autocomplete": "off", "spellcheck": "false"}
 
 
 class EndpointForm(forms.Form):
-    """Further checks: :mod:`webapp.delivery.endpoint_entry`."""
+    """:mod:`webapp.delivery.endpoint_entry` checks the rest."""
 
     name = forms.CharField(max_length=LONGEST_NAME, label=_("Name"))
     format = forms.ChoiceField(

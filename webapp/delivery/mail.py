@@ -25,14 +25,16 @@ def is_configured() -> bool:
 
 
 def send_mail(mail: Mail) -> str:
-    """At most ten seconds a step. Raises :class:`MailFailed` unless every recipient was accepted."""
+    """Each step may take ten seconds. Raises :class:`MailFailed` unless every recipient was
+    accepted.
+    """
     if not is_configured():
         raise MailFailed("WEIR_SMTP_URL is not set: no mail can be sent.")
     try:
         with _server() as server:
-            # Django's own sending does not say which of several recipients were refused.
-            open_ = cast(smtplib.SMTP, server.connection)
-            refused = open_.send_message(
+            # ``EmailBackend.send_messages`` does not report that some recipients were refused.
+            smtp = cast(smtplib.SMTP, server.connection)
+            refused = smtp.send_message(
                 message(mail).message(), settings.WEIR.mail_from, list(mail.to)
             )
     except smtplib.SMTPResponseException as error:
@@ -51,7 +53,7 @@ def send_mail(mail: Mail) -> str:
 
 
 def message(mail: Mail) -> EmailMessage:
-    """Line ends in headers raise ``BadHeaderError``."""
+    """Raises ``BadHeaderError`` if a header contains a line end."""
     headers = {
         "Message-ID": f"<{mail.message_id}@{settings.WEIR.mail_from.rpartition('@')[2]}>",
         "Auto-Submitted": "auto-generated",

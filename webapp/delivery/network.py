@@ -1,5 +1,5 @@
-"""Attempts over the network, bounded in time and memory, on an event loop in a thread. Requests go
-in by :meth:`Network.send`, results come out of a queue.
+"""Sends requests and mails, limited in time and memory, on an event loop in a thread. Answers come
+in the queue :attr:`Network.results`.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _NAME_THREADS, _MAIL_THREADS = 16, 4
 
 @dataclass(frozen=True)
 class Answer:
-    """``error``: a code, "" for a whole answer; ``body``: at most 64 KiB."""
+    """``error``: a code; "" if there was an answer. ``body``: at most 64 KiB."""
 
     latency_ms: int
     status: int | None = None
@@ -40,7 +40,7 @@ class Answer:
 
 
 class Network:
-    """``results`` has each tag given to :meth:`send` with its answer."""
+    """``results``: (tag, answer) for each :meth:`send`."""
 
     def __init__(self, rules: Policy) -> None:
         self.rules = rules
@@ -65,8 +65,8 @@ class Network:
         self._mails.shutdown(wait=False, cancel_futures=True)
 
     def send(self, tag: Any, rendered: Rendered) -> None:
-        """``(tag, answer)`` follows in :attr:`results` within the time-out."""
-        asyncio.run_coroutine_threadsafe(self._one(tag, rendered), self._loop)
+        """The answer comes within the time-out."""
+        asyncio.run_coroutine_threadsafe(self._attempt(tag, rendered), self._loop)
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -88,8 +88,7 @@ class Network:
                 resolver=CheckedResolver(scheme, self.rules, self._names),
                 use_dns_cache=False,
                 limit=0,
-                # Receivers may close idle connections at any time; a POST on a closed one would
-                # count as failed.
+                # Receivers may close an idle connection; a POST on it would count as failed.
                 keepalive_timeout=2,
                 ssl=ssl.create_default_context(),
             )
@@ -104,7 +103,7 @@ class Network:
             )
         return self._sessions[scheme]
 
-    async def _one(self, tag: Any, rendered: Rendered) -> None:
+    async def _attempt(self, tag: Any, rendered: Rendered) -> None:
         began = time.monotonic()
 
         def elapsed() -> int:
@@ -119,8 +118,7 @@ class Network:
         except RefusedTarget as refused:
             answer = Answer(elapsed(), error="refused_target", detail=str(refused))
         except Exception as error:
-            # On any error the delivery must not stay claimed. Only the type is kept, since texts
-            # may contain addresses.
+            # Any error has to release the delivery. Texts of errors may contain addresses.
             code = code_of(error)
             answer = Answer(
                 elapsed(), error=code, detail=type(error).__name__ if code == "failed" else ""
@@ -135,7 +133,7 @@ class Network:
             address, data=outgoing.body, headers=outgoing.headers, allow_redirects=False
         ) as response:
             body = b""
-            # An unreadable body does not change the status; formats that need the body report it.
+            # If the body cannot be read, the status counts; formats that need a body report it.
             with contextlib.suppress(aiohttp.ClientError, TimeoutError, ValueError):
                 while len(body) < MOST_READ_BYTES:
                     chunk = await response.content.read(MOST_READ_BYTES - len(body))
@@ -143,7 +141,7 @@ class Network:
                         break
                     body += chunk
             if not response.content.at_eof():
-                # else the connection would be read to its end, which may never arrive
+                # else aiohttp would read the rest, which may never end
                 response.close()
             return Answer(
                 elapsed(),
@@ -179,7 +177,7 @@ _CODES: tuple[tuple[str, tuple[type[BaseException], ...]], ...] = (
         (aiohttp.ClientResponseError, aiohttp.ClientPayloadError, aiohttp.http.HttpProcessingError),
     ),
 )
-"""The code of a failed attempt; subclasses come before their bases."""
+"""Subclasses come before their bases."""
 
 
 def code_of(error: BaseException) -> str:

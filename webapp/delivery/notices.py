@@ -1,6 +1,4 @@
-"""A notice about one group of alerts, as plain data: no database and no clock, so that it is the
-same at every attempt.
-"""
+"""A notice about one group of alerts, as plain data: it is the same at every attempt."""
 
 import json
 from collections.abc import Mapping
@@ -14,15 +12,13 @@ from webapp.lib.instants import iso_text
 
 FIRING, RESOLVED = "firing", "resolved"
 MOST_ALERTS, MOST_CHARACTERS = 500, 750_000
-"""Of one request: web servers refuse more than a megabyte by default. Machines get the rest in
-further parts.
-"""
+"""Limits of a part: by default, web servers refuse requests of more than a megabyte."""
 MOST_MUTED = 50
 
 
 @dataclass(frozen=True)
 class NoticeAlert:
-    """The fields are described in ``reference/notice.schema.json`` of the documentation."""
+    """``reference/notice.schema.json`` of the documentation describes the fields."""
 
     uid: str
     fingerprint: str
@@ -54,8 +50,6 @@ class NoticeAlert:
 
 @dataclass(frozen=True)
 class Notice:
-    """An endpoint gets the alerts that it selects, in parts."""
-
     uid: str
     kind: str
     group: str
@@ -74,7 +68,7 @@ class Notice:
 
     def to_json(self) -> str:
         text = json.dumps(_plain(self), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-        return text.encode(errors="replace").decode()  # lone surrogates, which no encoding has
+        return text.encode(errors="replace").decode()  # replaces lone surrogates
 
     @classmethod
     def from_json(cls, text: str) -> "Notice":
@@ -93,9 +87,9 @@ class Notice:
         return replace(self, alerts=tuple(_redact(alert) for alert in self.alerts))
 
     def of(self, alerts: tuple[NoticeAlert, ...], *, are_chosen: bool = False) -> "Notice":
-        """The notice with only ``alerts`` of it. The totals stay if none is left out, since they
-        may count more than the notice contains. They are counted again if the endpoint selects
-        alerts (``are_chosen``) and the group has several clusters: it may not select all of them.
+        """Only these ``alerts``. If none is left out, the totals stay, which may count more alerts
+        than the notice has; but not if the endpoint selects alerts (``are_chosen``) and the group
+        has several clusters, since the endpoint may not select all of them.
         """
         if len(alerts) == len(self.alerts) and (self.cluster or not are_chosen):
             return self
@@ -112,7 +106,7 @@ class Notice:
         )
 
     def in_parts(self) -> "list[Notice]":
-        """Parts of the allowed size, each with the totals of the whole."""
+        """Each with the totals of the whole notice."""
         parts: list[list[NoticeAlert]] = [[]]
         size = 0
         for alert in self.alerts:

@@ -18,7 +18,7 @@ ENDED = (DeliveryState.DELIVERED, DeliveryState.DEAD, DeliveryState.CANCELLED)
 
 
 def rotate(endpoint: Endpoint, now: datetime) -> str:
-    """A new secret; the old one also signs for a day. Raises :class:`ActionRefused`."""
+    """Returns a new secret; for a day the old one also signs. Raises :class:`ActionRefused`."""
     if not FORMATS[endpoint.format].for_machines:
         raise ActionRefused(
             gettext("Weir has no secret for %(name)s, so it does not sign what it sends there.")
@@ -34,7 +34,7 @@ def rotate(endpoint: Endpoint, now: datetime) -> str:
 
 
 def enable(endpoint: Endpoint) -> None:
-    """Missed notices are replayed on request only."""
+    """Does not replay missed notices."""
     Endpoint.objects.filter(pk=endpoint.pk).update(
         enabled=True,
         failures=0,
@@ -59,7 +59,7 @@ def request_test(endpoint: Endpoint, name: str, now: datetime) -> Delivery:
 
 
 def replay(delivery: Delivery, now: datetime) -> None:
-    """Under the same id. Raises :class:`ActionRefused`."""
+    """Sends the delivery again, with the same id. Raises :class:`ActionRefused`."""
     if not delivery.mail_to:
         _require_enabled(delivery.endpoint)
     if not _replay(Delivery.objects.filter(pk=delivery.pk, state__in=ENDED), now):
@@ -67,8 +67,8 @@ def replay(delivery: Delivery, now: datetime) -> None:
 
 
 def replay_dead(endpoint: Endpoint, now: datetime) -> int:
-    """Replay the oldest 10,000 dead deliveries; returns how many. What a later notice contains is
-    not sent again. Raises :class:`ActionRefused`.
+    """Replays the oldest 10,000 dead deliveries, without what a later notice contains; returns how
+    many. Raises :class:`ActionRefused`.
     """
     _require_enabled(endpoint)
     dead = Delivery.objects.filter(endpoint=endpoint, state=DeliveryState.DEAD, mail_to="")

@@ -43,8 +43,8 @@ def selection_of(endpoint: Endpoint) -> Selection:
 
 
 def queue(*notices: Notice) -> int:
-    """A delivery for each endpoint for which a notice has news; returns how many. Call it in a
-    transaction. Idempotent.
+    """Creates a delivery for each endpoint for which a notice has news; returns how many. Call it
+    in a transaction. Idempotent.
     """
     endpoints = [
         (endpoint, selection_of(endpoint)) for endpoint in Endpoint.objects.filter(enabled=True)
@@ -62,7 +62,7 @@ def queue(*notices: Notice) -> int:
 
 
 def queue_for(notice: Notice, endpoint: Endpoint, *, mail_to: str = "") -> Delivery:
-    """Regardless of matchers."""
+    """Ignores the matchers of the endpoint."""
     row = delivery_of(notice, endpoint, mail_to=mail_to)
     _insert([(row, notice.alerts)])
     return row
@@ -79,7 +79,7 @@ def delivery_of(notice: Notice, endpoint: Endpoint, *, mail_to: str = "") -> Del
         group=notice.group[:300],
         cluster=notice.cluster[:100],
         title=title_of(notice)[:300],
-        # PostgreSQL allows no NUL in texts, which JSON escapes.
+        # PostgreSQL refuses NUL, which JSON has as an escape.
         payload=notice.to_json().replace("\\u0000", "\\ufffd"),
         made_at=notice.made_at,
         next_attempt_at=notice.made_at,
@@ -87,44 +87,42 @@ def delivery_of(notice: Notice, endpoint: Endpoint, *, mail_to: str = "") -> Del
 
 
 def part_for(notice: Notice, selection: Selection) -> Notice | None:
-    """None if nothing in it is new for the endpoint."""
+    """The alerts that an endpoint selects; None if none of them is news."""
     ranked = [
         alert for alert in notice.alerts if _RANK.get(alert.severity, 0) >= selection.min_rank
     ]
     matching = match_each(selection.matchers, [matched_labels(alert) for alert in ranked])
-    wanted = tuple(alert for alert, matches in zip(ranked, matching, strict=True) if matches)
-    if not wanted:
+    selected = tuple(alert for alert, matches in zip(ranked, matching, strict=True) if matches)
+    if not selected:
         return None
-    part = notice.of(wanted, are_chosen=bool(selection.matchers))
+    part = notice.of(selected, are_chosen=bool(selection.matchers))
     return part if part.changed or part.kind == REPEATED else None
 
 
 def _insert(rows: list[tuple[Delivery, tuple[NoticeAlert, ...]]]) -> int:
     if not rows:
         return 0
-    known = set(
+    existing = set(
         Delivery.objects.filter(notice_uid__in={row.notice_uid for row, _ in rows}).values_list(
             "notice_uid", "endpoint", "mail_to"
         )
     )
-    fresh = [
+    new = [
         (row, alerts)
         for row, alerts in rows
-        if (row.notice_uid, row.endpoint_id, row.mail_to) not in known
+        if (row.notice_uid, row.endpoint_id, row.mail_to) not in existing
     ]
-    Delivery.objects.bulk_create([row for row, _ in fresh], batch_size=200)
+    Delivery.objects.bulk_create([row for row, _ in new], batch_size=200)
     links = [
-        DeliveryAlert(delivery=row, alert_uid=alert.uid)
-        for row, alerts in fresh
-        for alert in alerts
+        DeliveryAlert(delivery=row, alert_uid=alert.uid) for row, alerts in new for alert in alerts
     ]
     DeliveryAlert.objects.bulk_create(links, batch_size=1_000)
     transaction.on_commit(hint)
-    return len(fresh)
+    return len(new)
 
 
 def matchers_of(endpoint: Endpoint) -> tuple[Matcher, ...]:
-    """Unreadable ones match everything: a superfluous notice is better than none."""
+    """Empty if they cannot be read: a notice too many is better than none."""
     try:
         return endpoint.parsed_matchers
     except BadMatcher as error:
@@ -142,14 +140,14 @@ def _as_sent(notice: Notice, endpoint: Endpoint) -> list[Notice]:
 
 
 def hint(after: timedelta = timedelta()) -> None:
-    """Without a broker the next tick finds the rows."""
+    """Without Redis, the next tick finds the rows."""
     if settings.WEIR.redis_url:
         hints.hint(TASK, KEY, after)
 
 
 def wake(now: datetime) -> None:
-    """Called by every tick: releases deliveries of dead processes, corrects instants in the future,
-    hints if any wait.
+    """At every tick: releases deliveries of dead processes, corrects instants of the future, and
+    hints if deliveries wait.
     """
     Delivery.objects.release_from_the_dead()
     Delivery.objects.mend(now)
@@ -161,7 +159,6 @@ def wake(now: datetime) -> None:
 
 
 def oldest_waiting(now: datetime) -> datetime | None:
-    """When the longest overdue delivery became due."""
     instant: datetime | None = (
         Delivery.objects.sendable(now)
         .order_by("next_attempt_at")

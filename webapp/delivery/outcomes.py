@@ -1,4 +1,4 @@
-"""Writes the effect of an answer on delivery and endpoint under the claim's fence."""
+"""Stores what an answer means for the delivery and its endpoint, under the fence of the claim."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -18,19 +18,16 @@ GONE = 410
 LONGEST_EXCERPT = 4 << 10
 SUPERSEDED = "superseded"
 FINAL = ("not_rendered",)
-"""A retry would fail, too."""
+"""After these errors a retry would fail, too."""
 
 
 def failure_of(row: Delivery, answer: Answer) -> str:
-    """A code; "" if accepted."""
+    """Code of the error; "" if the receiver accepted the notice."""
     if answer.error:
         return answer.error
     if answer.status is None or not 200 <= answer.status < 300:
-        return (
-            "redirect"
-            if answer.status and 300 <= answer.status < 400
-            else f"status_{answer.status}"
-        )
+        is_redirect = answer.status and 300 <= answer.status < 400
+        return "redirect" if is_redirect else f"status_{answer.status}"
     return format_of(row).refused(answer.body)
 
 
@@ -40,22 +37,20 @@ def record_all(answers: Iterable[tuple[Delivery, Answer]], now: datetime) -> lis
 
 
 def record(row: Delivery, answer: Answer, now: datetime) -> str:
-    """Returns ``delivered``, ``again``, ``dead``, ``cancelled``, or ``overtaken`` if another holder
-    has the row.
+    """Returns ``delivered``, ``again``, ``dead``, ``cancelled``, or ``overtaken`` if another
+    process claimed the row.
     """
     failure = failure_of(row, answer)
     pause = retries.pause_of(answer.retry_after, now) if answer.retry_after and failure else None
-    again = (
-        None
-        if failure in FINAL or answer.status == GONE
-        else retries.next_attempt(row.tries + 1, now, pause)
-    )
+    next_attempt_at = None
+    if failure not in FINAL and answer.status != GONE:
+        next_attempt_at = retries.next_attempt(row.tries + 1, now, pause)
     if failure == SUPERSEDED:
         state = DeliveryState.CANCELLED
     elif not failure:
         state = DeliveryState.DELIVERED
     else:
-        state = DeliveryState.PENDING if again else DeliveryState.DEAD
+        state = DeliveryState.PENDING if next_attempt_at else DeliveryState.DEAD
     with transaction.atomic(savepoint=False):
         claimed = Delivery.objects.pending().filter(pk=row.pk, fence=row.fence)
         changed = claimed.update(
@@ -64,30 +59,26 @@ def record(row: Delivery, answer: Answer, now: datetime) -> str:
             leased_by="",
             tries=F("tries") + 1,
             attempts=F("attempts") + 1,
-            next_attempt_at=again or now,
+            next_attempt_at=next_attempt_at or now,
             ended_at=None if state == DeliveryState.PENDING else now,
             last_error=(f"{failure}: {answer.detail}" if answer.detail else failure)[:300],
         )
         if not changed:
             return "overtaken"
-        _keep_attempt(row, answer, failure, now)
+        _store_attempt(row, answer, failure, now)
         if failure == SUPERSEDED or failure in FINAL:
             return str(state)
         if failure:
-            _note_failure(row, answer, pause, now, used_up=again is None)
+            _count_failure(row, answer, pause, now, is_last=next_attempt_at is None)
         else:
-            good = {
-                "failures": 0,
-                "failing_since": None,
-                "paused_until": None,
-                "last_delivered_at": now,
-            }
-            Endpoint.objects.filter(pk=row.endpoint_id).update(**good)
+            Endpoint.objects.filter(pk=row.endpoint_id).update(
+                failures=0, failing_since=None, paused_until=None, last_delivered_at=now
+            )
     return "again" if state == DeliveryState.PENDING else str(state)
 
 
 def give_up_disabled(now: datetime) -> int:
-    """Waiting deliveries of disabled endpoints become dead."""
+    """Pending deliveries to disabled endpoints become dead; returns how many."""
     waiting = (
         Delivery.objects.pending()
         .filter(endpoint__enabled=False, lease_until__isnull=True)
@@ -101,7 +92,7 @@ def give_up_disabled(now: datetime) -> int:
     )
 
 
-def _keep_attempt(row: Delivery, answer: Answer, failure: str, now: datetime) -> None:
+def _store_attempt(row: Delivery, answer: Answer, failure: str, now: datetime) -> None:
     Attempt.objects.create(
         delivery_id=row.pk,
         number=row.attempts + 1,
@@ -114,12 +105,12 @@ def _keep_attempt(row: Delivery, answer: Answer, failure: str, now: datetime) ->
     )
 
 
-def _note_failure(
-    row: Delivery, answer: Answer, pause: timedelta | None, now: datetime, *, used_up: bool
+def _count_failure(
+    row: Delivery, answer: Answer, pause: timedelta | None, now: datetime, *, is_last: bool
 ) -> None:
     endpoint = Endpoint.objects.filter(pk=row.endpoint_id)
     if row.mail_to:
-        return  # the mail server's failure, not the endpoint's
+        return  # the mail server failed, not the endpoint
     endpoint.update(failures=F("failures") + 1, failing_since=Coalesce(F("failing_since"), now))
     if pause:
         endpoint.update(paused_until=now + pause)
@@ -127,7 +118,7 @@ def _note_failure(
         _disable(row.endpoint_id, "It answered 410 Gone: it wants no more notices.", now)
         return
     since = endpoint.values_list("failing_since", flat=True).first()
-    if used_up and since and now - since >= retries.GIVEN_UP_AFTER:
+    if is_last and since and now - since >= retries.GIVEN_UP_AFTER:
         _disable(
             row.endpoint_id,
             (
@@ -150,10 +141,10 @@ def _disable(pk: int, reason: str, now: datetime) -> None:
         )
 
 
-def excerpt(body: bytes, hidden: Iterable[str]) -> str:
-    """The first 4 KiB as text, without secrets, which a receiver may echo."""
+def excerpt(body: bytes, secrets: Iterable[str]) -> str:
+    """The first 4 KiB as text, without ``secrets``, which a receiver may send back."""
     text = body[:LONGEST_EXCERPT].decode(errors="replace").replace("\x00", "�")
-    for secret in hidden:
+    for secret in secrets:
         text = text.replace(secret, "***")
     return redact(text)
 

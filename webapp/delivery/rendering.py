@@ -13,8 +13,8 @@ from webapp.delivery.models import Delivery, DeliveryAlert
 from webapp.delivery.notices import RESOLVED, Notice
 from webapp.lib import shown_zone
 
-LATER_READ = 10
-"""After an outage many may wait."""
+MOST_LATER = 10
+"""Later notices that are read; after an outage there may be many."""
 LANGUAGE = "en"
 
 
@@ -26,9 +26,10 @@ def format_of(row: Delivery) -> Format:
     return FORMATS[FormatName.EMAIL if row.mail_to else row.endpoint.format]
 
 
-def still_news(row: Delivery) -> Notice | None:
-    """The notice without alerts whose end a later one contains; None if none is left. A retry hours
-    later would say that they fire; PagerDuty would reopen them. Raises :class:`CannotRender`.
+def remaining_news(row: Delivery) -> Notice | None:
+    """The notice without alerts of which a later notice says that they are resolved; None if no
+    news are left. A retry hours later would say that they fire, and PagerDuty would reopen them.
+    Raises :class:`CannotRender`.
     """
     notice = _read(row)
     if row.kind == "test" or not row.fence:
@@ -37,8 +38,8 @@ def still_news(row: Delivery) -> Notice | None:
         endpoint=row.endpoint_id, mail_to=row.mail_to, group=row.group, pk__gt=row.pk
     )
     if not format_of(row).keeps_state:
-        still = (DeliveryState.PENDING, DeliveryState.DELIVERED)
-        return _without_ended(notice, later.filter(state__in=still))
+        states = (DeliveryState.PENDING, DeliveryState.DELIVERED)
+        return _without_resolved(notice, later.filter(state__in=states))
     return None if later.filter(state=DeliveryState.DELIVERED).exists() else notice
 
 
@@ -49,17 +50,17 @@ def _read(row: Delivery) -> Notice:
         raise CannotRender(f"The stored notice cannot be read ({type(error).__name__}).") from None
 
 
-def _without_ended(notice: Notice, later: QuerySet[Delivery]) -> Notice | None:
+def _without_resolved(notice: Notice, later: QuerySet[Delivery]) -> Notice | None:
     fired = [alert.uid for alert in notice.alerts if alert.status != RESOLVED]
-    of_same = DeliveryAlert.objects.filter(alert_uid__in=fired).values("delivery")
-    ended = set[str]()
-    for row in later.filter(pk__in=of_same).order_by("-pk")[:LATER_READ] if fired else ():
+    same_alerts = DeliveryAlert.objects.filter(alert_uid__in=fired).values("delivery")
+    resolved = set[str]()
+    for row in later.filter(pk__in=same_alerts).order_by("-pk")[:MOST_LATER] if fired else ():
         with suppress(CannotRender):
-            ended |= {alert.uid for alert in _read(row).alerts if alert.status == RESOLVED}
-    left = tuple(
-        alert for alert in notice.alerts if alert.status == RESOLVED or alert.uid not in ended
+            resolved |= {alert.uid for alert in _read(row).alerts if alert.status == RESOLVED}
+    remaining = tuple(
+        alert for alert in notice.alerts if alert.status == RESOLVED or alert.uid not in resolved
     )
-    part = notice.of(left)
+    part = notice.of(remaining)
     return part if part.changed or not notice.changed else None
 
 
@@ -83,7 +84,7 @@ def _render(row: Delivery, notice: Notice, at: datetime) -> Rendered:
     except ImproperlyConfigured as error:
         raise CannotRender(str(error)) from None
     except Exception as error:
-        # One unrenderable notice must not block the others; the error's text may contain secrets.
+        # One notice must not block the others. The text of the error may contain secrets.
         raise CannotRender(
             f"It cannot be written as {endpoint.format} ({type(error).__name__})."
         ) from error
@@ -93,5 +94,5 @@ def _render(row: Delivery, notice: Notice, at: datetime) -> Rendered:
 
 
 def request_id(row: Delivery) -> str:
-    """To find this attempt in the receiver's log."""
+    """Identifies the attempt in the log of the receiver."""
     return f"{row.uid}.{row.attempts + 1}"

@@ -1,6 +1,6 @@
-"""Sends due deliveries. A conditional update claims a row, with a lease and a new fence. The
-request is made. Its outcome is written under that fence, together with the attempt. If the process
-is killed in between, the lease expires, and the same ``webhook-id`` is sent again.
+"""Sends due deliveries. A conditional update claims a row, with a lease and a new fence; then the
+request is sent; then the outcome is stored under that fence. If the process is killed meanwhile,
+the lease expires, and the same ``webhook-id`` is sent again.
 """
 
 import logging
@@ -21,31 +21,31 @@ from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery
 from webapp.delivery.network import Answer, Network
 from webapp.delivery.outcomes import give_up_disabled, record_all
-from webapp.delivery.rendering import CannotRender, rendered, still_news
+from webapp.delivery.rendering import CannotRender, rendered, remaining_news
 from webapp.work.lease import new_holder
 
 logger = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 64
 MOST_AT_ONCE_EACH = 4
-"""A slow endpoint must not delay others."""
-LOOKED_AT = 50
+"""Per endpoint: a slow one does not delay others."""
+MOST_READ = 50
 CLAIMING_S = 240.0
-"""After this, a run only finishes its attempts."""
+"""After this time a run claims nothing more, and finishes its attempts."""
 POLL_S = 0.5
 DATABASE_BACK_WITHIN_S = 40.0
-"""Less than a lease."""
+"""Less than the lease of a delivery."""
 
 T = TypeVar("T")
 
 
 @dataclass
-class _Running:
+class _Attempts:
     rows: dict[int, Delivery] = field(default_factory=dict)
 
     def room_of(self, endpoint: int) -> int:
-        each = sum(row.endpoint_id == endpoint for row in self.rows.values())
-        return max(min(MOST_AT_ONCE_EACH - each, MOST_AT_ONCE - len(self.rows)), 0)
+        used = sum(row.endpoint_id == endpoint for row in self.rows.values())
+        return max(min(MOST_AT_ONCE_EACH - used, MOST_AT_ONCE - len(self.rows)), 0)
 
     def groups_of(self, endpoint: int) -> set[str]:
         return {row.group for row in self.rows.values() if row.endpoint_id == endpoint}
@@ -54,60 +54,60 @@ class _Running:
 def send_due(
     rules: addresses.Policy | None = None, now: Callable[[], datetime] = timezone.now
 ) -> Counter[str]:
-    """Including what becomes due meanwhile; returns the number by outcome."""
-    running, ended, began = _Running(), Counter[str](), time.monotonic()
+    """Also sends what becomes due meanwhile. Returns the number of deliveries by outcome."""
+    running, ended, began = _Attempts(), Counter[str](), time.monotonic()
     with Network(rules or addresses.policy()) as network:
-        _steady(Delivery.objects.release_from_the_dead)
-        _steady(lambda: give_up_disabled(now()))
+        _retry_database(Delivery.objects.release_from_the_dead)
+        _retry_database(lambda: give_up_disabled(now()))
         while True:
             claimed: list[Delivery] = []
             if time.monotonic() - began < CLAIMING_S:
-                claimed = _steady(partial(_claim, running, now(), new_holder()))
+                claimed = _retry_database(partial(_claim, running, now(), new_holder()))
                 for row in claimed:
                     _start(row, network, running, ended, now())
             if not running.rows:
                 if not claimed:
                     break
-                # None of them had to be sent: the next one of a group may have to.
+                # None of these had to be sent: the next delivery of each group can be claimed.
                 continue
             answers = _answers(network)
             for row, _ in answers:
                 del running.rows[row.pk]
-            ended.update(_steady(partial(record_all, answers, now())))
-    _hint_at_the_next(now())
+            ended.update(_retry_database(partial(record_all, answers, now())))
+    _hint_next(now())
     return ended
 
 
-def _claim(running: _Running, now: datetime, holder: str) -> list[Delivery]:
-    """Oldest first, one at a time per group. Repeated under the same ``holder`` after a database
-    failure, it finds earlier claims.
+def _claim(running: _Attempts, now: datetime, holder: str) -> list[Delivery]:
+    """The oldest deliveries, one at a time per group. A second call after a database failure finds
+    earlier claims of this ``holder``.
     """
     for endpoint in Delivery.objects.endpoints_waiting(now):
         room, busy = running.room_of(endpoint), running.groups_of(endpoint)
         if not room:
             continue
-        chosen: list[int] = []
+        pks: list[int] = []
         waiting = (
             Delivery.objects.sendable(now)
             .filter(endpoint=endpoint)
             .order_by("id")
-            .values_list("pk", "group")[:LOOKED_AT]
+            .values_list("pk", "group")[:MOST_READ]
         )
         for pk, group in waiting:
-            if group not in busy and len(chosen) < room:
-                chosen.append(pk)
+            if group not in busy and len(pks) < room:
+                pks.append(pk)
                 busy.add(group)
-        Delivery.objects.claim(chosen, holder, now)
+        Delivery.objects.claim(pks, holder, now)
     claimed = Delivery.objects.held_by(holder)
     running.rows.update({row.pk: row for row in claimed})
     return claimed
 
 
 def _start(
-    row: Delivery, network: Network, running: _Running, ended: Counter[str], now: datetime
+    row: Delivery, network: Network, running: _Attempts, ended: Counter[str], now: datetime
 ) -> None:
     try:
-        notice = _steady(lambda: still_news(row))
+        notice = _retry_database(lambda: remaining_news(row))
         if notice is None:
             answer = Answer(0, error="superseded")
         else:
@@ -116,7 +116,7 @@ def _start(
     except CannotRender as error:
         answer = Answer(0, error="not_rendered", detail=str(error))
     del running.rows[row.pk]
-    ended.update(_steady(lambda: record_all([(row, answer)], now)))
+    ended.update(_retry_database(lambda: record_all([(row, answer)], now)))
 
 
 def _answers(network: Network) -> list[tuple[Delivery, Answer]]:
@@ -129,28 +129,26 @@ def _answers(network: Network) -> list[tuple[Delivery, Answer]]:
         return answers
 
 
-def _hint_at_the_next(now: datetime) -> None:
+def _hint_next(now: datetime) -> None:
     soon = Delivery.objects.filter(
-        state=DeliveryState.PENDING, lease_until__isnull=True, endpoint__enabled=True
+        state=DeliveryState.PENDING,
+        lease_until__isnull=True,
+        endpoint__enabled=True,
+        next_attempt_at__lt=now + timedelta(seconds=15),
     )
-    due = (
-        soon.filter(next_attempt_at__lt=now + timedelta(seconds=15))
-        .order_by("next_attempt_at")
-        .values_list("next_attempt_at", flat=True)
-    )
-    first = due.first()
+    first = soon.order_by("next_attempt_at").values_list("next_attempt_at", flat=True).first()
     if first is not None and first > now:
         outbox.hint(first - now)
 
 
-def _steady(do: Callable[[], T]) -> T:
-    """Repeats after database failures: the outcome of a sent request must be recorded."""
-    give_up = time.monotonic() + DATABASE_BACK_WITHIN_S
+def _retry_database(do: Callable[[], T]) -> T:
+    """Repeats ``do`` after database failures, since the outcome of a request must be stored."""
+    deadline = time.monotonic() + DATABASE_BACK_WITHIN_S
     while True:
         try:
             return do()
         except (OperationalError, InterfaceError) as error:
-            if connection.in_atomic_block or time.monotonic() > give_up:
+            if connection.in_atomic_block or time.monotonic() > deadline:
                 raise
             logger.warning("The database is away (%s); trying again.", type(error).__name__)
             connection.close()

@@ -24,9 +24,7 @@ def signature(secret: str, message_id: str, timestamp_s: int, body: bytes) -> st
 def headers(
     secrets_now: Iterable[str], message_id: str, at: datetime, body: bytes
 ) -> dict[str, str]:
-    """The id is the message's; the timestamp is the attempt's, so that receivers can refuse old
-    ones.
-    """
+    """The timestamp is that of the attempt: receivers can refuse old requests."""
     timestamp_s = int(at.timestamp())
     signatures = [signature(secret, message_id, timestamp_s, body) for secret in secrets_now]
     return {

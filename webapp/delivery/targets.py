@@ -1,5 +1,5 @@
-"""Checks targets when entered and at every connection. Names may resolve differently later:
-:class:`CheckedResolver` enforces the check.
+"""Checks the URLs to which notices are sent: when they are entered, and at every connection by
+:class:`CheckedResolver`, since a name may resolve differently later.
 """
 
 import asyncio
@@ -21,8 +21,7 @@ LONGEST_URL = 2_000
 RESOLVE_WITHIN_S = 5
 PORTS = {"http": 80, "https": 443}
 _SENDABLE = re.compile(r"[!$&-;=?-Z_a-z~%\[\]]+")
-"""Path and query: printable ASCII without spaces, quotes, backslashes, angle brackets, fragments.
-"""
+"""Path and query without characters that must be percent-encoded."""
 _NAME = re.compile(
     r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*"
 )
@@ -30,14 +29,12 @@ _REFUSED_NAMES = ("metadata.google.internal", "metadata.goog", "metadata", "inst
 
 
 class RefusedTarget(ValueError):
-    """The message names at most the host: the rest may be a password."""
+    """The message names only the host: the rest of the URL may be a password."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """``host`` is an A-label or the shortest spelling of an address; ``url`` is rebuilt from the
-    parts.
-    """
+    """``host``: an A-label, or the shortest form of an IP address; ``url`` is built from the parts."""
 
     scheme: str
     host: str
@@ -45,7 +42,7 @@ class Target:
     path: str
 
     @property
-    def is_literal(self) -> bool:
+    def is_address(self) -> bool:
         return ":" in self.host or self.host.replace(".", "").isdigit()
 
     @property
@@ -61,7 +58,7 @@ class Target:
 
 
 def parsed(url: str, rules: Policy) -> Target:
-    """After all checks without DNS. Raises :class:`RefusedTarget`."""
+    """All checks except DNS. Raises :class:`RefusedTarget`."""
     if len(url) > LONGEST_URL or any(
         ord(letter) <= 0x20 or letter in '\\"<>^`{|}' or ord(letter) == 0x7F for letter in url
     ):
@@ -106,7 +103,7 @@ def parsed(url: str, rules: Policy) -> Target:
                 "Set it in the environment of Weir and start Weir again."
             )
         )
-    if target.is_literal:
+    if target.is_address:
         _refuse(host, host, target.scheme, rules)
     return target
 
@@ -114,7 +111,7 @@ def parsed(url: str, rules: Policy) -> Target:
 def checked(url: str, rules: Policy) -> Target:
     """As :func:`parsed`, and with a DNS look-up."""
     target = parsed(url, rules)
-    if target.is_literal:
+    if target.is_address:
         return target
     pool = ThreadPoolExecutor(1)
     try:
@@ -134,7 +131,7 @@ def checked(url: str, rules: Policy) -> Target:
 
 
 class CheckedResolver(AbstractResolver):
-    """For connections of one scheme; refuses a name with one forbidden address."""
+    """For connections of one scheme; refuses a name if one of its addresses is forbidden."""
 
     def __init__(self, scheme: str, rules: Policy, pool: Executor) -> None:
         self.scheme, self.rules, self.pool = scheme, rules, pool
@@ -197,16 +194,14 @@ def _host(netloc: str) -> str:
 
 
 def _ends_in_number(name: str) -> bool:
-    """Some libraries read it as an address: 2130706433, 0x7f.1, 0177.0.0.1, 127.1."""
+    """Some libraries read such names as addresses: 2130706433, 0x7f.1, 0177.0.0.1, 127.1."""
     last = name.rpartition(".")[2]
     return last.isdigit() or bool(re.fullmatch(r"0x[0-9a-f]*", last))
 
 
 def _refuse(host: str, address: str, scheme: str, rules: Policy) -> None:
     why = refusal(address, scheme, rules)
+    if why and host == address:
+        raise RefusedTarget(gettext("%(host)s is %(why)s.") % {"host": host, "why": why})
     if why:
-        raise RefusedTarget(
-            gettext("%(host)s is %(why)s.") % {"host": host, "why": why}
-            if host == address
-            else gettext("%(host)s leads to %(why)s.") % {"host": host, "why": why}
-        )
+        raise RefusedTarget(gettext("%(host)s leads to %(why)s.") % {"host": host, "why": why})

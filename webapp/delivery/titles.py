@@ -9,8 +9,7 @@ def title_of(notice: Notice) -> str:
         return (
             one_line(notice.alerts[0].title) if notice.alerts else "[Weir] An endpoint was disabled"
         )
-    firing = notice.status == FIRING
-    count = notice.firing_total if firing else notice.resolved_total
+    count = notice.firing_total if notice.status == FIRING else notice.resolved_total
     lead = leading(notice)
     more = notice.alerts_total - 1
     words = (
@@ -21,7 +20,7 @@ def title_of(notice: Notice) -> str:
 
 
 def leading(notice: Notice) -> NoticeAlert | None:
-    """The worst new alert that fires, else the first."""
+    """The worst alert with the notice's status, a changed one if there are several."""
     order = {"critical": 0, "warning": 1, "info": 2}
     ranked = sorted(
         notice.alerts,
@@ -35,18 +34,20 @@ def leading(notice: Notice) -> NoticeAlert | None:
 
 
 def one_line(text: str) -> str:
-    """Without control characters and marks of text direction."""
+    """``text`` without control characters and marks of text direction."""
     return " ".join("".join(letter if _shows(letter) else " " for letter in text).split())
 
 
 def _shows(letter: str) -> bool:
     code = ord(letter)
-    turns = code in (0x061C, 0x200E, 0x200F) or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069
-    half = 0xD800 <= code <= 0xDFFF  # a lone surrogate: no encoding has it
+    is_direction = (
+        code in (0x061C, 0x200E, 0x200F) or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069
+    )
+    is_surrogate = 0xD800 <= code <= 0xDFFF
     return (
         code >= 0x20
         and not 0x7F <= code <= 0x9F
         and code not in (0x2028, 0x2029)
-        and not turns
-        and not half
+        and not is_direction
+        and not is_surrogate
     )

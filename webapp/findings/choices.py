@@ -9,12 +9,10 @@ class FindingState(models.TextChoices):
 
 
 class Severity(models.TextChoices):
-    """As in :mod:`spark_jobs.diagnosis.findings`."""
-
     INFO = "info", _("info")
     WARNING = "warning", _("warning")
     CRITICAL = "critical", _("critical")
 
 
 SEVERITY_RANK = {Severity.INFO: 1, Severity.WARNING: 2, Severity.CRITICAL: 3}
-"""Stored beside the word, so that the database can order by it."""
+"""Stored beside the word, so that the database can sort findings by severity."""

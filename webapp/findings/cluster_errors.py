@@ -1,5 +1,5 @@
-"""Errors of a JobManager whose lines name no job, since there is none or there are several: judged by
-the rules that judge them of jobs, as findings of the cluster.
+"""Errors of a JobManager whose log lines name no job, since it runs none or several. The rules for
+jobs judge them, and the findings belong to the cluster.
 """
 
 from collections.abc import Collection
@@ -22,12 +22,12 @@ from webapp.lib.instants import epoch_ms
 RULES = ("jobmanager.error", "jobmanager.crash_loop")
 LOOK_BACK = timedelta(minutes=30)
 MOST_EVENTS = 500
-_READ = {kind for rule in RULES for kind in registry.all_rules()[rule].reads}
-_WITHOUT_JOB = Q(job_id=None, kind__in=_READ)
+_EVENT_KINDS = {kind for rule in RULES for kind in registry.all_rules()[rule].reads}
+_WITHOUT_JOB = Q(job_id=None, kind__in=_EVENT_KINDS)
 
 
 def watch(now: datetime) -> None:
-    """Of live clusters."""
+    """Judge live clusters with recent errors or open findings."""
     recent = LogEvent.objects.filter(_WITHOUT_JOB, ts__gte=now - LOOK_BACK, ts__lte=now)
     names = {
         *recent.order_by().values_list("cluster", flat=True).distinct(),
@@ -38,7 +38,7 @@ def watch(now: datetime) -> None:
 
 
 def watch_recordings(loaded: Collection[str]) -> None:
-    """Recordings among ``loaded``, the clusters with new log events: each as it was at its end."""
+    """Judge each recording at its end. ``loaded``: clusters with new log events."""
     recordings = Cluster.objects.filter(kind=ClusterKind.RECORDING, name__in=loaded)
     for name in recordings.values_list("name", flat=True):
         events = LogEvent.objects.filter(cluster=name)
@@ -67,7 +67,7 @@ def _judge(cluster: str, at: datetime) -> None:
     )
     at_ms = epoch_ms(at)
     window = JobWindow(cluster, "", at_ms, at_ms - 60_000, events=events)
-    standing = {finding.rule: finding for finding in _open().filter(cluster=cluster)}
+    open_findings = {finding.rule: finding for finding in _open().filter(cluster=cluster)}
     for finding in registry.diagnose(window, limits_of(cluster), only=RULES).findings:
-        keep(standing.pop(finding.rule, None), cluster, finding_to_plain(finding), at)
-    marks.close([finding.pk for finding in standing.values()], at)
+        keep(open_findings.pop(finding.rule, None), cluster, finding_to_plain(finding), at)
+    marks.close([finding.pk for finding in open_findings.values()], at)

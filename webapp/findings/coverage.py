@@ -1,4 +1,4 @@
-"""Which part of a time range was judged: only there does a lack of findings mean something."""
+"""Which part of a time range was judged. Only in that part is a lack of findings a good sign."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,19 +9,17 @@ from django.conf import settings
 
 WINDOW = timedelta(minutes=1)
 
-Gap = tuple[datetime, datetime]
+Interval = tuple[datetime, datetime]
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """``gaps``: the unjudged parts between ``start`` and ``end``, in order; ``judged``: the parts
-    between them.
-    """
+    """``gaps``: the unjudged parts, in order; ``judged``: how long the others are in total."""
 
     start: datetime
     end: datetime
     judged: timedelta
-    gaps: tuple[Gap, ...]
+    gaps: tuple[Interval, ...]
 
     @property
     def is_whole(self) -> bool:
@@ -40,60 +38,54 @@ class Coverage:
         return max(self.end - self.start, timedelta()) / timedelta(milliseconds=1)
 
     @property
-    def longest_gaps(self) -> list[Gap]:
+    def longest_gaps(self) -> list[Interval]:
         return sorted(sorted(self.gaps, key=lambda gap: gap[0] - gap[1])[:3])
 
 
-def tolerated() -> timedelta:
-    """The tolerated gap: clusters are not read every minute, so the time between two readings is
-    not missing.
-    """
+def tolerated_gap() -> timedelta:
+    """Clusters are not read every minute, so the time between two readings is no gap."""
     return timedelta(seconds=settings.WEIR.judged_every_s) + 2 * WINDOW
 
 
 def coverage(runs: Iterable[Any], start: datetime, end: datetime) -> Coverage:
-    """``runs``: as ``job_judgement`` has them, ``[{"first", "last"}]`` in epoch s.
-
-    An empty range is never complete.
+    """``runs``: ``covered`` of ``job_judgement``, ``[{"first", "last"}]`` in epoch s. An empty
+    range is one gap.
     """
     if end <= start:
         return Coverage(start, end, timedelta(), ((start, end),))
-    gaps: list[Gap] = []
+    gaps: list[Interval] = []
     reached = start
     for first, last in _spans(runs):
         if last <= start or first >= end:
             continue
-        if first - reached > tolerated():
+        if first - reached > tolerated_gap():
             gaps.append((reached, first))
         reached = max(reached, last)
-    if end - reached > tolerated() or reached == start:
+    if end - reached > tolerated_gap() or reached == start:
         gaps.append((reached, end))
     missing = sum((until - since for since, until in gaps), timedelta())
     return Coverage(start, end, end - start - missing, tuple(gaps))
 
 
 def judged_slices(runs: Iterable[Any], start: datetime, end: datetime, slices: int) -> list[bool]:
-    """Whether any part of each slice was judged; ``runs`` as in :func:`coverage`. The time between
-    two readings of a cluster counts as judged.
-    """
-    first_s, air_s = start.timestamp(), (tolerated() + WINDOW).total_seconds()
-    width_s = (end.timestamp() - first_s) / slices
+    """Whether any part of each slice was judged; ``runs`` as in :func:`coverage`."""
+    start_s, tolerated_s = start.timestamp(), (tolerated_gap() + WINDOW).total_seconds()
+    width_s = (end.timestamp() - start_s) / slices
     judged = [False] * slices
     for run in runs:
         if isinstance(run, dict):
-            begins = max(int((run["first"] - first_s) // width_s), 0)
-            ends = min(int((run["last"] + air_s - first_s) // width_s), slices - 1)
-            judged[begins : ends + 1] = [True] * max(ends + 1 - begins, 0)
+            first = max(int((run["first"] - start_s) // width_s), 0)
+            last = min(int((run["last"] + tolerated_s - start_s) // width_s), slices - 1)
+            judged[first : last + 1] = [True] * max(last + 1 - first, 0)
     return judged
 
 
-def _spans(runs: Iterable[Any]) -> Sequence[Gap]:
-    gaps = [
+def _spans(runs: Iterable[Any]) -> Sequence[Interval]:
+    return sorted(
         (
             datetime.fromtimestamp(run["first"], UTC),
             datetime.fromtimestamp(run["last"], UTC) + WINDOW,
         )
         for run in runs
         if isinstance(run, dict)
-    ]
-    return sorted(gaps)
+    )

@@ -1,33 +1,30 @@
-"""Findings whose cause a thread dump can show: a busy vertex, a slow synchronous part, or a source
-late with checkpoints.
-"""
-
 from typing import Any
 
 from webapp.findings.choices import FindingState
 from webapp.findings.models import Finding
 
-BUSY, SLOW_SYNC, LATE = "pressure.root", "checkpoint.sync", "checkpoint.start_delay"
+BUSY_VERTEX, SLOW_SYNC_PHASE, LATE_SOURCE = (
+    "pressure.root",
+    "checkpoint.sync",
+    "checkpoint.start_delay",
+)
 
 
 def dumped_vertex_of(finding: Finding) -> str | None:
-    """The vertex whose threads can explain an open finding; None for findings of other rules."""
+    """The vertex whose threads can explain an open finding; None for other rules."""
     return slow_vertex_of(finding) if finding.state == FindingState.OPEN else None
 
 
 def slow_vertex_of(finding: Finding) -> str | None:
     data: Any = finding.data if isinstance(finding.data, dict) else {}
-    if finding.rule == SLOW_SYNC:
+    if finding.rule == SLOW_SYNC_PHASE:
         slowest = data.get("slowest")
-        data = (
-            slowest[-1]
-            if isinstance(slowest, list) and slowest and isinstance(slowest[-1], dict)
-            else {}
-        )
-    elif finding.rule == LATE:
+        vertex = slowest[-1] if isinstance(slowest, list) and slowest else None
+        data = vertex if isinstance(vertex, dict) else {}
+    elif finding.rule == LATE_SOURCE:
         source = data.get("source")
         data = source if isinstance(source, dict) else {}
-    elif finding.rule != BUSY:
+    elif finding.rule != BUSY_VERTEX:
         return None
     vertex_id = data.get("vertex_id")
     return vertex_id if isinstance(vertex_id, str) else None

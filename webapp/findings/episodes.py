@@ -1,6 +1,4 @@
-"""Occurrences of one identity → episodes. Pure: no database, no clock. Instants are compared, not
-counted, so order and repetition of occurrences do not matter.
-"""
+"""Groups the occurrences of one rule and subject into episodes, in any order and with repetitions."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,9 +7,7 @@ from datetime import datetime, timedelta
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A time without a gap: one occurrence, or the known part of an episode whose occurrences are
-    not read. ``occurrence_id``: the occurrence at its end, None if not read.
-    """
+    """One occurrence, or without ``occurrence_id`` the older part of a finding."""
 
     first: datetime
     last: datetime
@@ -21,7 +17,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class FindingEpisode:
-    """``newest``: the span that determines its end."""
+    """``newest``: the span whose texts the finding gets."""
 
     first_seen: datetime
     last_seen: datetime
@@ -29,11 +25,7 @@ class FindingEpisode:
 
 
 def episodes(spans: Iterable[Span], hold: timedelta) -> list[FindingEpisode]:
-    """Spans no further apart than ``hold`` belong together; episodes in order of time.
-
-    Of several occurrences at one instant, that of the earliest window counts: rules that look back
-    to an event have most data right after it.
-    """
+    """Spans no further apart than ``hold`` are one episode; episodes in order of time."""
     runs: list[list[Span]] = []
     until: datetime | None = None
     for span in sorted(spans, key=lambda span: (span.first, span.last)):
@@ -51,25 +43,24 @@ def episodes(spans: Iterable[Span], hold: timedelta) -> list[FindingEpisode]:
 
 
 def _newest(spans: Sequence[Span]) -> Span:
+    """If several end last, that of the earliest window: rules that look back to an event have most
+    data right after it.
+    """
     last = max(span.last for span in spans)
     at_end = [span for span in spans if span.last == last]
     occurrences = [
         span for span in at_end if span.occurrence_id is not None and span.window_start is not None
     ]
-    return (
-        min(occurrences, key=lambda span: (span.window_start or last, span.occurrence_id or 0))
-        if occurrences
-        else at_end[0]
-    )
+    if not occurrences:
+        return at_end[0]
+    return min(occurrences, key=lambda span: (span.window_start or last, span.occurrence_id or 0))
 
 
 def closed_at(
     last_seen: datetime, hold: timedelta, judged_to: datetime | None, ended_at: datetime | None
 ) -> datetime | None:
-    """When an episode ended: its hold time passed without an occurrence, or its job ended; None
-    while it is open.
-    """
-    over = last_seen + hold
+    """When its hold time passed without an occurrence, or its job ended; None while it is open."""
+    hold_ends = last_seen + hold
     if ended_at is not None:
-        return max(last_seen, min(over, ended_at))
-    return over if judged_to is not None and judged_to > over else None
+        return max(last_seen, min(hold_ends, ended_at))
+    return hold_ends if judged_to is not None and judged_to > hold_ends else None

@@ -20,7 +20,7 @@ from webapp.lib.quantities import (
 )
 
 COMPARISONS = {">": ">", ">=": "≥", "<": "<", "<=": "≤", "=": "="}
-_HOLDS = {
+_OPERATORS = {
     ">": operator.gt,
     ">=": operator.ge,
     "<": operator.lt,
@@ -28,16 +28,15 @@ _HOLDS = {
     "=": operator.eq,
 }
 _CODE = re.compile(r"[a-z]+(_[a-z]+)+")
-"""Codes of Weir such as 'start_delay'; foreign names are left as they are."""
+"""Codes of Weir such as 'start_delay', shown in words."""
 _MOST_AS_PERCENT = 2
 _LONGEST_WORDS = 400
 _MOST_IN_COLUMN = 24
 
 
 def figure_text(value: Any, unit: str = "") -> str:
-    """0.96 of 'ratio' → '96 %', 4_000 'ms' → '4.0 s'; words stay words, unknown is a dash.
-
-    A ratio above two is a factor, not a share: 4.1 → '× 4.1'.
+    """0.96 'ratio' → '96 %', 4_000 'ms' → '4.0 s'; unknown is a dash. Ratios above two are factors:
+    4.1 → '× 4.1'.
     """
     if value is None or value == "":
         return UNKNOWN
@@ -56,15 +55,15 @@ def figure_text(value: Any, unit: str = "") -> str:
         return times_text(value) if abs(value) > _MOST_AS_PERCENT else percent_text(value)
     if unit in ("epoch_ms", "instant"):
         return instant_text(from_json(value))
-    known = {
+    formats = {
         "ms": duration_text,
         "bytes": bytes_text,
         "bytes/h": bytes_rate_text,
         "count": _number,
         "times": times_text,
     }
-    if unit in known:
-        return known[unit](value)
+    if unit in formats:
+        return formats[unit](value)
     if unit == "s":
         return duration_text(value * 1000)
     if unit == "h":
@@ -85,7 +84,7 @@ class Figure:
 
     @property
     def is_text(self) -> bool:
-        """Whether it is a text such as a log line, which does not fit into the column of figures."""
+        """A text such as a log line is too long for the column of figures."""
         return len(self.value) > _MOST_IN_COLUMN and not self.compared
 
 
@@ -99,21 +98,21 @@ def _figure(row: Mapping[str, Any]) -> Figure:
     comparison = str(row.get("comparison") or "")
     sign = COMPARISONS.get(comparison, "")
     value = row.get("value")
-    # Evidence includes thresholds that were not reached; these must not read as if they were.
-    unmet = (
+    # Thresholds that were not reached are shown as "not > 5".
+    is_unmet = (
         sign
         and isinstance(value, int | float)
         and isinstance(threshold, int | float)
-        and not _HOLDS[comparison](value, threshold)
+        and not _OPERATORS[comparison](value, threshold)
     )
     compared = "" if threshold is None else f"{sign} {figure_text(threshold, unit)}".strip()
     return Figure(
         name=str(row["name"]),
         value=figure_text(value, unit),
-        compared=gettext("not %(compared)s") % {"compared": compared} if unmet else compared,
+        compared=gettext("not %(compared)s") % {"compared": compared} if is_unmet else compared,
         threshold_key=str(row.get("threshold_key") or ""),
         note=str(row.get("note") or ""),
-        is_passed=not unmet,
+        is_passed=not is_unmet,
     )
 
 

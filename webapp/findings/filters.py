@@ -18,19 +18,19 @@ BURN = "burn"
 class FindingFilters(OfAnyAttempt):
     rule = Text(about="e.g. pressure.root")
     label = LABEL
-    state = Choice((*FindingState.values, ANY_STATE), method="in_state")
+    state = Choice((*FindingState.values, ANY_STATE), method="filter_state")
     severity = Choice(Severity.values)
     confidence = Choice(CONFIDENCES)
     time_field = "last_seen"
     defaults = {"state": FindingState.OPEN}
 
-    def in_state(self, rows: QuerySet[Any], name: str, state: str) -> QuerySet[Any]:
+    def filter_state(self, rows: QuerySet[Any], name: str, state: str) -> QuerySet[Any]:
         return rows if state == ANY_STATE else rows.filter(state=state)
 
 
 class PageFilters(FindingFilters):
-    """The worst first of what is open, the newest of the past; with ``sort`` those of the jobs that
-    burn an objective fastest.
+    """Open findings are sorted worst first, others newest first; with ``sort``, those of jobs that
+    burn an objective fastest come first.
     """
 
     sort = NoFilter((BURN,))
@@ -40,8 +40,8 @@ class PageFilters(FindingFilters):
         worst = (KeysetColumn("severity_rank", descending=True), *self.order)
         if self.values.get(SORT) != BURN:
             return worst if self.values.get("state") == FindingState.OPEN else self.order
-        of_job = JobCurrent.objects.newest_attempts().filter(
+        newest_attempt = JobCurrent.objects.newest_attempts().filter(
             cluster=OuterRef("cluster"), first_attempt_id=OuterRef("first_attempt_id")
         )
-        burn = Coalesce(Subquery(of_job.values("burn")[:1]), Value(-1.0))
+        burn = Coalesce(Subquery(newest_attempt.values("burn")[:1]), Value(-1.0))
         return KeysetColumn("burn", descending=True, expression=burn), *worst

@@ -1,12 +1,10 @@
-"""Occurrences → findings; the result does not depend on the order of runs, or on repeated loading.
+"""Folds occurrences into findings. Order and repetition of loads do not matter.
 
-1. Only episodes that a changed occurrence can reach are built again: those within the hold time of
-   one.
-2. Of a long episode only its end is read; its beginning is taken from the finding. Occurrences are
-   kept for days, findings longer.
-3. A finding keeps its key while its episode overlaps the old one, or is within the hold time of it,
-   so that links stay valid: during a minute its occurrences are reported repeatedly with later
-   instants.
+1. Only episodes within the hold time of a changed occurrence are built again.
+2. Only the end of a long episode is read; its beginning is taken from the finding. Occurrences are
+   stored for days, findings longer.
+3. A finding keeps its key if its new episode overlaps the old one or is within the hold time of it,
+   so that links stay valid: within a minute, occurrences are reported again with later instants.
 """
 
 from collections import defaultdict
@@ -36,11 +34,11 @@ FOR_EVER = datetime.max.replace(tzinfo=UTC)
 
 
 def hold_of(rule: str) -> timedelta:
-    """The hold time: how long after its last occurrence a finding lasts; the default for a removed
-    rule.
+    """How long a finding stays open after its last occurrence; the default if the rule no longer
+    exists.
     """
-    known = registry.all_rules().get(rule)
-    return timedelta(seconds=known.hold_s if known else DEFAULT_HOLD_S)
+    definition = registry.all_rules().get(rule)
+    return timedelta(seconds=definition.hold_s if definition else DEFAULT_HOLD_S)
 
 
 @dataclass(frozen=True)
@@ -52,27 +50,28 @@ class Life:
     removed_at: datetime | None = None
 
     def end_of(self, rule: str) -> datetime | None:
-        known = registry.all_rules().get(rule)
-        return self.removed_at if known and known.outlives_job else self.ended_at
+        definition = registry.all_rules().get(rule)
+        outlives_job = definition is not None and definition.outlives_job
+        return self.removed_at if outlives_job else self.ended_at
 
 
 def lives_of(jobs: Iterable[Job]) -> dict[Job, Life]:
-    """Lives of these jobs, by first attempt; one query per cluster and table."""
+    """``jobs``: (cluster, first attempt). One query per cluster and table."""
     lives: dict[Job, Life] = {}
     by_cluster: dict[str, dict[str, list[str]]] = defaultdict(dict)
     for (cluster, first_id), ids in ids_by_first_attempt(set(jobs)).items():
         by_cluster[cluster][first_id] = ids
     for cluster, ids_by_first in by_cluster.items():
-        wanted = [job_id for ids in ids_by_first.values() for job_id in ids]
+        all_ids = [job_id for ids in ids_by_first.values() for job_id in ids]
         judged = dict(
-            JobJudgement.objects.filter(cluster=cluster, job_id__in=wanted).values_list(
+            JobJudgement.objects.filter(cluster=cluster, job_id__in=all_ids).values_list(
                 "job_id", "judged_to"
             )
         )
         ended = {
             job_id: end or seen
             for job_id, end, seen in JobCurrent.objects.filter(
-                OVER, cluster=cluster, job_id__in=wanted
+                OVER, cluster=cluster, job_id__in=all_ids
             ).values_list("job_id", "end_time", "as_of")
         }
         # Rows in transit when a cluster was removed must not reopen findings.
@@ -92,14 +91,13 @@ def some_jobs_at_once(changed: Changed) -> Iterable[list[Identity]]:
     by_job: dict[Job, list[Identity]] = defaultdict(list)
     for identity in sorted(changed.spans):
         by_job[identity[:2]].append(identity)
-    for of_jobs in chunks(by_job.values(), JOBS_AT_ONCE):
-        yield [identity for of_job in of_jobs for identity in of_job]
+    for jobs in chunks(by_job.values(), JOBS_AT_ONCE):
+        yield [identity for identities in jobs for identity in identities]
 
 
 def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int:
-    """Rebuild the findings of some jobs' identities; returns how many rows changed.
-
-    Call it in a transaction.
+    """Rebuild the findings of these identities; returns how many rows changed. Call it in a
+    transaction.
     """
     recordings = set(
         Cluster.objects.filter(
@@ -119,7 +117,7 @@ def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int
         near = [finding for finding in known[identity] if finding.last_seen >= since]
         far = [finding for finding in near if finding.first_seen > until]
         touched = [finding for finding in near if finding.first_seen <= until]
-        # No changed occurrence can affect later episodes, so they stay.
+        # Later episodes contain no changed occurrence, so they stay.
         spans = [
             span
             for span in occurrences[identity]
@@ -146,10 +144,10 @@ def fold(identities: Sequence[Identity], changed: Changed, now: datetime) -> int
 def _known_findings(
     identities: Sequence[Identity], changed: Changed
 ) -> dict[Identity, list[Finding]]:
-    """Findings that may change, and earlier open ones, by identity and time."""
+    """Findings that may change, and earlier open ones; oldest first."""
     findings_by_identity: dict[Identity, list[Finding]] = {identity: [] for identity in identities}
     condition = Q(pk__in=[])
-    for (cluster, first_id), since in _latest_times(identities, changed).items():
+    for (cluster, first_id), since in _earliest_changes(identities, changed).items():
         near = Q(last_seen__gte=since) | Q(state=FindingState.OPEN)
         condition |= Q(cluster=cluster, first_attempt_id=first_id) & near
     for finding in Finding.objects.filter(condition).order_by("first_seen", "id"):
@@ -160,23 +158,23 @@ def _known_findings(
 
 def _occurrences(identities: Sequence[Identity], changed: Changed) -> dict[Identity, list[Span]]:
     occurrences: dict[Identity, list[Span]] = {identity: [] for identity in identities}
-    condition, first_of = Q(pk__in=[]), {}
+    condition, first_ids = Q(pk__in=[]), {}
     ids_by_job = ids_by_first_attempt({identity[:2] for identity in identities})
-    for (cluster, first_id), since in _latest_times(identities, changed).items():
+    for (cluster, first_id), since in _earliest_changes(identities, changed).items():
         ids = ids_by_job[cluster, first_id]
-        first_of.update({(cluster, job_id): first_id for job_id in ids})
+        first_ids.update({(cluster, job_id): first_id for job_id in ids})
         condition |= Q(cluster=cluster, job_id__in=ids, seen_at__gte=since)
     names = ("cluster", "job_id", "rule", "subject_id", "began_at", "seen_at", "id", "window_start")
     for cluster, job_id, rule, subject, *span in FindingOccurrence.objects.filter(
         condition
     ).values_list(*names):
-        identity = (cluster, first_of[cluster, job_id], rule, subject)
+        identity = (cluster, first_ids[cluster, job_id], rule, subject)
         if identity in occurrences:
             occurrences[identity].append(Span(*span))
     return occurrences
 
 
-def _latest_times(identities: Sequence[Identity], changed: Changed) -> dict[Job, datetime]:
+def _earliest_changes(identities: Sequence[Identity], changed: Changed) -> dict[Job, datetime]:
     since: dict[Job, datetime] = {}
     for identity in identities:
         job, first = identity[:2], changed.spans[identity][0] - hold_of(identity[2])
@@ -192,23 +190,21 @@ def _close(earlier: Iterable[Finding], hold: timedelta, life: Life) -> None:
 
 
 def _continued_rows(
-    before: Sequence[Finding], finding_episodes: Sequence[FindingEpisode], hold: timedelta
+    previous: Sequence[Finding], finding_episodes: Sequence[FindingEpisode], hold: timedelta
 ) -> dict[int, Finding]:
-    """Index of an episode → the row that it continues: one that it overlaps, else the nearest row
-    that no episode overlaps.
+    """Index of an episode → the row that it continues: one that it overlaps, else the nearest
+    within ``hold`` that no episode overlaps.
     """
-    kept: dict[int, Finding] = {}
-    for reach in (timedelta(0), hold):
-        for place, episode in enumerate(finding_episodes):
-            free = [
-                (_gap(finding, episode), finding.pk, finding)
-                for finding in before
-                if place not in kept and finding not in kept.values()
-            ]
-            near = [pair for pair in free if pair[0] <= reach]
+    continued: dict[int, Finding] = {}
+    for longest_gap in (timedelta(0), hold):
+        for index, episode in enumerate(finding_episodes):
+            if index in continued:
+                continue
+            free = [row for row in previous if row not in continued.values()]
+            near = [row for row in free if _gap(row, episode) <= longest_gap]
             if near:
-                kept[place] = min(near)[-1]
-    return kept
+                continued[index] = min(near, key=lambda row: (_gap(row, episode), row.pk))
+    return continued
 
 
 def _gap(row: Finding, episode: FindingEpisode) -> timedelta:
@@ -217,14 +213,14 @@ def _gap(row: Finding, episode: FindingEpisode) -> timedelta:
 
 def _write(
     identity: Identity,
-    before: list[Finding],
+    previous: list[Finding],
     finding_episodes: list[FindingEpisode],
     hold: timedelta,
     life: Life,
     *,
     is_last: bool,
 ) -> int:
-    """Update the rows of ``before`` to the episodes; returns how many changed or went."""
+    """Returns how many rows were saved or deleted. ``is_last``: no later episode exists."""
     occurrences = FindingOccurrence.objects.in_bulk(
         [
             episode.newest.occurrence_id
@@ -233,11 +229,11 @@ def _write(
         ]
     )
     rows = []
-    known = {finding.pk: marks.FindingMark.of(finding) for finding in before}
-    kept = _continued_rows(before, finding_episodes, hold)
-    free = [finding for finding in before if finding not in kept.values()]
-    for place, episode in enumerate(finding_episodes):
-        row = kept.get(place)
+    previous_marks = {finding.pk: marks.FindingMark.of(finding) for finding in previous}
+    continued = _continued_rows(previous, finding_episodes, hold)
+    unused = [finding for finding in previous if finding not in continued.values()]
+    for index, episode in enumerate(finding_episodes):
+        row = continued.get(index)
         source: FindingOccurrence | Finding | None = occurrences.get(
             episode.newest.occurrence_id or 0
         )
@@ -251,9 +247,9 @@ def _write(
                 subject_id=identity[3],
             )
         if source is None and row.last_seen != episode.last_seen:
-            # Its end is that of another finding, merged with it now.
+            # Of several merged findings, the last one has the texts.
             source = next(
-                (finding for finding in before if finding.last_seen == episode.last_seen), None
+                (finding for finding in previous if finding.last_seen == episode.last_seen), None
             )
         if source is not None:
             for name in OCCURRENCE_FIELDS:
@@ -261,16 +257,14 @@ def _write(
             row.as_of = source.as_of
             row.severity_rank = SEVERITY_RANK[Severity(row.severity)]
         row.first_seen, row.last_seen, row.refold_from = episode.first_seen, episode.last_seen, None
-        is_newest = is_last and place == len(finding_episodes) - 1
+        is_newest = is_last and index == len(finding_episodes) - 1
         judged_to = life.judged_to if is_newest else FOR_EVER
         row.closed_at = closed_at(row.last_seen, hold, judged_to, life.end_of(row.rule))
         row.state = FindingState.OPEN if row.closed_at is None else FindingState.CLOSED
         rows.append(row)
-    Finding.objects.filter(
-        pk__in=[finding.pk for finding in free]
-    ).delete()  # first: one of them may be the open one
-    # Of one identity one at most is open: it is written last.
+    # One finding of an identity may be open: unused rows go first, the open one is saved last.
+    Finding.objects.filter(pk__in=[finding.pk for finding in unused]).delete()
     for row in sorted(rows, key=lambda row: row.state == FindingState.OPEN):
-        marks.save(row, known.get(row.pk))
-    named_hosts.note(rows)
-    return len(rows) + len(free)
+        marks.save(row, previous_marks.get(row.pk))
+    named_hosts.add_hosts(rows)
+    return len(rows) + len(unused)

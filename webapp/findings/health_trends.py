@@ -6,7 +6,7 @@ from spark_jobs.diagnosis.health import health_of
 from webapp.charts.trends import SLICES
 from webapp.findings.choices import SEVERITY_RANK, Severity
 from webapp.findings.coverage import judged_slices
-from webapp.findings.job_attempts import by_attempt, of_these
+from webapp.findings.job_attempts import findings_by_attempt, findings_of
 from webapp.findings.models import WORST_FIRST, Finding, JobJudgement
 from webapp.fleet.attempts import Job
 from webapp.fleet.badges import health_badge
@@ -15,16 +15,16 @@ from webapp.fleet.models import JobCurrent
 
 MOST_FINDINGS = 2_000
 Trend = list[tuple[int | None, str]]
-"""Health 0…100, None if nothing was judged, and its tone, by slice; the oldest first."""
+"""Per slice: health 0…100 (None if nothing was judged) and the tone of its badge."""
 
 
 def health_trends(jobs: Sequence[JobCurrent], start: datetime, end: datetime) -> dict[Job, Trend]:
-    """(cluster, job id) → its trend; two queries. Jobs without a judged slice or with unknown
-    health are left out: judged does not mean that there were data.
+    """(cluster, job id) → trend; two queries. Left out: jobs without a judged slice, and jobs of
+    unknown health, which may be judged without data.
     """
     jobs = [job for job in jobs if job.health_state != HealthState.UNKNOWN]
-    seen = Finding.objects.filter(
-        of_these(jobs),
+    rows = Finding.objects.filter(
+        findings_of(jobs),
         first_seen__lte=end,
         last_seen__gte=start,
         severity_rank__gt=SEVERITY_RANK[Severity.INFO],
@@ -38,14 +38,14 @@ def health_trends(jobs: Sequence[JobCurrent], start: datetime, end: datetime) ->
         "first_seen",
         "last_seen",
     )
-    findings = by_attempt(jobs, seen.order_by(*WORST_FIRST)[:MOST_FINDINGS])
+    findings = findings_by_attempt(jobs, rows.order_by(*WORST_FIRST)[:MOST_FINDINGS])
     ids_by_cluster = defaultdict(list)
     for job in jobs:
         ids_by_cluster[job.cluster].append(job.job_id)
     judgements = JobJudgement.objects.filter(
         cluster__in=list(ids_by_cluster), job_id__in=[job.job_id for job in jobs]
     ).values_list("cluster", "job_id", "covered")
-    edges = [start + (end - start) / SLICES * place for place in range(SLICES + 1)]
+    edges = [start + (end - start) / SLICES * index for index in range(SLICES + 1)]
     trends = {}
     for cluster, job_id, runs in judgements:
         if job_id not in ids_by_cluster[cluster]:
@@ -58,9 +58,8 @@ def health_trends(jobs: Sequence[JobCurrent], start: datetime, end: datetime) ->
 
 def _trend(findings: Sequence[Finding], edges: Sequence[datetime], judged: Sequence[bool]) -> Trend:
     trend: Trend = []
-    for place, is_judged in enumerate(judged):
-        begins, ends = edges[place], edges[place + 1]
-        then = [row for row in findings if row.first_seen < ends and row.last_seen >= begins]
-        health = health_of(then, judged=is_judged).value
+    for is_judged, start, end in zip(judged, edges, edges[1:], strict=False):
+        in_slice = [row for row in findings if row.first_seen < end and row.last_seen >= start]
+        health = health_of(in_slice, judged=is_judged).value
         trend.append((health, health_badge(health, HealthState.JUDGED).tone))
     return trend

@@ -1,4 +1,4 @@
-"""Findings belong to the job, which is the same under the ids of all its attempts."""
+"""Findings belong to a job, whichever attempt they were seen on."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -13,13 +13,13 @@ from webapp.lib.chunks import chunks
 
 JOBS_AT_ONCE = 500
 STORAGE_RULES = "storage."
-"""Findings on an attempt's directories only concern that attempt."""
+"""Prefix of rules whose findings only concern the attempt that owns the directories."""
 
 
 def follow_links(links: ChangedLinks) -> None:
-    """Fold findings again after links of attempts changed: those of attempts that now belong to
-    another job, and those that ended with an attempt that now has a successor. Call it in the
-    transaction that changed the links.
+    """Mark findings to be folded again: those of attempts that now belong to another job, and those
+    that ended with an attempt that now has a successor. Call it in the transaction that changed the
+    links.
     """
     for (cluster, job_id), first_id in links.moved.items():
         moved = Finding.objects.filter(cluster=cluster, job_id=job_id).exclude(
@@ -33,22 +33,24 @@ def follow_links(links: ChangedLinks) -> None:
     by_cluster: dict[str, list[str]] = defaultdict(list)
     for cluster, job_id in links.followed:
         by_cluster[cluster].append(job_id)
-    for cluster, of_cluster in by_cluster.items():
-        for job_ids in chunks(of_cluster, JOBS_AT_ONCE):
+    for cluster, followed in by_cluster.items():
+        for job_ids in chunks(followed, JOBS_AT_ONCE):
             ends = JobCurrent.objects.filter(
                 cluster=cluster, job_id__in=job_ids, end_time__isnull=False
             ).values_list("job_id", "end_time")
-            ended_with = Q(pk__in=[])
+            closed_by_end = Q(pk__in=[])
             for job_id, end in ends:
-                # Those last seen at its end were closed then.
-                ended_with |= Q(job_id=job_id, closed_at__gte=end)
+                # ``closed_at`` is never before the last occurrence, so it may be after the end.
+                closed_by_end |= Q(job_id=job_id, closed_at__gte=end)
             Finding.objects.filter(
-                ended_with, cluster=cluster, state=FindingState.CLOSED, refold_from__isnull=True
+                closed_by_end, cluster=cluster, state=FindingState.CLOSED, refold_from__isnull=True
             ).exclude(rule__startswith=STORAGE_RULES).update(refold_from=F("last_seen"))
 
 
-def of_these(jobs: Iterable[JobCurrent]) -> Q:
-    """Findings that :func:`by_attempt` gives to one of these rows, and few others."""
+def findings_of(jobs: Iterable[JobCurrent]) -> Q:
+    """Condition for findings that :func:`findings_by_attempt` assigns to one of these rows, and few
+    others.
+    """
     firsts: dict[str, set[str]] = defaultdict(set)
     for job in jobs:
         firsts[job.cluster] |= {job.job_id, job.first_attempt_id or job.job_id}
@@ -58,28 +60,28 @@ def of_these(jobs: Iterable[JobCurrent]) -> Q:
     return condition
 
 
-def by_attempt(jobs: Sequence[JobCurrent], findings: Iterable[Finding]) -> dict[Job, list[Finding]]:
-    """(cluster, job id) of each row → the findings of its job; findings on storage only of this
-    attempt.
-    """
+def findings_by_attempt(
+    jobs: Sequence[JobCurrent], findings: Iterable[Finding]
+) -> dict[Job, list[Finding]]:
+    """Storage findings only belong to the attempt itself, others to all attempts of the job."""
     by_first: dict[Job, list[Finding]] = defaultdict(list)
     for finding in findings:
         by_first[finding.cluster, finding.first_attempt_id].append(finding)
-    of_rows: dict[Job, list[Finding]] = {}
+    by_row: dict[Job, list[Finding]] = {}
     for job in jobs:
         firsts = dict.fromkeys((job.first_attempt_id or job.job_id, job.job_id))
-        of_rows[job.cluster, job.job_id] = [
+        by_row[job.cluster, job.job_id] = [
             finding
             for first_id in firsts
             for finding in by_first[job.cluster, first_id]
             if finding.job_id == job.job_id or not finding.rule.startswith(STORAGE_RULES)
         ]
-    return of_rows
+    return by_row
 
 
 def attempts_of(findings: Iterable[Finding]) -> dict[Job, str]:
-    """(cluster, job id) of all attempts of the jobs of these findings → the name of the job, "" if
-    it has none. One query per cluster and 500 jobs.
+    """(cluster, job id) of all attempts of the jobs of these findings → name of the job. One query
+    per cluster and 500 jobs.
     """
     names = {
         (finding.cluster, finding.first_attempt_id): finding.job_name or ""

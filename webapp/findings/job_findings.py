@@ -10,7 +10,7 @@ from webapp.findings.models import WORST_FIRST, Finding
 from webapp.findings.presentation import PresentedFinding, matters
 
 ORIGIN_RULES = ("pressure.root", "pressure.outbound")
-"""They name the vertices that others wait for."""
+"""Findings of these rules name the vertices that others wait for."""
 
 MOST = 200
 SHOWN_IN_FULL = 1
@@ -18,9 +18,9 @@ SHOWN_IN_FULL = 1
 
 @dataclass(frozen=True)
 class JobFindings:
-    """``in_full`` and ``in_brief``: open ones, or those of an ended job; ``earlier``: closed ones
-    of a running job. ``of_others``: last seen on other attempts of the job, without mere
-    information.
+    """``in_full`` and ``in_brief``: warnings and worse that are open, or of an ended job;
+    ``context``: the same of severity info. ``earlier``: closed findings of a running job.
+    ``of_others``: warnings and worse that were last seen on other attempts of the job.
     """
 
     in_full: list[PresentedFinding]
@@ -36,18 +36,16 @@ class JobFindings:
         return [*self.in_full, *self.in_brief]
 
     def deductions(self, health: int | None) -> list[tuple[int, str, Finding]]:
-        """(points, reason, finding) of the deductions down to ``health``. Empty if the page's range
-        lacks open findings, or the job is just being judged again.
+        """(points, reason, finding) per deduction from 100. Empty if their sum is not ``health``:
+        the page's range lacks open findings, or the job is just being judged again.
         """
         computed = health_of(self.all_open)
-        return (
-            [
-                (deduction.points, deduction.reason, deduction.finding)
-                for deduction in computed.deductions
-            ]
-            if computed.value == health
-            else []
-        )
+        if computed.value != health:
+            return []
+        return [
+            (deduction.points, deduction.reason, deduction.finding)
+            for deduction in computed.deductions
+        ]
 
 
 def of_job(
@@ -59,8 +57,8 @@ def of_job(
     is_past: bool,
     attempts: Collection[str] = (),
 ) -> JobFindings:
-    """One query, two with other ``attempts``. Open findings are the job's, whichever attempt they
-    were seen on. A recording or an ended job only has closed ones, which are shown in full.
+    """One query, or two with other ``attempts``. Open findings of any attempt count. ``is_past``: a
+    recording or an ended job, whose closed findings are current.
     """
     overlapping = Finding.objects.of_job(cluster, job_id).filter(
         first_seen__lte=end, last_seen__gte=start
@@ -75,7 +73,7 @@ def of_job(
     notable = [finding for finding in current if finding.is_notable]
     first_of_rule: dict[str, PresentedFinding] = {}
     for finding in notable:
-        # A second matter of one rule is much like the first.
+        # A second finding of a rule is much like the first.
         first_of_rule.setdefault(finding.finding.rule, finding)
     in_full = list(first_of_rule.values())[:SHOWN_IN_FULL]
     return JobFindings(

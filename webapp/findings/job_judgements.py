@@ -1,4 +1,4 @@
-"""After folding: unseen findings are closed, and judged jobs get their health."""
+"""After folding: closes findings that are no longer seen, and sets the health of judged jobs."""
 
 import json
 from collections import defaultdict
@@ -16,7 +16,7 @@ from spark_jobs.diagnosis.samples import JobWindow
 from webapp.findings.choices import FindingState
 from webapp.findings.episodes import closed_at
 from webapp.findings.folding import hold_of, lives_of
-from webapp.findings.job_attempts import STORAGE_RULES, by_attempt, of_these
+from webapp.findings.job_attempts import STORAGE_RULES, findings_by_attempt, findings_of
 from webapp.findings.models import Finding, JobJudgement
 from webapp.findings.occurrences import JOBS_AT_ONCE
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, HealthState
@@ -25,15 +25,15 @@ from webapp.lib.chunks import chunks
 
 ROWS_AT_ONCE = 500
 QUIET = ("source.lag_growing", "source.idle")
-"""Rules that lack what many connectors never report, which the analysis of source lag says once."""
+"""Rules that need data which many connectors never report; the analysis of source lag says so."""
 
 
 def close_unseen() -> int:
-    """Close findings unseen for the hold time, and those of a job that ended, or whose id another
-    job has by now, as in application clusters. Call it in a transaction.
+    """Close findings that were not seen for the hold time, whose job ended, or whose job id now
+    belongs to another job, as in application clusters; returns how many. Call it in a transaction.
     """
     names = ("id", "cluster", "first_attempt_id", "rule", "last_seen", "job_name", "replaced_at")
-    others = JobCurrent.objects.filter(
+    later_jobs = JobCurrent.objects.filter(
         cluster=OuterRef("cluster"),
         job_id=OuterRef("job_id"),
         start_time__gt=OuterRef("last_seen"),
@@ -43,7 +43,7 @@ def close_unseen() -> int:
         Finding.objects.open()
         .exclude(job_id="")
         .exclude(rule__startswith=STORAGE_RULES)
-        .annotate(replaced_at=Subquery(others.values("start_time")))
+        .annotate(replaced_at=Subquery(later_jobs.values("start_time")))
         .values_list(*names)
     )
     over: list[tuple[int, datetime]] = []
@@ -63,51 +63,50 @@ def close_unseen() -> int:
 
 
 def had_data(unknowns: Sequence[Any]) -> bool:
-    judging = len(
-        [rule for rule in registry.rules_for(JobWindow) if not rule.startswith("collect.")]
-    )
-    return len(unknowns) < judging or not judging
+    """False if every rule on jobs lacked data."""
+    rules = [rule for rule in registry.rules_for(JobWindow) if not rule.startswith("collect.")]
+    return len(unknowns) < len(rules) or not rules
 
 
 def shown_unknowns(unknowns: Sequence[Any]) -> list[Any]:
-    """What is worth a line of its own; ``had_data`` wants all."""
+    """Unknowns that get a line on pages; ``had_data`` needs all."""
     return [unknown for unknown in unknowns if unknown.get("rule") not in QUIET]
 
 
-def give_health(judgements: Sequence[Mapping[str, Any]]) -> None:
-    """Set the health of the jobs of these rows of ``job_judgement``. Call it in a transaction."""
+def set_health(judgements: Sequence[Mapping[str, Any]]) -> None:
+    """``judgements``: rows of ``job_judgement``. Call it in a transaction."""
     by_cluster: dict[str, dict[str, bool]] = defaultdict(dict)
     for row in judgements:
         by_cluster[row["cluster"]][row["job_id"]] = had_data(json.loads(row["unknowns"]))
     unseen = set(Cluster.objects.unseen(timezone.now()).values_list("name", flat=True))
-    for cluster, of_cluster in by_cluster.items():
-        for part in chunks(of_cluster.items(), JOBS_AT_ONCE):
-            _give_health(cluster, dict(part), is_seen=cluster not in unseen)
+    for cluster, jobs in by_cluster.items():
+        for part in chunks(jobs.items(), JOBS_AT_ONCE):
+            _set_health_of_cluster(cluster, dict(part), is_seen=cluster not in unseen)
 
 
-def _give_health(cluster: str, jobs: Mapping[str, bool], *, is_seen: bool) -> None:
-    """``jobs``: whether any rule had data to judge it by."""
-    judged = JobJudgement.objects.filter(
+def _set_health_of_cluster(cluster: str, jobs: Mapping[str, bool], *, is_seen: bool) -> None:
+    """``jobs``: job id → whether any rule had data."""
+    judged_to = JobJudgement.objects.filter(
         cluster=OuterRef("cluster"), job_id=OuterRef("job_id")
     ).values("judged_to")[:1]
     rows = JobCurrent.objects.filter(cluster=cluster, job_id__in=list(jobs))
     over = rows.filter(OVER)
-    over.update(health=None, health_state=HealthState.ENDED, judged_at=Subquery(judged))
+    over.update(health=None, health_state=HealthState.ENDED, judged_at=Subquery(judged_to))
     _rank_ended(cluster, over)
     running = rows.exclude(OVER)
     if not is_seen:
-        running.update(health=None, health_state=HealthState.UNKNOWN, judged_at=Subquery(judged))
+        running.update(health=None, health_state=HealthState.UNKNOWN, judged_at=Subquery(judged_to))
         return
     attempts = list(running.only("cluster", "job_id", "first_attempt_id"))
-    read = ("cluster", "first_attempt_id", "job_id", "rule", "severity", "confidence")
-    open_findings = Finding.objects.open().filter(of_these(attempts)).only(*read)
+    fields = ("cluster", "first_attempt_id", "job_id", "rule", "severity", "confidence")
+    open_findings = Finding.objects.open().filter(findings_of(attempts)).only(*fields)
     by_health: dict[int | None, list[str]] = defaultdict(list)
-    for (_, job_id), findings in by_attempt(attempts, open_findings).items():
+    for (_, job_id), findings in findings_by_attempt(attempts, open_findings).items():
         by_health[health_of(findings, judged=jobs[job_id]).value].append(job_id)
-    for health, of_health in by_health.items():
+    for health, job_ids in by_health.items():
         state = HealthState.UNKNOWN if health is None else HealthState.JUDGED
-        running.filter(job_id__in=of_health).update(
-            health=health, health_state=state, judged_at=Subquery(judged)
+        running.filter(job_id__in=job_ids).update(
+            health=health, health_state=state, judged_at=Subquery(judged_to)
         )
 
 
@@ -121,25 +120,23 @@ def _rank_ended(cluster: str, ended: QuerySet[JobCurrent]) -> None:
     by_points: dict[int, list[str]] = defaultdict(list)
     for job, points in points_of.items():
         by_points[points].append(job)
-    for points, of_points in by_points.items():
-        ended.filter(job_id__in=of_points).update(worst_finding_points=points)
+    for points, job_ids in by_points.items():
+        ended.filter(job_id__in=job_ids).update(worst_finding_points=points)
 
 
 def forget_unseen(now: datetime) -> int:
-    """Clear the health of jobs that cannot be known now, and end it if they are no longer watched
-    or listed; returns how many changed.
-    """
+    """Clear the health of jobs whose state is unknown, or that are no longer watched or listed."""
     changed = 0
-    for status, becomes in (
+    for status, health_state in (
         (UNKNOWN_STATUS, HealthState.UNKNOWN),
         (UNWATCHED_STATUS, HealthState.ENDED),
         (NOT_LISTED, HealthState.ENDED),
     ):
         jobs: Any = JobCurrent.objects.with_status(now).filter(
-            Q(status=status) & ~Q(health_state=becomes)
+            Q(status=status) & ~Q(health_state=health_state)
         )
         ids = list(jobs.order_by().values_list("pk", flat=True))
         for part in chunks(ids, ROWS_AT_ONCE):
-            JobCurrent.objects.filter(pk__in=part).update(health=None, health_state=becomes)
+            JobCurrent.objects.filter(pk__in=part).update(health=None, health_state=health_state)
         changed += len(ids)
     return changed

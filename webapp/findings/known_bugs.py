@@ -15,7 +15,6 @@ from webapp.findings.models import Finding
 from webapp.fleet.models import JobCurrent, JobException
 
 RULES = frozenset(rule for bug in KNOWN_BUGS if bug.symptom for rule in bug.symptom.rules)
-"""Findings of other rules are no symptom of a known bug."""
 READ_FIELDS = (
     "cluster",
     "job_id",
@@ -24,15 +23,17 @@ READ_FIELDS = (
     "checkpoint_config",
     "graph",
 )
-"""Of a job, for its facts."""
+"""Fields that :func:`facts_of` needs."""
 
 _BEFORE = timedelta(minutes=15)
-"""A finding on restarts appears some restarts after the first failure."""
+"""A restart's exception comes so long before the finding, which needs several restarts."""
 
 
 @dataclass(frozen=True)
 class BugBeside:
-    """``shown``: whether the finding proves the bug, or may be explained by it."""
+    """``shown``: the finding proves the bug; else the bug may explain it. ``not_known``: conditions
+    of the bug that the job's data does not show.
+    """
 
     bug: KnownBug
     shown: Shown
@@ -53,22 +54,22 @@ class BugBeside:
 
     @property
     def sentence(self) -> Message:
-        said = {"version": self.flink_version, "issue": self.bug.issue, "effect": self.bug.effect}
+        values = {"version": self.flink_version, "issue": self.bug.issue, "effect": self.bug.effect}
         if self.shown == "shows":
             return message(
                 "Flink {version:name} has {issue:name}, and this is how it shows. {effect:message}",
-                **said,
+                **values,
             )
         if self.not_known:
             return message(
                 "Flink {version:name} has {issue:name}, which may explain this if the job has "
                 "{not_known:message}. {effect:message}",
                 not_known=list_text(self.not_known, len(self.not_known)),
-                **said,
+                **values,
             )
         return message(
             "Flink {version:name} has {issue:name}, which may explain this. {effect:message}",
-            **said,
+            **values,
         )
 
 
@@ -85,19 +86,19 @@ def facts_of(job: JobCurrent) -> JobFacts:
 
 def bugs_beside(findings: Iterable[Finding]) -> dict[int, tuple[BugBeside, ...]]:
     """Finding key → the bugs that explain it, proved ones first. Large columns of a job are only
-    read if its release has a bug with this symptom.
+    read if its release has such a bug.
     """
-    asked = [finding for finding in findings if finding.rule in RULES and finding.job_id]
+    symptoms = [finding for finding in findings if finding.rule in RULES and finding.job_id]
     versions = {
         (cluster, job_id): version
-        for cluster, job_id, version in _jobs(asked).values_list(
+        for cluster, job_id, version in _jobs(symptoms).values_list(
             "cluster", "job_id", "flink_version"
         )
     }
     candidates = {
         finding.pk: (finding, bugs)
-        for finding in asked
-        if (bugs := _alike(finding.rule, versions.get((finding.cluster, finding.job_id))))
+        for finding in symptoms
+        if (bugs := _bugs_of_release(finding.rule, versions.get((finding.cluster, finding.job_id))))
     }
     jobs = {
         (job.cluster, job.job_id): facts_of(job)
@@ -109,7 +110,7 @@ def bugs_beside(findings: Iterable[Finding]) -> dict[int, tuple[BugBeside, ...]]
         for pk, (finding, bugs) in candidates.items()
         if (finding.cluster, finding.job_id) in jobs
     }
-    return {pk: known for pk, known in beside.items() if known}
+    return {pk: bugs for pk, bugs in beside.items() if bugs}
 
 
 def _jobs(findings: Sequence[Finding]) -> QuerySet[JobCurrent]:
@@ -121,7 +122,7 @@ def _jobs(findings: Sequence[Finding]) -> QuerySet[JobCurrent]:
     )
 
 
-def _alike(rule: str, flink_version: str | None) -> list[KnownBug]:
+def _bugs_of_release(rule: str, flink_version: str | None) -> list[KnownBug]:
     return [
         bug
         for bug in KNOWN_BUGS
@@ -142,12 +143,13 @@ def _beside(
 def _exceptions(
     candidates: Mapping[int, tuple[Finding, Sequence[KnownBug]]],
 ) -> Mapping[int, set[str]]:
-    found: dict[int, set[str]] = defaultdict(set)
-    needing: dict[str, list[Finding]] = defaultdict(list)
+    """Finding key → those texts of its bugs that a stack trace of its job contains."""
+    texts_by_finding: dict[int, set[str]] = defaultdict(set)
+    findings_by_text: dict[str, list[Finding]] = defaultdict(list)
     for finding, bugs in candidates.values():
         for text in {bug.symptom.exception for bug in bugs if bug.symptom} - {""}:
-            needing[text].append(finding)
-    for text, findings in needing.items():
+            findings_by_text[text].append(finding)
+    for text, findings in findings_by_text.items():
         by_job: dict[tuple[str, str], list[Finding]] = defaultdict(list)
         for finding in findings:
             by_job[finding.cluster, finding.job_id].append(finding)
@@ -162,5 +164,5 @@ def _exceptions(
         for cluster, job_id, ts in failures.values_list("cluster", "job_id", "ts").iterator():
             for finding in by_job.get((cluster, job_id), ()):
                 if finding.first_seen - _BEFORE <= ts <= finding.last_seen:
-                    found[finding.pk].add(text)
-    return found
+                    texts_by_finding[finding.pk].add(text)
+    return texts_by_finding

@@ -21,9 +21,8 @@ def severity_control(severities: Collection[str] = tuple(SEVERITY_BADGES)) -> Co
     )
 
 
-def owner_control(name: str) -> Control:
-    """``name``: of the reader."""
-    return Control("owner", "Owner", (("", "Anybody's"), (name, "mine"), ("-", "nobody's")))
+def owner_control(reader: str) -> Control:
+    return Control("owner", "Owner", (("", "Anybody's"), (reader, "mine"), ("-", "nobody's")))
 
 
 def acknowledged_control() -> Control:

@@ -13,10 +13,9 @@ Rows = Sequence[Mapping[str, Any]]
 
 @dataclass
 class FindingLoad:
-    """``before`` each batch of a table is upserted, in the same transaction; ``finish`` after the
-    last table.
-
-    Judgements are loaded before occurrences: those of the judged windows are replaced.
+    """Call ``before`` for each batch of a table, in the transaction that stores it, and ``finish``
+    after the last table. Judgements are loaded first: they delete the occurrences of the windows
+    that they judged.
     """
 
     guard: WriteGuard
@@ -31,7 +30,7 @@ class FindingLoad:
 
     def finish(self, judgements: Iterable[Rows]) -> None:
         now = timezone.now()
-        occurrences.left_to_fold(self.changed)
+        occurrences.add_left_to_fold(self.changed)
         changed = self.changed.of_jobs()
         folded = 0
         for identities in folding.some_jobs_at_once(changed):
@@ -41,6 +40,6 @@ class FindingLoad:
             closed = job_judgements.close_unseen()
         for rows in judgements:
             with self.guard.writing():
-                job_judgements.give_health(rows)
+                job_judgements.set_health(rows)
         if folded or closed:
             self.say(f"findings: {folded} opened or changed, {closed} closed")

@@ -1,5 +1,6 @@
-"""Marks tell alerting of findings: set in the transaction that opens, ends or changes one. Only
-changes of beginning, end, severity, causes and attempt set a mark, not another occurrence.
+"""Alerting evaluates the findings with ``to_alert``, which is set in the transaction that opens,
+closes or changes a finding: another beginning, end, severity, cause or attempt, not another
+occurrence.
 """
 
 from collections.abc import Collection
@@ -9,7 +10,7 @@ from datetime import datetime
 from spark_jobs.diagnosis import incidents
 from webapp.findings.models import Finding
 
-_UNMARKED = [
+_FIELDS_WITHOUT_MARK = [
     field.name for field in Finding._meta.concrete_fields if field.name not in ("id", "to_alert")
 ]
 
@@ -32,14 +33,14 @@ def causes_of(row: Finding) -> frozenset[str]:
 
 
 def save(row: Finding, before: FindingMark | None) -> None:
-    """``before``: of the row as read; None for a new one. Without a change, the current mark is
-    kept.
+    """``before``: the mark of the row as read; None for a new row. If it has not changed,
+    ``to_alert`` stays as it is in the database.
     """
     if row.pk is None or before != FindingMark.of(row):
         row.to_alert = True
         row.save()
     else:
-        row.save(update_fields=_UNMARKED)
+        row.save(update_fields=_FIELDS_WITHOUT_MARK)
 
 
 def close(pks: Collection[int], at: datetime | None) -> int:

@@ -12,7 +12,7 @@ from webapp.lib.scoped_rows import scoped
 
 @scoped()
 class FindingOccurrence(models.Model):
-    """Serving table ``finding_occurrence``: one rule's result for one subject in one judged window."""
+    """Serving table ``finding_occurrence``: a rule fired for one subject in one judged window."""
 
     cluster = models.CharField(max_length=100)
     job_id = models.CharField(max_length=64)
@@ -95,10 +95,8 @@ class FindingQuerySet(models.QuerySet["Finding"]):
 @scoped()
 class Finding(models.Model):
     """One episode of one rule about one subject: occurrences no further apart than the rule's hold
-    time.
-
-    Texts and evidence are those of its newest occurrence; ``job_id`` is the attempt that it was
-    seen on, empty if the subject is a cluster.
+    time. Texts, evidence and ``job_id`` (the attempt, "" for a cluster) are those of the newest
+    occurrence.
     """
 
     cluster = models.CharField(max_length=100)
@@ -200,7 +198,7 @@ class FindingHost(models.Model):
 
 @scoped(also_of_all=True)
 class ThresholdOverride(models.Model):
-    """A threshold set by a person. The narrowest scope wins: job, then cluster, then all."""
+    """Set by a person. The narrowest scope wins: job, then cluster, then all."""
 
     key = models.CharField(max_length=100, help_text="<rule id>.<name>")
     value = models.FloatField()

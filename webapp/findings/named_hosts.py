@@ -6,12 +6,12 @@ from webapp.findings.models import Finding, FindingHost
 ROWS_AT_ONCE = 500
 
 
-def note(rows: Iterable[Finding]) -> None:
-    """Write the hosts of new findings; earlier ones stay. Call it in a transaction."""
-    named = [
+def add_hosts(rows: Iterable[Finding]) -> None:
+    """Earlier hosts stay. Call it in a transaction."""
+    hosts = [
         FindingHost(finding=row, cluster=row.cluster, host=host)
         for row in rows
         for host in hosts_of(row.data, row.related)
     ]
-    if named:
-        FindingHost.objects.bulk_create(named, ignore_conflicts=True, batch_size=ROWS_AT_ONCE)
+    if hosts:
+        FindingHost.objects.bulk_create(hosts, ignore_conflicts=True, batch_size=ROWS_AT_ONCE)

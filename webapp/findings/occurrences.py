@@ -1,7 +1,6 @@
-"""Loads a run's occurrences: those of judged windows are replaced, and changed identities are
-remembered until they are folded. A finding whose occurrences were deleted gets ``refold_from`` in
-the same transaction, so that a killed process loses nothing; new occurrences come again when the
-run is loaded again.
+"""Loads a run's occurrences: they replace those of the windows that it judged. A finding whose
+occurrences are deleted gets ``refold_from`` in the same transaction, so that a killed process loses
+nothing; new occurrences come again when the run is loaded again.
 """
 
 import json
@@ -20,13 +19,13 @@ IDS_AT_ONCE = 500
 
 Job = tuple[str, str]
 Identity = tuple[str, str, str, str]
-"""cluster, id of the first attempt of the job, rule, subject_id."""
+"""cluster, first attempt's job id, rule, subject id."""
 
 
 @dataclass
 class Changed:
-    """Identities with changed occurrences, and the first and last changed instant. At first they
-    have the id of the attempt: see :meth:`of_jobs`.
+    """``spans``: identity → first and last changed instant. Until :meth:`of_jobs`, identities have
+    the id of the attempt, not of the first attempt.
     """
 
     spans: dict[Identity, tuple[datetime, datetime]] = field(default_factory=dict)
@@ -42,7 +41,7 @@ class Changed:
             self.add(identity, row["seen_at"])
 
     def of_jobs(self) -> "Changed":
-        """The same with the first attempt of each job."""
+        """The same changes with first attempts in the identities."""
         first = first_attempts(identity[:2] for identity in self.spans)
         changed = Changed()
         for (cluster, job_id, rule, subject), instants in self.spans.items():
@@ -52,8 +51,8 @@ class Changed:
 
 
 def delete_superseded(judgements: Sequence[Mapping[str, Any]], changed: Changed) -> int:
-    """Delete the occurrences of the windows that these rows of ``job_judgement`` judged; returns
-    how many. Call it in a transaction.
+    """Delete the occurrences in the windows of these rows of ``job_judgement``; returns how many.
+    Call it in a transaction.
     """
     deleted = 0
     by_cluster: dict[str, dict[str, list[tuple[int, int]]]] = defaultdict(dict)
@@ -73,55 +72,54 @@ def _delete_superseded(
     runs = [run for runs in runs_of_job.values() for run in runs]
     if not runs:
         return 0
-    first, last = (
-        datetime.fromtimestamp(at, UTC)
-        for at in (min(run[0] for run in runs), max(run[1] for run in runs))
-    )
+    first = datetime.fromtimestamp(min(begin for begin, _end in runs), UTC)
+    last = datetime.fromtimestamp(max(end for _begin, end in runs), UTC)
     near = FindingOccurrence.objects.filter(
         cluster=cluster, job_id__in=list(runs_of_job), window_start__range=(first, last)
     )
-    gone: list[int] = []
-    touched: dict[Identity, datetime] = {}
+    deleted_ids: list[int] = []
+    earliest: dict[Identity, datetime] = {}
     for id_, job, rule, subject, window, began_at, seen_at in near.values_list(
         "id", "job_id", "rule", "subject_id", "window_start", "began_at", "seen_at"
     ):
         start = int(window.timestamp())
         if any(begin <= start <= end for begin, end in runs_of_job[job]):
             identity = (cluster, job, rule, subject)
-            gone.append(id_)
+            deleted_ids.append(id_)
             changed.add(identity, began_at)
             changed.add(identity, seen_at)
-            touched[identity] = min(began_at, touched.get(identity, began_at))
-    _mark(cluster, touched)
-    for ids in chunks(gone, IDS_AT_ONCE):
+            earliest[identity] = min(began_at, earliest.get(identity, began_at))
+    _set_refold(cluster, earliest)
+    for ids in chunks(deleted_ids, IDS_AT_ONCE):
         FindingOccurrence.objects.filter(id__in=ids).delete()
-    return len(gone)
+    return len(deleted_ids)
 
 
-def _mark(cluster: str, touched: Mapping[Identity, datetime]) -> None:
-    if not touched:
+def _set_refold(cluster: str, earliest: Mapping[Identity, datetime]) -> None:
+    if not earliest:
         return
     newest: dict[Identity, Finding] = {}
-    first = first_attempts(identity[:2] for identity in touched)
-    of_jobs = Finding.objects.filter(
+    first = first_attempts(identity[:2] for identity in earliest)
+    findings = Finding.objects.filter(
         cluster=cluster,
         first_attempt_id__in=set(first.values()),
-        last_seen__gte=min(touched.values()),
+        last_seen__gte=min(earliest.values()),
     )
-    read = ("cluster", "first_attempt_id", "rule", "subject_id", "refold_from")
-    for finding in of_jobs.only(*read).order_by("last_seen", "id"):
+    fields = ("cluster", "first_attempt_id", "rule", "subject_id", "refold_from")
+    for finding in findings.only(*fields).order_by("last_seen", "id"):
         newest[finding.identity] = finding
     marked = []
-    for (_, job_id, rule, subject), at in touched.items():
-        # None if occurrences were never folded: they will come again
-        known = newest.get((cluster, first[cluster, job_id], rule, subject))
-        if known is not None and (known.refold_from is None or known.refold_from > at):
-            known.refold_from = at
-            marked.append(known)
+    for (_, job_id, rule, subject), at in earliest.items():
+        # None if never folded: the occurrences will come again
+        row = newest.get((cluster, first[cluster, job_id], rule, subject))
+        if row is not None and (row.refold_from is None or row.refold_from > at):
+            row.refold_from = at
+            marked.append(row)
     Finding.objects.bulk_update(marked, ["refold_from"], batch_size=IDS_AT_ONCE)
 
 
-def left_to_fold(changed: Changed) -> None:
+def add_left_to_fold(changed: Changed) -> None:
+    """Add what an earlier process marked and did not fold."""
     names = ("cluster", "first_attempt_id", "rule", "subject_id", "refold_from", "last_seen")
     for *identity, since, last in Finding.objects.filter(refold_from__isnull=False).values_list(
         *names

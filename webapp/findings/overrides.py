@@ -1,4 +1,4 @@
-"""Thresholds set by people: passed to Spark with a run, and used here."""
+"""Thresholds set by people."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from webapp.findings.models import ThresholdOverride
 
 
 def as_plain() -> list[dict[str, Any]]:
+    """Overrides for the rules in Spark."""
     return [
         dict(row)
         for row in ThresholdOverride.objects.order_by("id").values(

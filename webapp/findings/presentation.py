@@ -1,4 +1,4 @@
-"""Findings for pages: with badges and figures, and episodes of one matter as one."""
+"""Findings for pages. A matter is a rule and a subject: its episodes are shown as one."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -23,9 +23,8 @@ class Relation:
 
 @dataclass(frozen=True)
 class PresentedFinding:
-    """One finding; ``episodes``: how many of it are among those shown, including this one.
-
-    ``known_bugs`` explain it: see :func:`with_known_bugs`.
+    """``episodes``: how many findings this one stands for, see :func:`matters`. ``known_bugs``: set
+    by :func:`with_known_bugs`.
     """
 
     finding: Finding
@@ -67,14 +66,14 @@ def shown(finding: Finding) -> PresentedFinding:
 
 
 def with_known_bugs(presented: Iterable[PresentedFinding]) -> list[PresentedFinding]:
-    known = list(presented)
-    beside = bugs_beside(row.finding for row in known)
-    return [replace(row, known_bugs=beside.get(row.finding.pk, ())) for row in known]
+    rows = list(presented)
+    bugs = bugs_beside(row.finding for row in rows)
+    return [replace(row, known_bugs=bugs.get(row.finding.pk, ())) for row in rows]
 
 
 def matters(findings: Iterable[Finding]) -> list[PresentedFinding]:
-    """Episodes of one rule about one subject as one, its newest; open before closed, then the
-    worst, then the newest.
+    """The newest finding of each rule and subject, an open one if there is one; open first, then
+    worst, then newest.
     """
     newest: dict[tuple[str, str], PresentedFinding] = {}
     for finding in sorted(
@@ -87,15 +86,15 @@ def matters(findings: Iterable[Finding]) -> list[PresentedFinding]:
         reverse=True,
     ):
         key = (finding.rule, finding.subject_id)
-        known = newest.get(key)
-        newest[key] = replace(known, episodes=known.episodes + 1) if known else shown(finding)
-    order = sorted(newest.values(), key=lambda finding: finding.finding.last_seen, reverse=True)
+        later = newest.get(key)
+        newest[key] = replace(later, episodes=later.episodes + 1) if later else shown(finding)
+    newest_first = sorted(newest.values(), key=lambda row: row.finding.last_seen, reverse=True)
     return sorted(
-        order,
-        key=lambda finding: (
-            not finding.is_open,
-            -finding.finding.severity_rank,
-            precedence(finding.finding.rule),
+        newest_first,
+        key=lambda row: (
+            not row.is_open,
+            -row.finding.severity_rank,
+            precedence(row.finding.rule),
         ),
     )
 
@@ -118,7 +117,7 @@ def _path(path: Any) -> tuple[str, ...]:
 
 
 def precedence(rule: str) -> int:
-    """The order of equally bad findings: causes first, such as pressure before slow barriers."""
+    """Sorts equally severe findings: causes first, such as pressure before slow barriers."""
     families = ("collect", "restore", "restart", "pressure", "data", "watermark")
     family = rule.split(".", 1)[0]
     return families.index(family) if family in families else len(families)

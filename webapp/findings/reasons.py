@@ -1,4 +1,4 @@
-"""The reason of each job's status on a fleet page, one line per job."""
+"""The worst finding of each job, as the reason of its health."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from webapp.findings.badges import severity_badge
 from webapp.findings.choices import SEVERITY_RANK, FindingState, Severity
-from webapp.findings.job_attempts import by_attempt, of_these
+from webapp.findings.job_attempts import findings_by_attempt, findings_of
 from webapp.findings.models import WORST_FIRST, Finding
 from webapp.findings.presentation import precedence
 from webapp.fleet.models import JobCurrent
@@ -29,13 +29,10 @@ class StatusReason:
 
 
 def reasons(jobs: Sequence[JobCurrent]) -> dict[tuple[str, str], StatusReason]:
-    """(cluster, job id) → its reason; one query.
-
-    For a running job open findings count, for an ended one all.
-    """
+    """One query. Open findings of running jobs count, and all findings of ended jobs."""
     ended = [job.job_id for job in jobs if job.is_over]
     listed = Finding.objects.filter(
-        of_these(jobs),
+        findings_of(jobs),
         Q(state=FindingState.OPEN) | Q(job_id__in=ended),
         severity_rank__gt=SEVERITY_RANK[Severity.INFO],
     )
@@ -55,18 +52,18 @@ def reasons(jobs: Sequence[JobCurrent]) -> dict[tuple[str, str], StatusReason]:
     )
     findings = list(listed.only(*columns).order_by(*WORST_FIRST)[:MOST_FINDINGS])
     reason_by_job = {}
-    for key, of_job in by_attempt(jobs, findings).items():
-        matters: dict[tuple[str, str], Finding] = {}
-        for finding in of_job:
-            matters.setdefault((finding.rule, finding.subject_id), finding)
-        if matters:
-            reason_by_job[key] = _reason(list(matters.values()))
+    for key, job_findings in findings_by_attempt(jobs, findings).items():
+        by_subject: dict[tuple[str, str], Finding] = {}
+        for finding in job_findings:
+            by_subject.setdefault((finding.rule, finding.subject_id), finding)
+        if by_subject:
+            reason_by_job[key] = _reason(list(by_subject.values()))
     return reason_by_job
 
 
-def _reason(matters: list[Finding]) -> StatusReason:
-    worst = min(matters, key=lambda finding: (-finding.severity_rank, precedence(finding.rule)))
-    names = worst.subject, worst.job_name, worst.related
+def _reason(findings: list[Finding]) -> StatusReason:
+    worst = min(findings, key=lambda finding: (-finding.severity_rank, precedence(finding.rule)))
+    texts = worst.subject, worst.job_name, worst.related
     return StatusReason(
-        worst.pk, severity_badge(worst.severity), worst.title, *names, len(matters) - 1
+        worst.pk, severity_badge(worst.severity), worst.title, *texts, len(findings) - 1
     )

@@ -1,6 +1,5 @@
-"""Runbooks of rules: ``templates/rules/<rule id>.md``, in Markdown of headings, paragraphs and lists.
-
-Each heading, paragraph and list item is a message of the catalogues.
+"""Runbooks of rules: ``templates/rules/<rule id>.md``, Markdown with headings, paragraphs and lists
+only. Each of them is translated as one message.
 """
 
 import re
@@ -16,11 +15,11 @@ FOLDER = PROJECT_DIR / "templates" / "rules"
 _ITEM = re.compile(r"^(?:\d+\.|\*) ", re.MULTILINE)
 
 Block = tuple[str, list[SafeString]]
-"""``p``, ``ol`` or ``ul``, and its paragraph or items as HTML in the reader's language."""
+"""Tag (``p``, ``ol`` or ``ul``), and the paragraph or items as HTML."""
 
 
 def runbook(rule_id: str) -> list[tuple[str, list[Block]]]:
-    """Title and blocks of each section. Rules of objectives share ``objective.md``."""
+    """Title and blocks of each section. Rules ``<kind>.objective`` share one file."""
     path = FOLDER / f"{rule_id}.md"
     if not path.exists():
         path = FOLDER / f"{rule_id.partition('.')[2]}.md"
@@ -51,5 +50,5 @@ def _blocks(source: str) -> Iterator[tuple[str, list[str]]]:
 
 def _html(text: str) -> SafeString:
     text = re.sub(r"`(.+?)`", r"<code>\1</code>", escape(text, quote=False))
-    # Escaped above, and the product's own text.
+    # Text of Weir, and escaped above.
     return mark_safe(re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", text))  # noqa: S308

@@ -1,4 +1,4 @@
-"""Findings judged here rather than in a cycle, by a caller that knows all current ones: audits,
+"""Saves the findings of judgements outside the cycle that know all current findings: audits,
 copies, NameNodes and objectives.
 """
 
@@ -29,7 +29,7 @@ TEXTS = (
 ROWS_AT_ONCE = 500
 
 Identity = tuple[str, str, str, str]
-"""cluster, job id, rule, subject id; the first two empty if the subject is a root."""
+"""cluster, job id, rule, subject id; roots have no cluster and job."""
 
 
 def by_identity(findings: Iterable[Finding]) -> dict[Identity, Finding]:
@@ -45,23 +45,23 @@ def settle(
     guard: WriteGuard,
     at: datetime | None,
 ) -> int:
-    """Save ``new`` findings, close ``standing`` ones that are not among them; returns how many were
+    """Save the ``new`` findings and close other open ones (``standing``); returns how many were
     closed.
     """
     for identities in chunks(new, ROWS_AT_ONCE):
         with guard.writing():
             for identity in identities:
-                _keep(standing.pop(identity, None), identity, new[identity])
-    over = [finding.pk for finding in standing.values()]
-    for pks in chunks(over, ROWS_AT_ONCE):
+                _save(standing.pop(identity, None), identity, new[identity])
+    ended = [finding.pk for finding in standing.values()]
+    for pks in chunks(ended, ROWS_AT_ONCE):
         with guard.writing():
             marks.close(pks, at)
-    if new or over:
+    if new or ended:
         findings_changed.send(sender=None)
-    return len(over)
+    return len(ended)
 
 
-def _keep(row: Finding | None, identity: Identity, plain: Mapping[str, Any]) -> None:
+def _save(row: Finding | None, identity: Identity, plain: Mapping[str, Any]) -> None:
     cluster, job_id, rule, subject_id = identity
     at = instant_of(plain["seen_at_ms"])
     before = marks.FindingMark.of(row) if row else None

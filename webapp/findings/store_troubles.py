@@ -1,6 +1,6 @@
-"""Faults that several jobs of any clusters meet at one bucket at one time. A cloud's bucket has a
-global name. Other stores also use the S3 protocol: then the cluster's configured endpoint is part
-of the name, or the cluster if the configuration is unknown.
+"""Groups findings on faults of object stores: one bucket at one time, in any job and cluster. A
+bucket of a cloud has a global name. For other stores with the S3 protocol the configured endpoint
+is part of the name, or the cluster if the configuration is unknown.
 """
 
 from collections import defaultdict
@@ -26,8 +26,8 @@ UPLOAD_THREADS = ("state.backend.rocksdb.checkpoint.transfer.thread.num",)
 SETTINGS = (*ENDPOINTS, *ENTROPY, *CONNECTIONS, *UPLOAD_THREADS)
 MOST_FINDINGS = 5_000
 JOBS_AT_ONCE = 500
-MOST_HOST = 255
-"""Of a name of DNS."""
+LONGEST_HOST = 255
+"""Limit of DNS."""
 READ = (
     "cluster",
     "job_id",
@@ -44,14 +44,14 @@ READ = (
 
 Job = tuple[str, str]
 Settings = Mapping[str, str | None]
-"""Those of ``SETTINGS`` that are set."""
+"""Option of ``SETTINGS`` → value, None if it is not set."""
 
 
 @dataclass(frozen=True)
 class StoreTrouble:
-    """``resource``: the bucket or the refused prefix, with what distinguishes it from others of its
-    name. ``findings`` are near each other in time, oldest first. ``settings``: by job, None if its
-    configuration is not known.
+    """``resource``: the bucket or the refused prefix, with endpoint or cluster if its name is not
+    global. ``findings`` are near each other in time, oldest first. ``settings``: by job, None if
+    unknown.
     """
 
     resource: str
@@ -89,32 +89,32 @@ class StoreTrouble:
             {str(name) for finding in self.findings for name in finding.data.get("prefixes", ())}
         )
 
-    def count(self, *came_of: str) -> int:
-        """The count in the newest ten minutes of each finding."""
-        counts = [finding.data.get("counts", {}) for finding in self.findings]
-        return sum(int(of_one.get(name, 0)) for of_one in counts for name in came_of)
+    def count(self, *operations: str) -> int:
+        """Faults of these operations in the newest ten minutes of each finding."""
+        counts_of_findings = [finding.data.get("counts", {}) for finding in self.findings]
+        return sum(int(counts.get(name, 0)) for counts in counts_of_findings for name in operations)
 
 
 def store_troubles(since: datetime | None = None) -> list[StoreTrouble]:
-    """Troubles of findings that are open or were seen after ``since``; those of most jobs first."""
-    wanted = Q(state="open") | (Q(last_seen__gte=since) if since else Q(pk__in=[]))
-    newest = Finding.objects.filter(wanted, rule=RULE).order_by("-last_seen", "-id")
-    return troubles_of(newest.only(*READ)[:MOST_FINDINGS])
+    """From findings that are open or were seen after ``since``; open ones first, then most jobs."""
+    condition = Q(state="open") | (Q(last_seen__gte=since) if since else Q(pk__in=[]))
+    newest = Finding.objects.filter(condition, rule=RULE).order_by("-last_seen", "-id")
+    return _grouped(newest.only(*READ)[:MOST_FINDINGS])
 
 
-def troubles_of(findings: Iterable[Finding]) -> list[StoreTrouble]:
-    known = [
+def _grouped(findings: Iterable[Finding]) -> list[StoreTrouble]:
+    rows = [
         finding
         for finding in findings
         if isinstance(finding.data, dict)
         and finding.data.get("store")
         and finding.data.get("fault")
     ]
-    settings = _settings(known)
-    alike: dict[tuple[str, str], list[Finding]] = defaultdict(list)
-    for row in known:
+    settings = _settings(rows)
+    by_fault: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+    for row in rows:
         resource = _resource(row, settings.get((row.cluster, row.job_id)))
-        alike[resource, str(row.data["fault"])].append(row)
+        by_fault[resource, str(row.data["fault"])].append(row)
     troubles = [
         StoreTrouble(
             *key,
@@ -124,8 +124,8 @@ def troubles_of(findings: Iterable[Finding]) -> list[StoreTrouble]:
                 for finding in near
             },
         )
-        for key, of_key in alike.items()
-        for near in _near_in_time(of_key)
+        for key, same_fault in by_fault.items()
+        for near in _near_in_time(same_fault)
     ]
     return sorted(
         troubles,
@@ -139,15 +139,15 @@ def troubles_of(findings: Iterable[Finding]) -> list[StoreTrouble]:
 
 
 def _near_in_time(findings: Sequence[Finding]) -> list[list[Finding]]:
-    lasts = max(LEAST_NEAR, hold_of(RULE))
+    longest_gap = max(LEAST_NEAR, hold_of(RULE))
     groups: list[list[Finding]] = []
-    reaches: datetime | None = None
+    group_end: datetime | None = None
     for finding in sorted(findings, key=lambda member: (member.first_seen, member.pk)):
-        if reaches is None or finding.first_seen > reaches + lasts:
+        if group_end is None or finding.first_seen > group_end + longest_gap:
             groups.append([])
-            reaches = finding.last_seen
+            group_end = finding.last_seen
         groups[-1].append(finding)
-        reaches = max(reaches, finding.last_seen)
+        group_end = max(group_end, finding.last_seen)
     return groups
 
 
@@ -162,7 +162,7 @@ def _resource(finding: Finding, settings: Settings | None) -> str:
 
 
 def _host_of(endpoint: str) -> str:
-    return endpoint.rpartition("@")[2].rpartition("://")[2].partition("/")[0].lower()[:MOST_HOST]
+    return endpoint.rpartition("@")[2].rpartition("://")[2].partition("/")[0].lower()[:LONGEST_HOST]
 
 
 def first_set(settings: Settings, names: Iterable[str]) -> str | None:
@@ -170,17 +170,17 @@ def first_set(settings: Settings, names: Iterable[str]) -> str | None:
 
 
 def _settings(findings: Iterable[Finding]) -> dict[Job, Settings | None]:
-    """One query per 500 jobs of any clusters; only the needed settings."""
-    wanted = {(finding.cluster, finding.job_id) for finding in findings}
+    """One query per 500 jobs."""
+    jobs = {(finding.cluster, finding.job_id) for finding in findings}
     texts = [Cast(KT(f"configuration__{name}"), CharField()) for name in SETTINGS]
     settings: dict[Job, Settings | None] = {}
-    for some in chunks(sorted(wanted), JOBS_AT_ONCE):
+    for some in chunks(sorted(jobs), JOBS_AT_ONCE):
         rows = JobCurrent.objects.filter(
             cluster__in={cluster for cluster, _job_id in some},
             job_id__in={job_id for _cluster, job_id in some},
             configuration__isnull=False,
         )
         for cluster, job_id, *values in rows.values_list("cluster", "job_id", *texts):
-            if (cluster, job_id) in wanted:
+            if (cluster, job_id) in jobs:
                 settings[cluster, job_id] = dict(zip(SETTINGS, values, strict=True))
     return settings

@@ -8,7 +8,7 @@ _UNITS = ("s", "ms", "h", "bytes", "ratio")
 
 
 def words_of_key(threshold: Threshold, rule_id: str) -> str:
-    """The words without the unit at the end, which is shown beside the figure."""
+    """The words of the key without the unit at its end, which pages show beside the figure."""
     words = threshold.key.removeprefix(f"{rule_id}.").split("_")
     return " ".join(words[:-1] if len(words) > 1 and words[-1] in _UNITS else words)
 

@@ -10,7 +10,7 @@ from webapp.findings.threshold_names import threshold_name
 
 @dataclass(frozen=True)
 class ThresholdRow:
-    """``overrides`` are those in force, the widest scope first."""
+    """``overrides``: the widest scope first."""
 
     threshold: Threshold
     name: str
@@ -27,12 +27,12 @@ class ThresholdRow:
 
 
 def rows(rule: Rule) -> list[ThresholdRow]:
-    set_by_somebody: dict[str, list[ThresholdOverride]] = defaultdict(list)
+    overrides_by_key: dict[str, list[ThresholdOverride]] = defaultdict(list)
     keys = [threshold.key for threshold in rule.thresholds]
     for override in ThresholdOverride.objects.filter(key__in=keys).order_by("cluster", "job_id"):
-        set_by_somebody[override.key].append(override)
+        overrides_by_key[override.key].append(override)
     return [
-        threshold_row(threshold, rule.id, tuple(set_by_somebody[threshold.key]))
+        threshold_row(threshold, rule.id, tuple(overrides_by_key[threshold.key]))
         for threshold in rule.thresholds
     ]
 

@@ -1,4 +1,4 @@
-"""``collect.blind``: silence of a cluster. The rule is judged here, where silence is noticed."""
+"""Judges ``collect.blind``: clusters that do not answer. A cycle has no rows to judge them by."""
 
 from datetime import datetime, timedelta
 
@@ -19,12 +19,12 @@ REST = "rest"
 
 
 def watch(now: datetime) -> None:
-    """Open, renew and close the findings of all clusters; jobs of silent ones lose their health."""
-    standing = {
+    """Open, renew and close the findings; jobs of clusters that do not answer lose their health."""
+    open_findings = {
         (finding.cluster, finding.subject_id): finding
         for finding in Finding.objects.open().filter(rule=RULE, job_id="")
     }
-    read = (
+    fields = (
         "name",
         "last_success_at",
         "created_at",
@@ -35,7 +35,7 @@ def watch(now: datetime) -> None:
         "failing_since",
         "operator",
     )
-    for cluster in Cluster.objects.meant_to_run().only(*read):
+    for cluster in Cluster.objects.meant_to_run().only(*fields):
         gap = gap_of(cluster)
         window = JobWindow(
             cluster.name,
@@ -46,21 +46,19 @@ def watch(now: datetime) -> None:
         )
         for finding in registry.diagnose(window, limits_of(cluster.name), only=(RULE,)).findings:
             keep(
-                standing.pop((cluster.name, finding.subject_id), None),
+                open_findings.pop((cluster.name, finding.subject_id), None),
                 cluster.name,
                 finding_to_plain(finding),
                 now,
                 since=cluster.failing_since,
             )
-    marks.close([finding.pk for finding in standing.values()], now)
+    marks.close([finding.pk for finding in open_findings.values()], now)
     close_unwatched(now)
     forget_unseen(now)
 
 
 def close_unwatched(now: datetime) -> int:
-    """Close findings of clusters that were removed or left their source: their jobs are no longer
-    judged. Storage roots belong to no cluster.
-    """
+    """Close findings of clusters that were removed or are no longer listed."""
     of_removed = (
         Finding.objects.open()
         .exclude(cluster="")
@@ -71,8 +69,8 @@ def close_unwatched(now: datetime) -> int:
 
 
 def gap_of(cluster: Cluster) -> SourceGap | None:
-    """How often in a row a cluster did not answer; None if it answered, or was never asked. Time in
-    which Weir does not ask does not count: that is Weir's own fault.
+    """How often in a row the cluster did not answer; None if it answered, or was never asked. Time
+    is not counted: Weir itself may have been stopped.
     """
     cycles = cluster.missed_cycles
     if cycles < 1:

@@ -1,4 +1,4 @@
-"""Findings judged here rather than in a cycle: silent clusters, and Weir itself."""
+"""Findings of checks that the web application repeats: on clusters, and on Weir itself."""
 
 from datetime import datetime
 from typing import Any
@@ -19,8 +19,8 @@ def keep(
     now: datetime,
     since: datetime | None = None,
 ) -> None:
-    """Save a rule's result as an open finding: ``row``, or a new one. ``since``: when the problem
-    began, if known. An unsaved ``row`` gives the job.
+    """Save a rule's result (``columns``) as ``row``, or as a new finding. ``since``: when the
+    problem began, if known. For a new finding on a job, ``row`` is unsaved and has its ids.
     """
     before = marks.FindingMark.of(row) if row and row.pk else None
     row = row or Finding(cluster=cluster, job_id="", rule=columns["rule"], first_seen=since or now)
@@ -32,5 +32,5 @@ def keep(
         with transaction.atomic():
             marks.save(row, before)
     except IntegrityError:
-        # Another tick just opened it.
+        # another process has just opened it
         return

@@ -1,5 +1,5 @@
-"""``weir.behind``: whether Weir itself makes progress, by its due work. As a finding, so that
-endpoints are notified.
+"""Judges ``weir.behind``: whether Weir's own due work makes progress. Findings, unlike metrics, are
+sent to endpoints.
 """
 
 from collections.abc import Iterator
@@ -24,20 +24,22 @@ DISK = "disk"
 
 
 def watch(now: datetime) -> None:
-    standing = {finding.subject_id: finding for finding in Finding.objects.open().filter(rule=RULE)}
-    for stage in _stages(now, set(standing)):
+    open_findings = {
+        finding.subject_id: finding for finding in Finding.objects.open().filter(rule=RULE)
+    }
+    for stage in _stages(now, set(open_findings)):
         for finding in registry.diagnose(stage, limits_of("")).findings:
-            keep(standing.pop(finding.subject_id, None), "", finding_to_plain(finding), now)
-    marks.close([finding.pk for finding in standing.values()], now)
+            keep(open_findings.pop(finding.subject_id, None), "", finding_to_plain(finding), now)
+    marks.close([finding.pk for finding in open_findings.values()], now)
 
 
-def _stages(now: datetime, standing: set[str]) -> Iterator[StageProgress]:
+def _stages(now: datetime, open_findings: set[str]) -> Iterator[StageProgress]:
     runs_since = (
         Heartbeat.objects.filter(name=alarms.TICK).values_list("since", flat=True).first() or now
     )
     for row in DueWork.objects.filter(Q(key=CYCLE) | Q(key__startswith=COLLECT)):
         since = row.last_success_at or row.created_at or runs_since
-        if row.key not in standing:
+        if row.key not in open_findings:
             since = max(since, runs_since)
         yield StageProgress(row.key, epoch_ms(now), epoch_ms(since), row.last_error or "")
     stopped = (

@@ -1,6 +1,6 @@
-"""The attempts of a job: its successive ids on a cluster. A returning JobManager, or a
-resubmission, gives a job a new id. An attempt follows another of the same name if it began after
-that was over; jobs of one name that run side by side are different jobs.
+"""The attempts of a job: its successive ids on a cluster, a new one for each submission or return
+of a JobManager. An attempt follows another one of the same name that was over when it began; jobs
+of one name that run at the same time are different jobs.
 """
 
 import re
@@ -19,10 +19,9 @@ _HEX = re.compile("[0-9a-f]{1,32}").fullmatch
 
 MOST_SHOWN = 20
 MOST_LINKED = 2_000
-"""Newest attempts of one name."""
+"""The newest attempts of a name; older ones keep their links."""
 ROWS_AT_ONCE = 500
 PARAMETER, ALL, THIS = "attempts", "all", "this"
-"""Query parameter: rows of all attempts, or of one."""
 READ = (
     "job_id",
     "name",
@@ -44,14 +43,16 @@ Job = tuple[str, str]
 
 @dataclass(frozen=True)
 class ChangedLinks:
-    """``moved``: job → new first attempt. ``followed``: no longer the newest attempt."""
+    """``moved``: attempt → id of its new first attempt. ``followed``: attempts that are no longer
+    the newest.
+    """
 
     moved: dict[Job, str]
     followed: list[Job]
 
 
 def link_loaded(rows: Sequence[Mapping[str, Any]]) -> ChangedLinks:
-    """Link loaded rows of ``job_current``. Jobs without a name have one attempt."""
+    """Link rows of ``job_current``. A job without a name has one attempt."""
     nameless = ((row["cluster"], row["job_id"]) for row in rows if not row["name"])
     for cluster, job_ids in _by_cluster(nameless):
         JobCurrent.objects.filter(cluster=cluster, job_id__in=job_ids, first_attempt_id="").update(
@@ -61,12 +62,12 @@ def link_loaded(rows: Sequence[Mapping[str, Any]]) -> ChangedLinks:
 
 
 def link(names: Iterable[tuple[str, str]]) -> ChangedLinks:
-    """Set first and newest attempt of these (cluster, name). Call it in a transaction. Two queries
-    for 500 names.
+    """Set the first and the newest attempt of jobs with these (cluster, name). Call it in a
+    transaction. Two queries for 500 names.
     """
     links = ChangedLinks({}, [])
-    for cluster, some in _by_cluster(names):
-        _link(cluster, some, links)
+    for cluster, some_names in _by_cluster(names):
+        _link(cluster, some_names, links)
     return links
 
 
@@ -76,17 +77,17 @@ def _link(cluster: str, names: Sequence[str], links: ChangedLinks) -> None:
     for job in rows.order_by("-start_time", "-id").iterator():
         if len(by_name[job.name or ""]) < MOST_LINKED:
             by_name[job.name or ""].append(job)
-    changed = [job for jobs in by_name.values() for job in _changed(jobs, links)]
+    changed = [job for jobs in by_name.values() for job in _relink(jobs, links)]
     JobCurrent.objects.bulk_update(changed, _LINKS, batch_size=ROWS_AT_ONCE)
 
 
-def _changed(jobs: Sequence[JobCurrent], links: ChangedLinks) -> Iterable[JobCurrent]:
-    taken = {job.job_id for job in jobs}
+def _relink(jobs: Sequence[JobCurrent], links: ChangedLinks) -> Iterable[JobCurrent]:
+    used_ids = {job.job_id for job in jobs}
     for attempts in attempts_in_order(jobs):
-        known = attempts[0].first_attempt_id
-        # Unchanged if retention deleted the first attempt.
-        first_id = known if known and known not in taken else attempts[0].job_id
-        taken.add(first_id)
+        stored = attempts[0].first_attempt_id
+        # The stored id stays if retention deleted the first attempt.
+        first_id = stored if stored and stored not in used_ids else attempts[0].job_id
+        used_ids.add(first_id)
         for job in attempts:
             is_newest = job is attempts[-1]
             if (job.first_attempt_id, job.is_newest_attempt) == (first_id, is_newest):
@@ -100,12 +101,12 @@ def _changed(jobs: Sequence[JobCurrent], links: ChangedLinks) -> Iterable[JobCur
 
 
 def attempts_in_order(jobs: Iterable[JobCurrent]) -> list[list[JobCurrent]]:
-    """Attempts by job, oldest first. An attempt follows the one that ended last."""
+    """The attempts of each job, oldest first. An attempt follows the one that ended last."""
     attempts_by_job: list[list[JobCurrent]] = []
     for job in sorted(jobs, key=lambda job: (began_at(job) is not None, began_at(job), job.pk)):
-        before = [attempts for attempts in attempts_by_job if follows(job, attempts[-1])]
-        if before:
-            max(before, key=lambda attempts: (over_at(attempts[-1]), attempts[-1].pk)).append(job)
+        earlier = [attempts for attempts in attempts_by_job if follows(job, attempts[-1])]
+        if earlier:
+            max(earlier, key=lambda attempts: (over_at(attempts[-1]), attempts[-1].pk)).append(job)
         else:
             attempts_by_job.append([job])
     return attempts_by_job
@@ -141,48 +142,47 @@ def other_attempts(job: JobCurrent) -> list[JobCurrent]:
 
 
 def attempt_ids(cluster: str, job_id: str) -> list[str]:
-    """This id first; two queries."""
+    """``job_id`` first; two queries."""
     job = JobCurrent.objects.filter(cluster=cluster, job_id=job_id).only(*READ).first()
     return [job_id, *(other.job_id for other in other_attempts(job))] if job else [job_id]
 
 
 def lived_in(job: JobCurrent, start: datetime, end: datetime) -> bool:
-    """Unknown instants are replaced by when it was first or last seen."""
     first, last = began_at(job), over_at(job)
     return (first is None or first <= end) and (last is None or last >= start)
 
 
 def first_attempts(jobs: Iterable[Job]) -> dict[Job, str]:
-    """(cluster, job id) → id of the first attempt, its own if no other is known."""
+    """(cluster, job id) → id of the first attempt."""
     first: dict[Job, str] = {}
-    for cluster, some in _by_cluster(jobs):
-        first |= {(cluster, job_id): job_id for job_id in some}
-        rows = JobCurrent.objects.filter(cluster=cluster, job_id__in=some)
+    for cluster, job_ids in _by_cluster(jobs):
+        first |= {(cluster, job_id): job_id for job_id in job_ids}
+        rows = JobCurrent.objects.filter(cluster=cluster, job_id__in=job_ids)
         for job_id, first_id in rows.values_list("job_id", "first_attempt_id"):
             first[cluster, job_id] = first_id or job_id
     return first
 
 
 def of_jobs(job_ids: Collection[str], cluster: str) -> Q:
-    """Rows with ``first_attempt_id`` of these jobs."""
+    """Condition for rows with ``first_attempt_id``: those of jobs with one of these ids."""
     same_jobs = _jobs_with(Q(cluster=cluster, job_id__in=job_ids))
     return Q(cluster=cluster) & (Q(first_attempt_id__in=job_ids) | same_jobs)
 
 
-def has_id(job_id: str) -> Q:
-    """Rows with ``first_attempt_id`` of any job with this id."""
+def with_id(job_id: str) -> Q:
+    """As :func:`of_jobs`, on any cluster."""
     return Q(first_attempt_id=job_id) | _jobs_with(Q(job_id=job_id))
 
 
-def is_like(text: str) -> Q:
-    """Rows of :class:`JobCurrent` by a part of the name, or the first hex digits of an attempt's
-    id.
+def like(text: str) -> Q:
+    """Condition for :class:`JobCurrent`: a part of the name, or the first hex digits of any
+    attempt's id.
     """
-    named = Q(name__icontains=text)
+    by_name = Q(name__icontains=text)
     if not _HEX(text.lower()):
-        return named
-    begins = Q(job_id__startswith=text.lower())
-    return named | begins | _jobs_with(begins)
+        return by_name
+    by_id = Q(job_id__startswith=text.lower())
+    return by_name | by_id | _jobs_with(by_id)
 
 
 def _jobs_with(attempt: Q) -> Q:
@@ -191,23 +191,25 @@ def _jobs_with(attempt: Q) -> Q:
 
 
 def ids_by_first_attempt(firsts: Iterable[Job]) -> dict[Job, list[str]]:
-    """(cluster, first attempt) → all attempts, newest last. One query per cluster and 500 jobs."""
+    """(cluster, first attempt) → ids of all attempts, newest last. One query per cluster and 500
+    jobs.
+    """
     ids: dict[Job, list[str]] = {}
-    for cluster, some in _by_cluster(firsts):
-        rows = JobCurrent.objects.filter(cluster=cluster, first_attempt_id__in=some)
+    for cluster, first_ids in _by_cluster(firsts):
+        rows = JobCurrent.objects.filter(cluster=cluster, first_attempt_id__in=first_ids)
         for first_id, job_id in rows.order_by("is_newest_attempt", "id").values_list(
             "first_attempt_id", "job_id"
         ):
             ids.setdefault((cluster, first_id), []).append(job_id)
-        for first_id in some:
-            known = ids.setdefault((cluster, first_id), [])
-            if first_id not in known:
-                known.insert(0, first_id)
+        for first_id in first_ids:
+            attempts = ids.setdefault((cluster, first_id), [])
+            if first_id not in attempts:
+                attempts.insert(0, first_id)
     return ids
 
 
 def _by_cluster(pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, list[str]]]:
-    """Cluster with its ids or names, at most 500 at once."""
+    """At most 500 ids or names of a cluster at once."""
     by_cluster: dict[str, set[str]] = defaultdict(set)
     for cluster, text in pairs:
         by_cluster[cluster].add(text)

@@ -60,12 +60,12 @@ def job_badge(status: str | None) -> Badge:
 
 
 HEALTHY_FROM, POOR_BELOW = 90, 60
-"""Below sixty more than one thing is wrong, or one badly."""
+"""Below 60: several problems, or a serious one."""
 
 
 @dataclass(frozen=True)
 class HealthGroup:
-    """``condition``: of jobs with ``status``."""
+    """``condition`` filters jobs annotated with ``status``."""
 
     slug: str
     title: str
@@ -74,7 +74,7 @@ class HealthGroup:
     meaning: str | Promise
 
 
-# Last in each condition: deriving a status costs more than comparing a number.
+# Last in each condition, since a status costs more than the comparison of a number.
 _SEEN = ~Q(status__in=(UNKNOWN_STATUS, UNWATCHED_STATUS))
 _OVER = Q(health=None, health_state=HealthState.ENDED) | Q(status=UNWATCHED_STATUS)
 
@@ -122,7 +122,7 @@ HEALTH_GROUPS: dict[str, HealthGroup] = {
 
 
 def health_badge(health: int | None, state: str | None) -> Badge:
-    """Unknown is never green."""
+    """Unknown health never gets the "ok" badge."""
     if state == HealthState.ENDED:
         return Badge("ended", "■", "done")
     if health is None or state != HealthState.JUDGED:

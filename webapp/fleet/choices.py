@@ -39,8 +39,6 @@ class LogStoreState(StrEnum):
 
 
 class OperatorState(models.TextChoices):
-    """As the deploying operator reports it."""
-
     NONE = "", _("none")
     BROKEN = "broken", _("not running")
     SUSPENDED = "suspended", _("suspended")
@@ -58,10 +56,10 @@ class Visibility(StrEnum):
 
 
 UNKNOWN_STATUS = "UNKNOWN"
-"""Of a job that is not known to have ended, and whose state nobody can know now."""
+"""A job that has not ended as far as Weir knows, and whose state cannot be read now."""
 
 UNWATCHED_STATUS = "UNWATCHED"
-"""Of such a job whose cluster was removed."""
+"""Status of a job whose cluster was removed before the job ended."""
 
 
 class HealthState(models.TextChoices):

@@ -11,7 +11,7 @@ from webapp.lib.translations import gettext_lazy as _
 
 @dataclass(frozen=True)
 class Column:
-    """``hide``: CSS class of the width below which it is hidden; ``numeric``: aligned right."""
+    """``hide``: CSS class of page widths that do not show the column; ``numeric``: aligned right."""
 
     title: str
     sort: str = ""
@@ -86,7 +86,7 @@ FLEET_COLUMNS = (
 
 @dataclass(frozen=True)
 class Heading:
-    """``sort``: requested by a click; ``direction``: empty if not sorted by it."""
+    """``sort``: what a click sorts by; ``direction``: "" if another column sorts the table."""
 
     column: Column
     sort: str = ""

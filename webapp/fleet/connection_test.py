@@ -20,8 +20,7 @@ class TestReport:
     misses: tuple[str, ...] = ()
 
 
-def tried_connection(cluster: Cluster) -> TestReport:
-    """Stores nothing."""
+def check_connection(cluster: Cluster) -> TestReport:
     try:
         seen = probe(cluster.source(), TIMEOUT_S)
     except IngestError as error:

@@ -1,5 +1,5 @@
-"""The demo: recordings replayed as live clusters. ``WEIR_HOME/demo`` holds their ports, ``looked``
-(the last visit) and ``removed`` (by a person).
+"""The demo: recordings that are replayed as live clusters. ``WEIR_HOME/demo`` contains their ports,
+``looked`` (touched at visits) and ``removed`` (a person removed the demo).
 """
 
 import shutil
@@ -15,7 +15,7 @@ from webapp.fleet.models.cluster import ClusterQuerySet
 from webapp.fleet.registration import register
 
 LABEL, LABEL_VALUE = "demo", f"recorded {RECORDED_ON}"
-LOOKED_AGAIN_AFTER_S = 60
+VISIT_PRECISION_S = 60
 
 
 def folder() -> Path:
@@ -33,34 +33,34 @@ def is_removed() -> bool:
     return (folder() / REMOVED).exists()
 
 
-def watch() -> int:
-    """Register the replayed clusters except removed ones; returns how many. Addresses change at
-    each start, and time while Weir is stopped does not count as silence.
+def register_clusters() -> int:
+    """Register the replayed clusters except removed ones; returns how many. Their addresses change
+    at each start. Time while Weir is stopped is no silence.
     """
     ports = (folder() / "ports").read_text().split()
-    known = {cluster.name: cluster for cluster in clusters()}
+    registered = {cluster.name: cluster for cluster in clusters()}
     removed = set(
         RemovedCluster.objects.filter(name__startswith=PREFIX).values_list("name", flat=True)
     )
-    taken = (
-        set(Cluster.objects.filter(name__startswith=PREFIX).values_list("name", flat=True))
-        - known.keys()
-    )
+    names = set(Cluster.objects.filter(name__startswith=PREFIX).values_list("name", flat=True))
+    of_others = names - registered.keys()
     for port, name in zip(ports, (shipped.name for shipped in SHIPPED), strict=True):
-        place = {
+        sources = {
             "url": f"http://127.0.0.1:{port}/{name}",
             "log_globs": [str(folder() / name / "logs" / "*.log*")],
         }
-        if name in known:
-            Cluster.objects.filter(name=name).update(enabled=True, last_collected_at=None, **place)
-        elif name not in removed | taken:
-            known[name] = register(Cluster(name=name, labels={LABEL: LABEL_VALUE}, **place))
-    look()
-    return len(known)
+        if name in registered:
+            Cluster.objects.filter(name=name).update(
+                enabled=True, last_collected_at=None, **sources
+            )
+        elif name not in removed | of_others:
+            registered[name] = register(Cluster(name=name, labels={LABEL: LABEL_VALUE}, **sources))
+    note_visit()
+    return len(registered)
 
 
-def end() -> None:
-    """Also in later runs; deletes logs and checkpoints."""
+def remove() -> None:
+    """Delete logs and checkpoints; later starts do not replay the demo again."""
     folder().mkdir(parents=True, exist_ok=True, mode=0o700)
     (folder() / REMOVED).touch()
     for shipped in SHIPPED:
@@ -71,8 +71,9 @@ def pause() -> None:
     clusters().update(enabled=False)
 
 
-def look() -> None:
+def note_visit() -> None:
+    """The replay rests while nobody looks."""
     looked = folder() / LOOKED
     with suppress(OSError):
-        if not looked.exists() or time.time() - looked.stat().st_mtime > LOOKED_AGAIN_AFTER_S:
+        if not looked.exists() or time.time() - looked.stat().st_mtime > VISIT_PRECISION_S:
             looked.touch()

@@ -1,5 +1,3 @@
-"""Families of jobs: names that differ only by a number or a date."""
-
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -8,5 +6,5 @@ _NUMBERS = re.compile(r"[0-9]+(?:[-_.:T]?[0-9]+)*Z?")
 
 
 def family(job: Mapping[str, Any]) -> str:
-    """``orders-17``, ``orders-2026-11-21`` → ``orders-#``; "" of a job without a name."""
+    """``orders-17``, ``orders-2026-11-21`` → ``orders-#``; "" if the job has no name."""
     return _NUMBERS.sub("#", job["name"] or "")

@@ -3,7 +3,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils.translation import gettext
 
-from webapp.fleet.attempts import ALL, THIS, attempt_ids, has_id, is_like
+from webapp.fleet.attempts import ALL, THIS, attempt_ids, like, with_id
 from webapp.fleet.badges import HEALTH_GROUPS
 from webapp.fleet.choices import UNKNOWN_STATUS, UNWATCHED_STATUS, ClusterKind
 from webapp.fleet.log_kinds import ROUTINE_KINDS
@@ -16,6 +16,8 @@ from webapp.lib.query_parameters import Choice, Parameter, Text, Whole
 
 
 class NoFilter(Choice):
+    """A parameter that the list reads itself."""
+
     def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
         return qs
 
@@ -61,7 +63,7 @@ class JobFilters(ListFilters):
     label = LABEL
     state = Text(about="as Flink reports it, e.g. RUNNING")
     status = Text(method="filter_status", about="the state, UNKNOWN or UNWATCHED")
-    q = Text(method="called", about="part of the name, or how the id of the job begins")
+    q = Text(method="filter_q", about="part of the name, or how the id of the job begins")
     family = Text(about="its name with # for each number or date, such as orders-#")
     health = Choice(
         tuple(HEALTH_GROUPS), method="filter_health", about="as the fleet page groups them"
@@ -88,8 +90,8 @@ class JobFilters(ListFilters):
             matching = matching.alias(reported=FLEET_SORTS["state"].key).filter(reported=status)
         return matching
 
-    def called(self, jobs: QuerySet[Any], name: str, text: str) -> QuerySet[Any]:
-        return jobs.filter(is_like(text))
+    def filter_q(self, jobs: QuerySet[Any], name: str, text: str) -> QuerySet[Any]:
+        return jobs.filter(like(text))
 
     def filter_health(self, jobs: QuerySet[Any], name: str, group: str) -> QuerySet[Any]:
         return jobs.filter(HEALTH_GROUPS[group].condition)
@@ -97,11 +99,9 @@ class JobFilters(ListFilters):
     @property
     def sorting(self) -> tuple[Sort, bool]:
         sort: str = self.values.get(SORT, "")
-        return (
-            (FLEET_SORTS[sort.removeprefix("-")], sort.startswith("-"))
-            if sort
-            else (WORST_FIRST, WORST_FIRST.descending)
-        )
+        if sort:
+            return FLEET_SORTS[sort.removeprefix("-")], sort.startswith("-")
+        return WORST_FIRST, WORST_FIRST.descending
 
     @property
     def keys(self) -> tuple[KeysetColumn, KeysetColumn]:
@@ -110,7 +110,7 @@ class JobFilters(ListFilters):
 
 
 class JobEventFilters(ListFilters):
-    """Hides routine events by default."""
+    """No routine events by default."""
 
     kind = Text(method="filter_kind")
     order = newest_first("ts")
@@ -123,7 +123,7 @@ class JobEventFilters(ListFilters):
 
 
 class OfAnyAttempt(OfJob):
-    """Rows of a job under any of its attempts."""
+    """``job_id`` is the id of any attempt of the job."""
 
     job_id = Text(
         method="filter_job_id",
@@ -131,11 +131,11 @@ class OfAnyAttempt(OfJob):
     )
 
     def filter_job_id(self, rows: QuerySet[Any], name: str, job_id: str) -> QuerySet[Any]:
-        return rows.filter(has_id(job_id))
+        return rows.filter(with_id(job_id))
 
 
 class OfAttempts(OfJob):
-    """With ``attempts=all`` rows of one job under all its ids."""
+    """Rows of an attempt, or with ``attempts=all`` of all attempts of its job."""
 
     attempts = NoFilter(
         (ALL, THIS),
@@ -143,28 +143,25 @@ class OfAttempts(OfJob):
     )
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        given = self.form.cleaned_data
-        if given.get("attempts") != ALL:
+        cleaned = self.form.cleaned_data
+        if cleaned.get("attempts") != ALL:
             return super().filter_queryset(queryset)
-        rows = queryset.filter(job_id__in=attempt_ids(given["cluster"], given["job_id"]))
-        for name, value in given.items():
+        rows = queryset.filter(job_id__in=attempt_ids(cleaned["cluster"], cleaned["job_id"]))
+        for name, value in cleaned.items():
             if name != "job_id":
                 rows = self.filters[name].filter(rows, value)
         return rows
 
     def is_valid(self) -> bool:
-        valid: bool = super().is_valid()
-        given = self.form.cleaned_data
-        if (
-            valid
-            and given.get("attempts") == ALL
-            and not (given.get("cluster") and given.get("job_id"))
-        ):
+        is_valid: bool = super().is_valid()
+        cleaned = self.form.cleaned_data
+        names_job = cleaned.get("cluster") and cleaned.get("job_id")
+        if is_valid and cleaned.get("attempts") == ALL and not names_job:
             self.form.add_error(
                 "attempts", gettext("Give cluster and job_id, too: attempts are of one job.")
             )
             return False
-        return valid
+        return is_valid
 
 
 class LogEventFilters(OfAttempts):

@@ -1,4 +1,4 @@
-"""Secrets are write-only: an empty field keeps the stored one."""
+"""Forms of clusters. Secrets are write-only: an empty field keeps the stored secret."""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ DEFAULTED = ("log_layout", "time_zone", "log_store_backfill_h")
 
 @dataclass
 class Group:
-    """A field belongs to the first group whose ``names`` it matches."""
+    """A field belongs to the first group whose pattern ``names`` its name matches."""
 
     names: str
     title: str
@@ -30,7 +30,7 @@ class Group:
 
     @property
     def is_open(self) -> bool:
-        """The first group, and those with errors or other values than defaults."""
+        """The first group, and one with an error or a value that is not the default."""
         return self.names == PLACE or any(bound.errors or _is_set(bound) for bound in self.fields)
 
 
@@ -52,7 +52,7 @@ def _is_set(bound: forms.BoundField) -> bool:
     value = bound.value()
     if value in (None, "", [], False) and bound.name != "verify_tls":
         return False
-    # The rest are secrets.
+    # Other fields are for secrets.
     return bound.name not in ENTERED or str(value) != str(getattr(Cluster(), bound.name))
 
 
@@ -81,7 +81,7 @@ class _Lines(forms.CharField):
 
 
 class ClusterForm(forms.ModelForm):
-    """The model checks fields and their combination."""
+    """The model checks all fields but secrets."""
 
     secret = _secret_field()
     forget_secret = forms.BooleanField(
@@ -165,12 +165,10 @@ class ClusterForm(forms.ModelForm):
             if cleaned.get(name) in (None, ""):
                 cleaned[name] = getattr(Cluster(), name)
         for sign_in in SIGN_INS:
-            is_asked = cleaned.get(sign_in.scheme) not in (
-                None,
-                "",
-                AuthScheme.KERBEROS,
-            ) and cleaned.get(sign_in.needs)
-            if not is_asked or cleaned.get(sign_in.secret):
+            without_secret = (None, "", AuthScheme.KERBEROS)
+            needs_secret = cleaned.get(sign_in.scheme) not in without_secret
+            is_used = cleaned.get(sign_in.needs)
+            if not needs_secret or not is_used or cleaned.get(sign_in.secret):
                 continue
             if cleaned.get(sign_in.forget) or not getattr(self.instance, sign_in.stored):
                 self.add_error(
@@ -186,28 +184,28 @@ class ClusterForm(forms.ModelForm):
         return leads_elsewhere(stored, [cleaned.get(name) or "" for name in sign_in.addresses])
 
     def groups(self) -> list[Group]:
-        """A field that removes a secret is shown only if one is stored."""
+        """A field that removes a secret is only shown if one is stored."""
         groups = [replace(group, fields=[]) for group in GROUPS]
-        nothing = {
+        hidden = {
             sign_in.forget for sign_in in SIGN_INS if not getattr(self.instance, sign_in.stored)
         }
         for name in self.fields:
-            if name in nothing:
+            if name in hidden:
                 continue
             group = next(group for group in groups if re.fullmatch(group.names, name))
             group.fields.append(self[name])
         return groups
 
-    def filled(self) -> Cluster:
-        """With secrets, unsaved."""
+    def to_cluster(self) -> Cluster:
+        """The unsaved cluster with its secrets."""
         cluster: Cluster = self.save(commit=False)
         if self.reading_is_locked:
             return cluster
         for sign_in in SIGN_INS:
             if secret := self.cleaned_data[sign_in.secret]:
-                sign_in.keep(cluster, secret)
+                sign_in.store(cluster, secret)
             elif self.cleaned_data.get(sign_in.forget) or not (
                 getattr(cluster, sign_in.scheme) and getattr(cluster, sign_in.needs)
             ):
-                sign_in.keep(cluster, "")
+                sign_in.store(cluster, "")
         return cluster

@@ -10,7 +10,7 @@ from webapp.fleet.badges import health_badge
 from webapp.fleet.choices import HealthState
 from webapp.fleet.models import Cluster
 from webapp.fleet.sorting import UNKNOWN_AS
-from webapp.fleet.totals import in_band
+from webapp.fleet.totals import health_band
 from webapp.lib.badges import Badge
 
 CLUSTER, FAMILY = "cluster", "family"
@@ -47,7 +47,7 @@ def groups(jobs: Any, by: str, clusters: Iterable[Cluster]) -> list[JobGroup]:
     """``by``: ``cluster``, ``family``, or a label. Most critical jobs first. One query."""
     column = FAMILY if by == FAMILY else CLUSTER
     labels = {cluster.name: cluster.labels for cluster in clusters}
-    counted = jobs.order_by().values_list(F(column), in_band())
+    counted = jobs.order_by().values_list(F(column), health_band())
     by_value: dict[str, JobGroup] = {}
     for text, band, number, worst in counted.annotate(jobs=Count("*"), worst=Min("health")):
         value = text if by in (CLUSTER, FAMILY) else str(labels.get(text, {}).get(by, ""))

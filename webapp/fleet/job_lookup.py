@@ -18,12 +18,12 @@ from webapp.lib.path_names import without_nul
 from webapp.lib.timeranges import TimeRange
 
 MARGIN = 0.03
-LEAST_AIR = timedelta(seconds=3)
+LEAST_MARGIN = timedelta(seconds=3)
 
 
 @dataclass(frozen=True)
 class JobView:
-    """``at``: now for live jobs, else when it was last seen."""
+    """``at``: now for a live job, else when the job was last seen. ``whole``: its whole life."""
 
     job: JobCurrent
     cluster: Cluster | None
@@ -44,7 +44,7 @@ class JobView:
 
     @property
     def is_unwatched(self) -> bool:
-        """Its cluster was removed while the job ran."""
+        """Whether the cluster was removed while the job ran."""
         return bool(self.job.status == UNWATCHED_STATUS)
 
     @property
@@ -57,7 +57,7 @@ class JobView:
 
     @property
     def end_of_life(self) -> datetime:
-        """Last instant at which it is known to have lived."""
+        """The end of the job, or when it was last seen."""
         return drawable(self.job.end_time) if self.job.end_time else self.at
 
     @property
@@ -69,7 +69,7 @@ class JobView:
 
     @property
     def range_query(self) -> str:
-        """Empty without a chosen range."""
+        """Query string of the chosen range; "" if none was chosen."""
         return self.time_range.query if self.time_range.chosen else ""
 
     @property
@@ -82,32 +82,28 @@ class JobView:
 
 
 def look_up(request: HttpRequest, cluster: str, job_id: str) -> JobView:
-    """Raises ``Http404``. An ended or recorded job shows its whole life by default."""
+    """By default, the range is the whole life of an ended or recorded job."""
     now = timezone.now()
     job = JobCurrent.objects.with_status(now).filter(cluster=cluster, job_id=job_id).first()
     if job is None:
         raise Http404(f"No job {job_id[:64]} was ever seen on a cluster called {cluster[:100]}.")
     registered = Cluster.objects.filter(name=cluster).first()
-    unwatched = job.status == UNWATCHED_STATUS
-    past = (
-        job.is_over
-        or unwatched
-        or (registered is not None and registered.kind == ClusterKind.RECORDING)
-    )
-    at = drawable(job.last_seen_at or job.as_of) if past else now
+    is_unwatched = job.status == UNWATCHED_STATUS
+    is_recording = registered is not None and registered.kind == ClusterKind.RECORDING
+    is_past = job.is_over or is_unwatched or is_recording
+    at = drawable(job.last_seen_at or job.as_of) if is_past else now
     whole = whole_life(job, at)
-    chosen = timeranges.from_request(request, now, fallback=whole if past else None)
-    removed = RemovedCluster.objects.filter(name=cluster).first() if unwatched else None
-    return JobView(job, registered, job_badge(job.status), at, now, chosen, whole, removed)
+    time_range = timeranges.from_request(request, now, fallback=whole if is_past else None)
+    removed = RemovedCluster.objects.filter(name=cluster).first() if is_unwatched else None
+    return JobView(job, registered, job_badge(job.status), at, now, time_range, whole, removed)
 
 
 def job_or_404(cluster: str, job_id: str) -> JobCurrent:
-    """Raises ``Http404``."""
     return get_object_or_404(JobCurrent, cluster=without_nul(cluster), job_id=without_nul(job_id))
 
 
 def vertex_or_404(job: JobCurrent, vertex_id: str) -> dict[str, Any]:
-    """``vertex_id``, ``name`` and ``parallelism``. Raises ``Http404``."""
+    """Id, name and parallelism of the vertex."""
     vertices = (job.graph or {}).get("vertices") or ()
     vertex = next((vertex for vertex in vertices if vertex.get("vertex_id") == vertex_id), None)
     if vertex is None:
@@ -120,18 +116,18 @@ def vertex_or_404(job: JobCurrent, vertex_id: str) -> dict[str, Any]:
 
 
 def as_of(job: JobCurrent, now: datetime) -> datetime | None:
-    """Until when a job is known if its judgement is late, else None."""
+    """The instant of its newest data if its judgement is late, else None."""
     if job.judged_at is None or job.judged_at >= now - between_judgements():
         return None
-    # It may have succeeded since.
+    # A checkpoint may be loaded later than the judgement.
     return max(filter(None, (job.judged_at, job.last_completed_at)))
 
 
 def whole_life(job: JobCurrent, at: datetime) -> TimeRange:
     end = drawable(max(filter(None, (job.end_time, job.last_seen_at, job.as_of)), default=at))
     start = min(drawable(job.start_time or job.first_seen_at or end), end)
-    # A job seen long after its end (a History Server keeps it) is not stretched to that day.
+    # A History Server shows a job long after its end.
     if job.end_time and drawable(job.end_time) >= start:
         end = drawable(job.end_time)
-    air = max((end - start) * MARGIN, LEAST_AIR)
-    return timeranges.around(start, end, air, chosen=False)
+    margin = max((end - start) * MARGIN, LEAST_MARGIN)
+    return timeranges.around(start, end, margin, chosen=False)

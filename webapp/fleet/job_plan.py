@@ -12,7 +12,7 @@ _SEGMENT = "taskmanager.memory.segment-size"
 
 
 def plan_of(job: JobCurrent) -> Plan | None:
-    """None if vertices or their subtasks are unknown."""
+    """None if the vertices or their parallelism are unknown."""
     graph: Mapping[str, Any] = job.graph or {}
     vertices = [
         PlannedVertex(
@@ -30,18 +30,18 @@ def plan_of(job: JobCurrent) -> Plan | None:
 
 
 def buffer_settings(configuration: Mapping[str, Any] | None) -> BufferSettings:
-    """Flink's defaults where not configured."""
-    known, defaults = configuration or {}, BufferSettings()
+    options, defaults = configuration or {}, BufferSettings()
     return BufferSettings(
-        whole(known.get(_CHANNEL), defaults.buffers_per_channel),
-        size_bytes(known.get(_SEGMENT), 0) or defaults.segment_bytes,
+        whole(options.get(_CHANNEL), defaults.buffers_per_channel),
+        size_bytes(options.get(_SEGMENT), 0) or defaults.segment_bytes,
     )
 
 
 def restarts_all(configuration: Mapping[str, Any] | None) -> bool:
-    """The failover strategy ``full``, and the adaptive scheduler, restart all tasks."""
-    known = {key: str(value or "").lower() for key, value in (configuration or {}).items()}
-    adaptive = (
-        known.get("jobmanager.scheduler") == "adaptive" or known.get("scheduler-mode") == "reactive"
+    """Whether a failure restarts all tasks: failover strategy ``full``, or adaptive scheduler."""
+    options = {key: str(value or "").lower() for key, value in (configuration or {}).items()}
+    return (
+        options.get("jobmanager.scheduler") == "adaptive"
+        or options.get("scheduler-mode") == "reactive"
+        or options.get("jobmanager.execution.failover-strategy") == "full"
     )
-    return adaptive or known.get("jobmanager.execution.failover-strategy") == "full"

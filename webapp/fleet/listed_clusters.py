@@ -1,4 +1,4 @@
-"""Follows the listing of a source: clusters appear, leave, return or change address."""
+"""Applies the listing of a source: clusters appear, leave, return or change address."""
 
 import json
 from collections.abc import Iterable
@@ -12,19 +12,19 @@ from ingest.sources import Auth
 from webapp.config import encryption
 from webapp.fleet.choices import ClusterKind
 from webapp.fleet.models import Cluster, RemovedCluster
-from webapp.fleet.models.cluster import SILENCE
+from webapp.fleet.models.cluster import SILENCE_FIELDS
 from webapp.fleet.registration import Shards
 from webapp.work.texts import storable
 
 ROWS_AT_ONCE = 200
 REPORTED = frozenset({"operator", "operator_state"})
-"""Reported with each listing: a change of these is no change of the cluster."""
+"""A change of these columns is no change of the cluster."""
 UNREAD = ("cursor", "misses")
 
 
 @dataclass(frozen=True)
 class Changes:
-    """``refused``: another cluster has the name."""
+    """Names of clusters. ``refused``: another cluster has the name."""
 
     came: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -36,12 +36,12 @@ class Changes:
 
 
 def follow(source: DiscoverySource, listing: Listing, now: datetime) -> Changes:
-    """Call it in a transaction. Clusters missing from a listing with errors stay."""
+    """A listing with an error removes no clusters. Call it in a transaction."""
     names = [cluster.name for cluster in listing.clusters]
-    known = {row.name: row for row in Cluster.objects.filter(name__in=names).defer(*UNREAD)}
+    rows = {row.name: row for row in Cluster.objects.filter(name__in=names).defer(*UNREAD)}
     own, refused = [], []
     for cluster in listing.clusters:
-        row = known.get(cluster.name)
+        row = rows.get(cluster.name)
         if row is None or (row.found_by == source.name and row.kind == ClusterKind.LIVE):
             own.append(cluster)
         elif row.left_at and row.found_by:
@@ -55,13 +55,13 @@ def follow(source: DiscoverySource, listing: Listing, now: datetime) -> Changes:
                     cluster.name,
                 )
             )
-    came, changed = _put(source, own, known)
+    came, changed = _store(source, own, rows)
     left: list[str] = []
     if not listing.error:
-        stay = {*(cluster.name for cluster in own), *(target.name for target in listing.refused)}
-        left = _leave(
+        listed = {*(cluster.name for cluster in own), *(target.name for target in listing.refused)}
+        left = _mark_left(
             source.name,
-            stay,
+            listed,
             f"is not listed by its source {source.name} any more, since it was read",
             now,
         )
@@ -69,31 +69,29 @@ def follow(source: DiscoverySource, listing: Listing, now: datetime) -> Changes:
 
 
 def forget_sources(declared: Iterable[str], now: datetime) -> list[str]:
-    """Call it in a transaction."""
-    names = set(
-        Cluster.objects.exclude(found_by="")
-        .order_by()
-        .values_list("found_by", flat=True)
-        .distinct()
-    ) - set(declared)
+    """Clusters of sources that are not ``declared`` leave; returns their names. Call it in a
+    transaction.
+    """
+    found = Cluster.objects.exclude(found_by="").order_by()
+    names = set(found.values_list("found_by", flat=True).distinct()) - set(declared)
     return [
         left
         for name in sorted(names)
-        for left in _leave(name, set(), f"was found by the source {name}, which was gone", now)
+        for left in _mark_left(name, set(), f"was found by the source {name}, which was gone", now)
     ]
 
 
-def _put(
-    source: DiscoverySource, clusters: list[FoundCluster], known: dict[str, Cluster]
+def _store(
+    source: DiscoverySource, clusters: list[FoundCluster], rows: dict[str, Cluster]
 ) -> tuple[list[str], list[str]]:
     shards = Shards()
-    new, came, renewed, changed = [], [], [], []
-    written = {"found_by", "left_at", "shard", *SILENCE}
+    new, came, to_update, changed = [], [], [], []
+    columns = {"found_by", "left_at", "shard", *SILENCE_FIELDS}
     for cluster in clusters:
-        row = known.get(cluster.name)
+        row = rows.get(cluster.name)
         if row is None:
             row = Cluster(name=cluster.name, found_by=source.name, shard=shards.take())
-            _settle(row, source, cluster)
+            _fill(row, source, cluster)
             new.append(row)
             continue
         has_left = row.left_at is not None
@@ -102,35 +100,35 @@ def _put(
             row.unreachable_since, row.failing_since = None, None
             row.consecutive_failures = row.consecutive_refusals = 0
             came.append(row.name)
-        news = _settle(row, source, cluster)
-        if news or has_left:
-            renewed.append(row)
-            written |= news
-        if news - REPORTED and not has_left:
+        changed_columns = _fill(row, source, cluster)
+        if changed_columns or has_left:
+            to_update.append(row)
+            columns |= changed_columns
+        if changed_columns - REPORTED and not has_left:
             changed.append(row.name)
     Cluster.objects.bulk_create(new, batch_size=ROWS_AT_ONCE)
-    Cluster.objects.bulk_update(renewed, sorted(written), batch_size=ROWS_AT_ONCE)
+    Cluster.objects.bulk_update(to_update, sorted(columns), batch_size=ROWS_AT_ONCE)
     came = [*(row.name for row in new), *came]
     RemovedCluster.objects.filter(name__in=came).delete()
     return came, changed
 
 
-def _settle(row: Cluster, source: DiscoverySource, cluster: FoundCluster) -> set[str]:
+def _fill(row: Cluster, source: DiscoverySource, cluster: FoundCluster) -> set[str]:
     report = cluster.operator
-    wanted: dict[str, Any] = {
+    values: dict[str, Any] = {
         "url": cluster.url,
         "labels": dict(cluster.labels),
-        # In the database's form, so that unchanged values are not written again.
+        # In the database's form: unchanged values are not written again.
         "operator": storable(json.loads(json.dumps(report.plain()))) if report else {},
         "operator_state": report.state if report else "",
     }
     if source.auth:
-        wanted |= _sign_in("auth_", "auth_secret_encrypted", source.auth, row)
+        values |= _sign_in("auth_", "auth_secret_encrypted", source.auth, row)
     elif row.url != cluster.url and row.auth_secret_encrypted:
-        # The secret was entered for the former address: it must not be sent to another.
-        wanted["auth_secret_encrypted"] = ""
+        # Entered for the former address: another one must not get it.
+        values["auth_secret_encrypted"] = ""
     if tls := source.tls:
-        wanted |= {
+        values |= {
             "ca_file": tls.ca_file,
             "verify_tls": tls.verify,
             "client_cert_file": tls.client_cert_file,
@@ -138,18 +136,18 @@ def _settle(row: Cluster, source: DiscoverySource, cluster: FoundCluster) -> set
         }
     if logs := source.logs:
         globs = [glob.replace("{cluster}", cluster.name) for glob in logs.globs]
-        wanted |= {"log_globs": globs, "log_layout": logs.layout, "time_zone": logs.time_zone}
+        values |= {"log_globs": globs, "log_layout": logs.layout, "time_zone": logs.time_zone}
     if prometheus := source.prometheus:
-        wanted |= {
+        values |= {
             "prometheus_url": prometheus.url,
             "prometheus_selector": matchers(prometheus.selector, cluster),
             "prometheus_ca_file": prometheus.ca_file,
             "prometheus_tenant": prometheus.tenant,
         } | _sign_in("prometheus_auth_", "prometheus_secret_encrypted", prometheus.auth, row)
-    news = {name: value for name, value in wanted.items() if getattr(row, name) != value}
-    for name, value in news.items():
+    changes = {name: value for name, value in values.items() if getattr(row, name) != value}
+    for name, value in changes.items():
         setattr(row, name, value)
-    return set(news)
+    return set(changes)
 
 
 def _sign_in(prefix: str, secret: str, auth: Auth | None, row: Cluster) -> dict[str, str]:
@@ -160,16 +158,17 @@ def _sign_in(prefix: str, secret: str, auth: Auth | None, row: Cluster) -> dict[
     }
 
 
-def _encrypt(secret: str, before: str) -> str:
-    """Keeps the stored text of the same secret: encryption is not deterministic."""
+def _encrypt(secret: str, stored: str) -> str:
+    """``stored`` if it is the same secret: each encryption gives another text."""
     if not secret:
         return ""
-    return before if before and encryption.decrypt(before) == secret else encryption.encrypt(secret)
+    return stored if stored and encryption.decrypt(stored) == secret else encryption.encrypt(secret)
 
 
-def _leave(source: str, stay: set[str], because: str, now: datetime) -> list[str]:
-    listed = Cluster.objects.filter(found_by=source, left_at__isnull=True).values_list("pk", "name")
-    gone = [(pk, name) for pk, name in listed if name not in stay]
+def _mark_left(source: str, listed: set[str], because: str, now: datetime) -> list[str]:
+    """Clusters that are not ``listed`` have left; returns their names."""
+    known = Cluster.objects.filter(found_by=source, left_at__isnull=True).values_list("pk", "name")
+    gone = [(pk, name) for pk, name in known if name not in listed]
     for start in range(0, len(gone), ROWS_AT_ONCE):
         part = gone[start : start + ROWS_AT_ONCE]
         Cluster.objects.filter(pk__in=[pk for pk, _name in part]).update(

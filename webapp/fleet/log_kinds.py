@@ -18,4 +18,4 @@ ROUTINE_KINDS = (
     "blob_download",
     "changelog_idle",
 )
-"""Logged by healthy jobs for every subtask."""
+"""A healthy job logs them for every subtask."""

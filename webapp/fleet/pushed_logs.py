@@ -1,4 +1,4 @@
-"""Folders where pushed lines, and lines from a log store, wait for the collector."""
+"""Folders where lines wait for the collector: pushed ones, and those of a log store."""
 
 from django.conf import settings
 
@@ -11,7 +11,7 @@ def spool_of(cluster: str) -> Spool:
 
 
 def pulled_spool_of(cluster: str) -> Spool:
-    """Separate, since others remove files of pushed lines."""
+    """Not the folder of pushed lines, whose files the receiver removes."""
     return Spool(settings.WEIR.home / "pulled" / cluster)
 
 

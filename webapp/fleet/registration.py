@@ -14,11 +14,11 @@ READ_AT_ONCE = 1 << 20
 
 
 class AlreadyRegistered(Exception):
-    """The name is taken by a cluster of another kind."""
+    pass
 
 
 class Shards:
-    """Numbers of shards with room for a further cluster."""
+    """Assigns new clusters to shards that have room."""
 
     def __init__(self) -> None:
         self._sizes = Counter(Cluster.objects.collected().values_list("shard", flat=True))
@@ -30,7 +30,7 @@ class Shards:
 
 
 def register(cluster: Cluster) -> Cluster:
-    """In a shard with room. Raises ``ValidationError``."""
+    """Raises ``ValidationError``."""
     cluster.full_clean()
     with transaction.atomic():
         cluster.shard = Shards().take()
@@ -39,22 +39,23 @@ def register(cluster: Cluster) -> Cluster:
 
 
 def recording_cluster(name: str) -> Cluster:
-    """New or known; raises :class:`AlreadyRegistered` for a live one."""
-    known = Cluster.objects.filter(name=name).first()
-    if known is None:
+    """The recording of this name, created if needed. Raises :class:`AlreadyRegistered` if a live
+    cluster has the name.
+    """
+    registered = Cluster.objects.filter(name=name).first()
+    if registered is None:
         cluster = Cluster(name=name, kind="recording", enabled=False)
         cluster.full_clean()
         cluster.save()
         return cluster
-    if known.kind != "recording":
+    if registered.kind != "recording":
         raise AlreadyRegistered(
             f"{name} is a live cluster; import the recording under another name."
         )
-    return known
+    return registered
 
 
 def fingerprint(directory: Path) -> str:
-    """SHA-256 over names and contents of the files that an import reads."""
     digest = hashlib.sha256()
     bundle = bundle_at(directory)
     for path in sorted((*bundle.rest_files, *bundle.log_files)):

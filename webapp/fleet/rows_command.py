@@ -15,7 +15,7 @@ ROWS_AT_ONCE = 2_000
 
 
 def job_named(cluster: str, job: str) -> JobCurrent:
-    """By id, else by name. Raises ``CommandError``."""
+    """``job`` is an id or a name. Raises ``CommandError``."""
     jobs = JobCurrent.objects.called(cluster, job)
     if not jobs:
         raise CommandError(
@@ -39,48 +39,46 @@ class RowsCommand(PreparedCommand):
             if name == "job_id":
                 parser.add_argument("--job", help="only of this job: its id or its name")
             else:
-                words = name.replace("_", " ")
-                about = (
-                    parameter.about
-                    if name in ("from", "to")
-                    else ", ".join(filter(None, (f"only of this {words}", parameter.about)))
-                )
+                help_text = parameter.about
+                if name not in ("from", "to"):
+                    restriction = f"only of this {name.replace('_', ' ')}"
+                    help_text = ", ".join(filter(None, (restriction, parameter.about)))
                 parser.add_argument(
-                    f"--{words.replace(' ', '-')}",
+                    f"--{name.replace('_', '-')}",
                     dest=name,
                     choices=parameter.choices or None,
-                    help=about,
+                    help=help_text,
                 )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        given = {name: options[name] for name in self.filters.parameters() if options.get(name)}
+        values = {name: options[name] for name in self.filters.parameters() if options.get(name)}
         try:
-            rows = self.filters(given, self.model._default_manager.all()).checked()
+            rows = self.filters(values, self.model._default_manager.all()).checked()
         except WrongParameters as error:
             raise CommandError(str(error), returncode=REFUSED) from error
         self._check_cluster(options["cluster"])
         if options["job"]:
             rows = rows.filter(job_id__in=self._job_ids(options["job"], options["cluster"]))
-        values = rows.order_by(*self.order).values(*self.names).iterator(ROWS_AT_ONCE)
-        print_lines(self.stdout, map(json_line, values))
+        records = rows.order_by(*self.order).values(*self.names).iterator(ROWS_AT_ONCE)
+        print_lines(self.stdout, map(json_line, records))
 
     def _check_cluster(self, cluster: str | None) -> None:
-        known = (
+        is_known = (
             not cluster
             or Cluster.objects.filter(name=cluster).exists()
             or self.model._default_manager.filter(cluster=cluster).exists()
         )
-        if not known:
+        if not is_known:
             raise CommandError(f"There is no cluster {cluster}.", returncode=REFUSED)
 
     def _job_ids(self, job: str, cluster: str | None) -> list[str]:
-        known = JobCurrent.objects.filter(cluster=cluster) if cluster else JobCurrent.objects.all()
+        jobs = JobCurrent.objects.filter(cluster=cluster) if cluster else JobCurrent.objects.all()
         if (
-            known.filter(job_id=job).exists()
+            jobs.filter(job_id=job).exists()
             or self.model._default_manager.filter(job_id=job).exists()
         ):
             return [job]
-        named = list(known.filter(name=job).values_list("job_id", flat=True))
-        if not named:
+        ids = list(jobs.filter(name=job).values_list("job_id", flat=True))
+        if not ids:
             raise CommandError(f"There is no job with the id or name {job}.", returncode=REFUSED)
-        return named
+        return ids

@@ -1,5 +1,5 @@
-"""Only users of the whole fleet may change what is read of a cluster: others could have other
-teams' data shown as theirs. Saving the model enforces it; the form locks the fields.
+"""Only users who see the whole fleet may change what is read of a cluster: others could make Weir
+show them other teams' data. The model refuses such a change; the form locks the fields.
 """
 
 from collections.abc import Iterable
@@ -15,13 +15,13 @@ from webapp.lib import scopes
 def require_same_reading(
     row: models.Model, fields: Iterable[str], written: Iterable[str] | None
 ) -> None:
-    """Raises ``PermissionDenied`` naming the fields that differ from the stored row. ``written``:
-    None for all.
+    """Raises ``PermissionDenied`` with the fields that differ from the stored row. ``written``:
+    fields that are saved, None for all.
     """
     if scopes.current().is_everything:
         return
     names = set(fields) if written is None else set(fields) & set(written)
-    with scopes.everything():  # to compare, not to show
+    with scopes.everything():  # the row is compared, not shown
         stored = type(row)._base_manager.filter(pk=row.pk).first() if names else None
     _refuse(
         {name for name in names if stored is None or getattr(row, name) != getattr(stored, name)}
@@ -43,10 +43,10 @@ def _is_changed(form: forms.BaseForm, name: str, field: forms.Field) -> bool:
     if form.add_prefix(name) not in form.data:  # a browser sends no field that is disabled
         return False
     sent = field.widget.value_from_datadict(form.data, form.files, form.add_prefix(name))
-    before = form.get_initial_for_field(field, name)
-    if isinstance(sent, str) and isinstance(before, str):
-        return sent.split() != before.split()
-    return field.has_changed(before, sent)
+    stored = form.get_initial_for_field(field, name)
+    if isinstance(sent, str) and isinstance(stored, str):
+        return sent.split() != stored.split()
+    return field.has_changed(stored, sent)
 
 
 def _refuse(changed: set[str]) -> None:

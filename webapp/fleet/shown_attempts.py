@@ -1,4 +1,6 @@
-"""The attempts that a job's page shows: all of the page's time, or only that of the address."""
+"""The attempts that a job's page shows: all that lived in its time range, or only the one in the
+URL.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,9 +9,8 @@ from functools import cached_property
 
 from django.http import HttpRequest
 
-from webapp.fleet.attempts import ALL, PARAMETER, THIS, lived_in, other_attempts
-from webapp.fleet.attempts import began_at as began
-from webapp.fleet.job_lookup import LEAST_AIR, MARGIN, JobView, whole_life
+from webapp.fleet.attempts import ALL, PARAMETER, THIS, began_at, lived_in, other_attempts
+from webapp.fleet.job_lookup import LEAST_MARGIN, MARGIN, JobView, whole_life
 from webapp.fleet.models import JobCurrent
 from webapp.lib import timeranges
 from webapp.lib.instants import drawable
@@ -29,7 +30,9 @@ class Border:
 
 @dataclass(frozen=True)
 class ShownAttempts:
-    """Newest first; ``shown`` includes the job of the page."""
+    """Newest first. ``job``: the attempt in the URL, which ``shown`` includes. ``alone``: only this
+    attempt is shown. ``chosen``: whether a time range was chosen.
+    """
 
     job: JobCurrent
     others: Sequence[JobCurrent]
@@ -49,27 +52,27 @@ class ShownAttempts:
 
     @property
     def drawn_from(self) -> datetime:
-        """Without a chosen time, the beginning of the attempts."""
-        begun = [at for job in self.shown if (at := began(job))]
-        if self.chosen or len(begun) < len(self.shown):
+        """The first attempt's start, unless a time range was chosen."""
+        beginnings = [at for job in self.shown if (at := began_at(job))]
+        if self.chosen or len(beginnings) < len(self.shown):
             return self.start
-        first = drawable(min(begun))
+        first = drawable(min(beginnings))
         if first >= self.end:
             return self.start
-        return max(self.start, first - max((self.end - first) * MARGIN, LEAST_AIR))
+        return max(self.start, first - max((self.end - first) * MARGIN, LEAST_MARGIN))
 
     @cached_property
     def borders(self) -> list[Border]:
-        """Except that of the first attempt."""
+        """Where attempts begin, except the first one of the job."""
         if self.alone:
             return []
         first = min(
-            (at for job in (self.job, *self.others) if (at := began(job))), default=self.start
+            (at for job in (self.job, *self.others) if (at := began_at(job))), default=self.start
         )
-        begun = [(at, job.job_id) for job in self.shown if (at := began(job))]
+        beginnings = [(at, job.job_id) for job in self.shown if (at := began_at(job))]
         return [
             Border(at, job_id)
-            for at, job_id in sorted(begun)
+            for at, job_id in sorted(beginnings)
             if self.start <= at <= self.end and at > first
         ]
 
@@ -90,11 +93,11 @@ class ShownAttempts:
 
 
 def shown_attempts(request: HttpRequest, view: JobView) -> ShownAttempts:
-    """One query. An ended attempt is shown alone unless a time is chosen."""
+    """One query. An ended attempt is shown alone, unless a time range is chosen."""
     start, end = view.time_range.from_time, view.time_range.to_time
     others = other_attempts(view.job)
     parameter = request.GET.get(PARAMETER, "")
     alone = parameter == THIS or (parameter != ALL and view.is_past and not view.time_range.chosen)
     lived = [] if alone else [job for job in others if lived_in(job, start, end)]
-    shown = sorted([view.job, *lived], key=lambda job: (began(job) or end, job.pk), reverse=True)
+    shown = sorted([view.job, *lived], key=lambda job: (began_at(job) or end, job.pk), reverse=True)
     return ShownAttempts(view.job, others, shown, start, end, alone, view.time_range.chosen)

@@ -6,8 +6,9 @@ from webapp.fleet.models import Cluster
 
 @dataclass(frozen=True)
 class SignIn:
-    """``prefix``: of its columns and form fields; ``stored``: column of its secret; ``addresses``:
-    columns. Nobody is asked while the column ``needs`` is empty.
+    """How Weir signs in to a service of a cluster. ``prefix``: of columns and form fields;
+    ``stored``: column of the secret; ``addresses``: columns of the service's addresses. Nothing is
+    sent while the column ``needs`` is empty.
     """
 
     prefix: str
@@ -31,8 +32,8 @@ class SignIn:
     def forget(self) -> str:
         return f"{self.prefix}forget_secret"
 
-    def keep(self, cluster: Cluster, secret: str) -> None:
-        """Encrypted; "" removes it."""
+    def store(self, cluster: Cluster, secret: str) -> None:
+        """ "" removes the secret."""
         setattr(cluster, self.stored, encryption.encrypt(secret) if secret else "")
 
 

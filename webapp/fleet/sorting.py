@@ -1,5 +1,5 @@
-"""Sorts of the fleet page, each with its index. The key is never null, and ``id`` breaks ties, so
-that a page continues after ``(key, id)`` at constant cost.
+"""The orders of the fleet page, each with an index. The key is never null, and ``id`` makes it
+unique, so that a page continues after ``(key, id)`` at constant cost.
 """
 
 from dataclasses import dataclass
@@ -11,32 +11,31 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
 UNKNOWN_AS, ENDED_FROM, MOST_TROUBLE = 90, 200, 200
-"""Unknown is worse than healthy and better than known to be ill. Ended jobs come last."""
+"""Unknown health sorts between healthy and unhealthy jobs. Ended jobs come last."""
 
 
 def worst_first() -> Combinable:
-    """Lowest health first, unknown before healthy, ended jobs last by how they ended. Failed jobs
-    (trouble 80 or more) come before normally ended ones, as a finding adds at most 40.
+    """Failed ended jobs (trouble 80 or more) come before those that ended normally, since a finding
+    adds at most 40.
     """
-    troubled = F("trouble") + F("worst_finding_points")
-    ended = ExpressionWrapper(Value(ENDED_FROM + MOST_TROUBLE) - troubled, models.IntegerField())
+    trouble = F("trouble") + F("worst_finding_points")
+    ended = ExpressionWrapper(Value(ENDED_FROM + MOST_TROUBLE) - trouble, models.IntegerField())
     unknown = Value(UNKNOWN_AS)
-    whole = models.IntegerField()
     return Case(
         When(health_state="ended", then=ended),
         When(health=None, then=unknown),
         default=F("health"),
-        output_field=whole,
+        output_field=models.IntegerField(),
     )
 
 
 @dataclass(frozen=True)
 class Sort:
-    """``lowest`` replaces null; ``descending``: direction of the first click."""
+    """``null_as``: sorted as this value; ``descending``: direction of the first click."""
 
     name: str
     field: str
-    lowest: Any = None
+    null_as: Any = None
     descending: bool = True
 
     @property
@@ -44,10 +43,10 @@ class Sort:
         """Also the expression of the index."""
         if self.name == "health":
             return worst_first()
-        if self.lowest is None:
+        if self.null_as is None:
             return F(self.field)
-        lowest: Combinable = Value(self.lowest)
-        return Coalesce(F(self.field), lowest)
+        null_as: Combinable = Value(self.null_as)
+        return Coalesce(F(self.field), null_as)
 
     def index(self) -> models.Index:
         return models.Index(self.key, F("id"), name=f"job_by_{self.name}")

@@ -1,5 +1,5 @@
-"""Samples of the lake: placement of each subtask of a job, and slots and network memory of
-its TaskManagers. Bounded.
+"""Samples of the lake: on which TaskManager each subtask of a job runs, and slots and network
+memory of these TaskManagers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,6 @@ from webapp.work.lake import lake, read_newest
 
 LOOK_BACK = timedelta(minutes=10)
 LARGEST_READ = 2_000_000
-"""Subtasks of the largest job that a page reads."""
 MOST_VALUES = 2_000_000
 MOST_TASKMANAGER_SAMPLES = 100_000
 _VERTEX_COLUMNS = ("vertex_id", "ts", "taskmanager_id", "task_state")
@@ -27,7 +26,7 @@ _TASKMANAGER_COLUMNS = (
 
 @dataclass(frozen=True)
 class SampledVertex:
-    """``taskmanagers``: of each subtask, None if unknown."""
+    """``taskmanagers``: by subtask, None if unknown or the task ended."""
 
     at: datetime
     taskmanagers: Sequence[str | None]
@@ -76,13 +75,13 @@ def read_samples(cluster: str, job_id: str, tasks: int, at: datetime) -> Sampled
         limit=MOST_TASKMANAGER_SAMPLES,
     )
     sampled_at = max((vertex.at for vertex in vertices.values()), default=at)
-    # Only while its tasks ran: later usage of a TaskManager says nothing of the job.
-    then = [
+    # What a TaskManager used after the job ended says nothing about the job.
+    samples = [
         row
         for row in cluster_rows.to_pylist()
         if row["taskmanager_id"] in used and row["ts"] <= sampled_at
     ]
-    newest = {row["taskmanager_id"]: row for row in _oldest_first(then)}
+    newest = {row["taskmanager_id"]: row for row in _oldest_first(samples)}
     return Sampled(vertices, {name: _taskmanager(row) for name, row in newest.items()})
 
 
@@ -92,15 +91,11 @@ def _oldest_first(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _vertex(row: Mapping[str, Any]) -> SampledVertex:
     states = row["task_state"] or ()
-    runs = [
-        subtask >= len(states) or states[subtask] not in TERMINAL_STATES
-        for subtask in range(len(row["taskmanager_id"]))
+    taskmanagers = [
+        None if subtask < len(states) and states[subtask] in TERMINAL_STATES else taskmanager
+        for subtask, taskmanager in enumerate(row["taskmanager_id"])
     ]
-    where = [
-        taskmanager if running else None
-        for taskmanager, running in zip(row["taskmanager_id"], runs, strict=True)
-    ]
-    return SampledVertex(row["ts"], where)
+    return SampledVertex(row["ts"], taskmanagers)
 
 
 def _taskmanager(row: Mapping[str, Any]) -> SampledTaskManager:

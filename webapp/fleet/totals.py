@@ -7,14 +7,14 @@ from django.db.models import Case, Count, Q, Value, When
 from webapp.fleet.badges import HEALTH_GROUPS
 from webapp.fleet.models import JobCurrent
 
-KEPT_S = 10
+CACHED_FOR_S = 10
 """Counting a fleet costs more than showing a page of it."""
 
 
 FAILED = "failed"
 
 
-def in_band() -> Case:
+def health_band() -> Case:
     return Case(
         *(When(group.condition, then=Value(slug)) for slug, group in HEALTH_GROUPS.items()),
         default=Value("unknown"),
@@ -22,16 +22,18 @@ def in_band() -> Case:
 
 
 def totals(cluster: str, now: datetime) -> dict[str, int]:
-    """By health group, ``failed`` of the ended ones, and ``total``; ``cluster``: empty for all."""
+    """Number of jobs by health group, of ``failed`` ones among "ended", and in ``total``.
+    ``cluster``: "" for all.
+    """
     return cache.get_or_set(
-        f"fleet-totals:{quote(cluster)}", lambda: _count(cluster, now), KEPT_S
+        f"fleet-totals:{quote(cluster)}", lambda: _count(cluster, now), CACHED_FOR_S
     ) or _count(cluster, now)
 
 
 def _count(cluster: str, now: datetime) -> dict[str, int]:
-    """The database derives each status once."""
+    """One query, in which the database derives each status once."""
     ended = HEALTH_GROUPS["ended"].condition
-    band = Case(When(Q(state="FAILED") & ended, then=Value(FAILED)), default=in_band())
+    band = Case(When(Q(state="FAILED") & ended, then=Value(FAILED)), default=health_band())
     jobs = JobCurrent.objects.newest_attempts()
     if cluster:
         jobs = jobs.filter(cluster=cluster)

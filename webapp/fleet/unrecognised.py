@@ -1,6 +1,6 @@
-"""What Weir does not recognise in the last seven days: log lines with a known beginning and an
-unknown rest, which a Flink release reworded; and failures whose cause it does not know, which are
-candidates for :mod:`spark_jobs.diagnosis.failure_causes`.
+"""What Weir did not recognise in the last seven days: log lines that begin as a known one and go on
+differently, since a Flink release reworded them; and failures of unknown cause, candidates for
+:mod:`spark_jobs.diagnosis.failure_causes`.
 """
 
 from collections import Counter, defaultdict
@@ -18,15 +18,14 @@ from webapp.fleet.models import Cluster, JobCurrent, JobException, LogEvent
 
 WITHIN = timedelta(days=7)
 MOST_LINES, MOST_FAILURES = 5_000, 500
-"""The newest are looked at."""
 MOST_GROUPS = 50
-NAMED = 5
+MOST_NAMES = 5
 EXAMPLE_CHARS = 300
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadLines:
-    """``flink_version``: of the clusters now; ``example``: the newest line, without secrets."""
+    """``flink_version``: what the clusters run now; ``example``: the newest line, redacted."""
 
     flink_version: str | None
     begins_as: str
@@ -39,8 +38,8 @@ class UnreadLines:
 
 @dataclass(frozen=True, slots=True)
 class UnknownCause:
-    """``exception``: class of the root; ``frame``: the first of the job's own code; ``example``:
-    the newest failure, without secrets.
+    """``exception``: class of the root exception; ``frame``: the first frame of the job's own code;
+    ``example``: the newest failure, redacted.
     """
 
     exception: str
@@ -59,19 +58,19 @@ def unread_lines(now: datetime, cluster: str | None = None) -> list[UnreadLines]
     rows = list(events.order_by("-ts").values_list(*columns)[:MOST_LINES])
     clusters = Cluster.objects.filter(name__in={row[0] for row in rows})
     versions = dict(clusters.values_list("name", "flink_version"))
-    alike: dict[tuple[str | None, str], list[tuple[str, datetime, str]]] = defaultdict(list)
+    by_beginning: dict[tuple[str | None, str], list[tuple[str, datetime, str]]] = defaultdict(list)
     for name, begins_as, ts, message in rows:
-        alike[versions.get(name), begins_as or ""].append((name, ts, message or ""))
+        by_beginning[versions.get(name), begins_as or ""].append((name, ts, message or ""))
     groups = [
         UnreadLines(
             version,
             begins_as,
             len(lines),
-            *_named(name for name, _, _ in lines),
+            *_most_common(name for name, _, _ in lines),
             last_at,
             example,
         )
-        for (version, begins_as), lines in alike.items()
+        for (version, begins_as), lines in by_beginning.items()
         for _, last_at, example in lines[:1]
     ]
     return sorted(groups, key=lambda group: -group.lines)[:MOST_GROUPS]
@@ -82,38 +81,38 @@ def unknown_causes(now: datetime, cluster: str | None = None) -> list[UnknownCau
     failures = JobException.objects.filter(_of(cluster), ~Q(is_root=False), ts__gte=now - WITHIN)
     columns = ("cluster", "job_id", "ts", "exception_name", "stacktrace")
     is_known: dict[str, bool] = {}
-    alike: dict[str, list[tuple[RootException, tuple[str, str], datetime]]] = defaultdict(list)
+    by_root: dict[str, list[tuple[RootException, tuple[str, str], datetime]]] = defaultdict(list)
     for of_cluster, job_id, ts, name, trace in failures.order_by("-ts").values_list(*columns)[
         :MOST_FAILURES
     ]:
         root = root_of(name, trace)
-        group = str(root.group)
-        if group not in is_known:
-            is_known[group] = cause_of_failure(root.name, trace) is not None
-        if not is_known[group]:
-            alike[group].append((root, (of_cluster, job_id), ts))
-    job_ids = {job_id for same in alike.values() for _, (_, job_id), _ in same}
+        key = str(root.group)
+        if key not in is_known:
+            is_known[key] = cause_of_failure(root.name, trace) is not None
+        if not is_known[key]:
+            by_root[key].append((root, (of_cluster, job_id), ts))
+    job_ids = {job_id for group in by_root.values() for _, (_, job_id), _ in group}
     jobs = JobCurrent.objects.filter(job_id__in=job_ids).only("cluster", "job_id", "name")
     names = {(job.cluster, job.job_id): job.name or job.job_id for job in jobs}
-    groups = [
+    causes = [
         UnknownCause(
             root.name,
             root.frame,
-            len(same),
-            *_named(names.get(job, job[1]) for _, job, _ in same),
+            len(group),
+            *_most_common(names.get(job, job[1]) for _, job, _ in group),
             last_at,
             redact(f"{root.name}: {root.message}")[:EXAMPLE_CHARS],
         )
-        for same in alike.values()
-        for root, _, last_at in same[:1]
+        for group in by_root.values()
+        for root, _, last_at in group[:1]
     ]
-    return sorted(groups, key=lambda group: -group.failures)[:MOST_GROUPS]
+    return sorted(causes, key=lambda cause: -cause.failures)[:MOST_GROUPS]
 
 
 def _of(cluster: str | None) -> Q:
     return Q(cluster=cluster) if cluster else Q()
 
 
-def _named(names: Iterable[str]) -> tuple[tuple[str, ...], int]:
+def _most_common(names: Iterable[str]) -> tuple[tuple[str, ...], int]:
     ranked = [name for name, _ in Counter(names).most_common()]
-    return tuple(ranked[:NAMED]), max(len(ranked) - NAMED, 0)
+    return tuple(ranked[:MOST_NAMES]), max(len(ranked) - MOST_NAMES, 0)

@@ -9,11 +9,11 @@ from django.utils.translation import gettext
 def is_web_url(url: str) -> None:
     try:
         parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        usable = False
+        is_usable = False
         parts = urlsplit("")
-    if not usable:
+    if not is_usable:
         raise ValidationError(gettext("Give an address such as http://jobmanager:8081."))
     if parts.username or parts.password:
         raise ValidationError(
@@ -60,7 +60,7 @@ def is_index_pattern(text: str) -> None:
 
 
 def is_tenant(text: str) -> None:
-    """Tenants of Loki and Mimir; several separated by ``|``."""
+    """Loki and Mimir accept several tenants, separated by ``|``."""
     if not _TENANT.fullmatch(text):
         raise ValidationError(
             gettext("Give the name of a tenant: letters, digits and !-_.*'() alone.")

@@ -1,8 +1,6 @@
-"""``python -m webapp.launch``: run all of Weir on this machine until Ctrl-C.
-
-Prepares the database, then lets supervisord run the programs of ``programs.conf``. Exit code 0
-after a normal stop, 1 when a part could not be started, 2 when this machine or a setting is
-refused.
+"""``python -m webapp.launch``: runs all of Weir on this machine until Ctrl-C: supervisord runs the
+programs of ``programs.conf``. Exit code 0 after a normal stop, 1 if a part could not be started, 2
+if this machine or a setting is refused.
 """
 
 import os
@@ -31,7 +29,7 @@ ANSWERS_WITHIN_S = 10
 
 
 class Failed(Exception):
-    """A step of the start failed; the message names it and the log."""
+    """The message names the step and the log."""
 
 
 class Stopped(Exception):
@@ -39,14 +37,13 @@ class Stopped(Exception):
 
 
 def main() -> int:
-    os.umask(
-        0o077
-    )  # until the settings are known: the home holds secrets and what clusters reported
+    # Until the settings are known: files of the home may contain secrets.
+    os.umask(0o077)
     try:
         settings = Environment()
     except RefusedSetting as refusal:
         return _refuse(refusal)
-    # The checks of `make run`, for starts without make; they print their own messages.
+    # As in `make run`; they print their own messages.
     checks = [sys.executable, str(HERE / "preflight.py"), "java", "home", "bind", "disk"]
     if subprocess.run(checks, check=False).returncode:
         return 2
@@ -72,9 +69,7 @@ def _run(settings: Environment, home: Home) -> int:
     try:
         _say(f"Weir starts in {home.root}")
         environment = variables.program_variables(settings, home, os.environ)
-        home.folder(
-            "static"
-        )  # empty, since static files are served from the checkout, but it must exist
+        home.folder("static")  # it must exist, although files are served from the checkout
         sign_in = _prepare(home, environment)
         home.record_redis(environment["WEIR_REDIS_URL"])
         programs = _supervisord(environment)
@@ -171,9 +166,9 @@ def _reachable(bind: str) -> str:
 
 def _answers(url: str) -> bool:
     try:
-        # our own address
+        # Weir's own address
         urllib.request.urlopen(url, timeout=ANSWERS_WITHIN_S).close()  # noqa: S310
-    except urllib.error.HTTPError:  # such as under a name missing in WEIR_ALLOWED_HOSTS
+    except urllib.error.HTTPError:  # such as for a host that WEIR_ALLOWED_HOSTS lacks
         return True
     except OSError:
         return False
@@ -195,7 +190,7 @@ def _say(line: str) -> None:
     try:
         print(line, flush=True)
     except (OSError, ValueError):
-        # The terminal was closed, and sent SIGHUP.
+        # The terminal was closed.
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
 

@@ -1,6 +1,4 @@
-"""One line per request, without possible secrets: no query, no referrer, no header except the user
-agent.
-"""
+"""One line per request, without query and headers except the user agent: they may contain secrets."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -17,7 +15,7 @@ LONGEST = 300
 
 
 class AccessLog:
-    """Wraps an application; ``write`` gets the lines. The duration is until the answer began."""
+    """Wraps an application; ``write`` gets the lines. The duration ends when the response begins."""
 
     def __init__(self, application: "WSGIApplication", write: Callable[[str], object]) -> None:
         self._application, self._write = application, write
@@ -27,7 +25,7 @@ class AccessLog:
     ) -> Iterable[bytes]:
         began = time.monotonic()
 
-        def noting(status: str, headers: list[tuple[str, str]], *error: Any) -> Any:
+        def log_and_start(status: str, headers: list[tuple[str, str]], *error: Any) -> Any:
             length = next(
                 (value for name, value in headers if name.lower() == "content-length"), "-"
             )
@@ -40,7 +38,7 @@ class AccessLog:
                 )
             return start_response(status, headers, *error)
 
-        return self._application(environ, noting)
+        return self._application(environ, log_and_start)
 
 
 def _line(environ: "WSGIEnvironment", status: str, length: str, took_s: float) -> str:

@@ -1,16 +1,16 @@
-"""The ports of the process that plays the shipped recordings."""
+"""The ports of the process that replays the shipped recordings."""
 
 from ingest.replay.shipped import SHIPPED
 from webapp.launch.home import Home, free_port, listens, write_privately
 
 
 def ports_of(home: Home) -> list[int]:
-    """A port for each cluster, the previous one if free. Recorded in the home, for the clusters'
-    addresses.
+    """A port for each cluster, if possible that of the previous start. Stored in the home, from
+    which the addresses of the clusters are set.
     """
-    noted = home.folder("demo") / "ports"
+    file = home.folder("demo") / "ports"
     try:
-        ports = [int(word) for word in noted.read_text().split()]
+        ports = [int(word) for word in file.read_text().split()]
     except (OSError, ValueError):
         ports = []
     if len(set(ports)) != len(SHIPPED) or any(
@@ -20,5 +20,5 @@ def ports_of(home: Home) -> list[int]:
         while len(numbers) < len(SHIPPED):
             numbers.add(free_port())
         ports = sorted(numbers)
-    write_privately(noted, " ".join(map(str, ports)))
+    write_privately(file, " ".join(map(str, ports)))
     return ports

@@ -26,12 +26,12 @@ def listens(host: str, port: int) -> bool:
         return False
 
 
-# A socket address holds 107 bytes of path on Linux, 103 elsewhere.
+# The path of a Unix socket may have 107 bytes on Linux, 103 on other systems.
 LONGEST_SOCKET_PATH_BYTES = 100
 
 
 class InstanceRuns(Exception):
-    """Another process holds this home; the message says which."""
+    """The message says which process has locked this home."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,14 @@ class Home:
     root: Path
 
     def folder(self, *names: str) -> Path:
-        """A folder of this instance, created on demand, private to its user."""
+        """Created if needed, private to its user."""
         path = self.root.joinpath(*names)
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
         return path
 
     def lock(self, who: str) -> IO[str]:
-        """Lock the home until the returned file is closed, at the latest when the process ends.
-        Raises :class:`InstanceRuns`. ``webapp/launch/preflight.py`` reads the same file.
+        """Until the returned file is closed or the process ends. Raises :class:`InstanceRuns`.
+        ``webapp/launch/preflight.py`` reads the same file.
         """
         handle = (self.folder() / "instance.lock").open("a+")
         try:
@@ -65,9 +65,7 @@ class Home:
         return handle
 
     def socket_path(self, name: str) -> Path:
-        """A path for a Unix socket: inside the home, or in a private folder elsewhere if that path
-        is too long.
-        """
+        """In the home, or in a private temporary folder if that path is too long."""
         path = self.folder("sockets") / name
         if len(os.fsencode(path)) <= LONGEST_SOCKET_PATH_BYTES:
             return path
@@ -88,7 +86,6 @@ class Home:
 
 
 def write_privately(path: Path, text: str) -> None:
-    """Write the file atomically, readable only by its owner."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     with os.fdopen(handle, "w") as file:
         file.write(text)

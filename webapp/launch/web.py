@@ -1,6 +1,5 @@
 """The web server: waitress in a few processes that share one address. waitress reads a whole
-request before a thread handles it, and buffers answers, so a slow or silent client only costs a
-connection.
+request before a thread handles it, and buffers responses: a slow client only costs a connection.
 """
 
 import argparse
@@ -20,15 +19,14 @@ from ingest.parent_death import die_with_parent
 from webapp.launch.access_log import AccessLog
 
 MOST_CONNECTIONS = 400
-"""Of each process; each is an open file, and may have another one for what its client has not
-taken.
+"""Per process. A connection is an open file, and may have a second one that buffers its response.
 """
 IDLE_S = 60
 HEADER_BYTES = 64 * 1024
 BODY_BYTES = 16 * 1024 * 1024
 ANSWER_BYTES = 256 * 1024 * 1024
-"""Kept of one answer for a slow client, beyond a MiB in a temporary file, before its thread waits
-for it.
+"""Buffered for a slow client, in a temporary file from 1 MiB on, before the thread waits for the
+client.
 """
 
 STOPS = (signal.SIGTERM, signal.SIGINT)
@@ -43,11 +41,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--threads", type=int, default=4, help="requests that each process works on at a time"
     )
-    chosen = parser.parse_args(arguments)
-    host, _colon, port = chosen.bind.rpartition(":")
-    listening = _listening(host.strip("[]"), int(port))
-
-    # Imported once; what it takes is mostly shared.
+    options = parser.parse_args(arguments)
+    host, _colon, port = options.bind.rpartition(":")
+    listener = _listen(host.strip("[]"), int(port))
+    # Before the forks: the processes share most of the memory.
     from webapp.config.wsgi import application
     from webapp.lib import scopes
 
@@ -56,35 +53,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     scopes.close()
     parent, children = os.getpid(), list[int]()
-    # A stop request while processes are being started is handled when all can stop.
+    # A signal while processes are started is handled when all of them can stop.
     signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
-    for _ in range(chosen.processes):
+    for _ in range(options.processes):
         child = os.fork()
         if child == 0:
             die_with_parent(parent)
             _serve(
                 AccessLog(application, logging.getLogger("webapp.launch.web.access").info),
-                listening,
-                chosen.threads,
+                listener,
+                options.threads,
             )
             return 0
         children.append(child)
-    return _keep(children)
+    return _supervise(children)
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.create_server((host, port), family=family, backlog=1024)
-    listening.setblocking(False)
-    return listening
+    listener = socket.create_server((host, port), family=family, backlog=1024)
+    listener.setblocking(False)
+    return listener
 
 
-def _serve(application: AccessLog, listening: socket.socket, threads: int) -> None:
-    signal.signal(signal.SIGTERM, _leave)
+def _serve(application: AccessLog, listener: socket.socket, threads: int) -> None:
+    signal.signal(signal.SIGTERM, _exit)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
     server = waitress.create_server(
         application,
-        sockets=[listening],
+        sockets=[listener],
         threads=threads,
         ident=None,
         connection_limit=MOST_CONNECTIONS,
@@ -93,17 +90,17 @@ def _serve(application: AccessLog, listening: socket.socket, threads: int) -> No
         max_request_body_size=BODY_BYTES,
         outbuf_high_watermark=ANSWER_BYTES,
         log_socket_errors=False,
-        # Django's settings decide who may set them.
+        # Django's settings decide whether these headers count.
         clear_untrusted_proxy_headers=not settings.WEIR.behind_proxy,
     )
     server.run()
 
 
-def _leave(_signal: int, _frame: FrameType | None) -> None:
+def _exit(_signal: int, _frame: FrameType | None) -> None:
     sys.exit(0)
 
 
-def _keep(children: Sequence[int]) -> int:
+def _supervise(children: Sequence[int]) -> int:
     is_stopping = False
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
@@ -115,9 +112,9 @@ def _keep(children: Sequence[int]) -> int:
         signal.signal(number, stop)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
     ended, _status = os.wait()
-    left = [child for child in children if child != ended]
-    _end(left)
-    for child in left:
+    others = [child for child in children if child != ended]
+    _end(others)
+    for child in others:
         os.waitpid(child, 0)
     return 0 if is_stopping else 1
 

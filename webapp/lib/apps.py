@@ -1,4 +1,4 @@
-"""Pages show messages in their reader's language."""
+"""Makes pages show messages in the reader's language."""
 
 from django.apps import AppConfig
 

@@ -1,4 +1,4 @@
-"""A displayed state: word, shape and tone, never colour alone."""
+"""How pages show a state: by word, shape and tone, never by colour alone."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,14 +8,12 @@ from django.utils.translation import gettext
 Tone = Literal["ok", "warn", "crit", "unknown", "done"]
 
 SHAPES = {"crit": "✕", "warn": "◆", "ok": "●", "done": "■"}
-"""Of counts and moments, by tone."""
 
 
 @dataclass(frozen=True)
 class Badge:
-    """``english``: its word, as declared.
-
-    ``shape`` is one character; ``tone`` names the colours in ``tokens.css``.
+    """``english``: the word before translation; ``shape``: one character; ``tone`` names colours in
+    ``tokens.css``.
     """
 
     english: str
@@ -35,7 +33,7 @@ UNKNOWN = Badge("unknown", "?", "unknown")
 
 
 def as_far_as_known(badge: Badge, is_known: bool) -> Badge:
-    """The badge, but not a good one if the current state is unknown."""
+    """Without tone and shape of "ok" if the current state is unknown."""
     if is_known or badge.tone != "ok":
         return badge
     return Badge(badge.english, UNKNOWN.shape, UNKNOWN.tone)

@@ -4,7 +4,7 @@ from datetime import datetime
 
 @dataclass(frozen=True)
 class CheckpointPoint:
-    """``None`` is unknown; phases are those of the slowest subtask."""
+    """A checkpoint in charts. None is unknown; phases are those of the slowest subtask."""
 
     checkpoint_id: int
     trigger_time: datetime

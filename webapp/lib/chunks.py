@@ -6,7 +6,7 @@ T = TypeVar("T")
 
 
 def chunks(rows: Iterable[T], size: int) -> Iterator[list[T]]:
-    """At most ``size`` at once, in order; ``itertools.batched`` comes with Python 3.12."""
+    """``itertools.batched`` of Python 3.12."""
     source = iter(rows)
     while chunk := list(islice(source, size)):
         yield chunk

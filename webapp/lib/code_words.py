@@ -1,6 +1,5 @@
-READ_AS = {"ended_recently": "ended recently", "judged_again": "judged again"}
+WORDS_BY_CODE = {"ended_recently": "ended recently", "judged_again": "judged again"}
 
 
 def spaced(code: str) -> str:
-    """'start_delay' → 'start delay', in English."""
-    return READ_AS.get(code) or code.replace("_", " ")
+    return WORDS_BY_CODE.get(code) or code.replace("_", " ")

@@ -12,21 +12,21 @@ THEMES = ("light", "dark")
 
 
 def page(request: HttpRequest) -> dict[str, Any]:
-    """A view that works with another range puts its own ``time_range`` into its context."""
+    """A view that works with another range overrides ``time_range``."""
     now = timezone.now()
-    chosen = timeranges.range_of(request, now)
+    time_range = timeranges.range_of(request, now)
     return {
         "now": now,
         "page_words": page_words(),
         "theme": theme_of(request),
-        "time_range": chosen,
+        "time_range": time_range,
         "range_presets": timeranges.PRESETS,
         "shows_range": timeranges.is_used(request),
-        "range_query": chosen.query if chosen.chosen else "",
+        "range_query": time_range.query if time_range.chosen else "",
     }
 
 
 def theme_of(request: HttpRequest) -> str:
-    """The chosen theme; empty for the browser's preference."""
+    """Empty for the browser's preference."""
     theme = request.COOKIES.get("weir_theme", "")
     return theme if theme in THEMES else ""

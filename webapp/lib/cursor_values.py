@@ -1,4 +1,4 @@
-"""Values in a cursor, which come from outside, checked against their columns."""
+"""Values in cursors. Clients can forge cursors: each value is checked against its column."""
 
 import math
 import re
@@ -13,7 +13,7 @@ from webapp.lib.row_numbers import LARGEST
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
-class NoKey(ValueError):
+class UnfitValue(ValueError):
     """The value does not fit the column, or no database stores it."""
 
 
@@ -22,53 +22,53 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(value: Any, column: "models.Field[Any, Any]") -> Any:
-    """The inverse of :func:`to_json` for ``column``; raises :class:`NoKey`."""
+    """The inverse of :func:`to_json` for ``column``; raises :class:`UnfitValue`."""
     return next(read for kind, read in _READERS.items() if isinstance(column, kind))(value)
 
 
-def _flag(value: Any) -> bool:
+def _bool(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise NoKey
+        raise UnfitValue
     return value
 
 
-def _whole(value: Any) -> int:
+def _int(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST:
-        raise NoKey
+        raise UnfitValue
     return value
 
 
-def _real(value: Any) -> float:
+def _float(value: Any) -> float:
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise NoKey
+            raise UnfitValue
         return value
-    return float(_whole(value))
+    return float(_int(value))
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str) or _UNSTORABLE.search(value):
-        raise NoKey
+        raise UnfitValue
     return value
 
 
 def _instant(value: Any) -> datetime:
     try:
-        written = datetime.fromisoformat(value["at"])
-        instant = written.astimezone(UTC)
+        parsed = datetime.fromisoformat(value["at"])
+        instant = parsed.astimezone(UTC)
     except (TypeError, KeyError, OverflowError, ValueError):
-        raise NoKey from None
-    if written.tzinfo is None:
-        raise NoKey
+        raise UnfitValue from None
+    if parsed.tzinfo is None:
+        raise UnfitValue
     return instant
 
 
 _READERS: dict[type["models.Field[Any, Any]"], Callable[[Any], Any]] = {
-    models.BooleanField: _flag,
-    models.IntegerField: _whole,
-    models.FloatField: _real,
+    models.BooleanField: _bool,
+    models.IntegerField: _int,
+    models.FloatField: _float,
     models.CharField: _text,
     models.TextField: _text,
     models.DateTimeField: _instant,
 }
-"""Kinds of columns that lists are ordered by."""
+"""The kinds of columns that sort lists."""

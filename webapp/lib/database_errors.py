@@ -1,4 +1,4 @@
-"""Answers to database errors: why, as one sentence."""
+"""Responses to database errors, with the cause as one sentence."""
 
 import logging
 import sqlite3
@@ -13,7 +13,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext
 
 from ingest import log_lines
-from webapp.config.damaged_database import is_damaged, way_out
+from webapp.config.damaged_database import is_damaged, repair_advice
 from webapp.lib.api.errors import plain_error
 from webapp.lib.api.json_errors import PREFIX
 from webapp.lib.translations import gettext_lazy as _
@@ -22,15 +22,15 @@ logger = logging.getLogger(__name__)
 
 READ_ONLY = _("The database is read-only.")
 FULL = _("The disk of the database is full.")
-KEPT = (
+DATA_IS_SAFE = (
     "What was collected so far is kept; once it answers again, collecting resumes where it stopped."
 )
 RETRY_AFTER_S, AWAY_RETRY_AFTER_S = "60", "5"
 _BY_STATE = {"25006": READ_ONLY, "53100": FULL}
-"""SQLSTATE of PostgreSQL → sentence: read_only_sql_transaction, disk_full."""
+"""SQLSTATE: read_only_sql_transaction, disk_full."""
 _BY_CODE = {sqlite3.SQLITE_READONLY: READ_ONLY, sqlite3.SQLITE_FULL: FULL}
 _PRIMARY = 0xFF
-"""Extended result codes of SQLite keep the primary one in their lowest byte."""
+"""Mask for SQLite's extended result codes, which have the primary code in the lowest byte."""
 SILENT = _("It answers no query.")
 UNREACHABLE = _("No connection to it can be made.")
 STARTS_OR_STOPS = _("It is being started or stopped.")
@@ -40,7 +40,7 @@ _AWAY_BY_STATE = {
     "57P03": STARTS_OR_STOPS,
     "53300": _("It takes no more connections."),
 }
-"""SQLSTATE → sentence: admin_shutdown, crash_shutdown, cannot_connect_now, too_many_connections."""
+"""SQLSTATE: admin_shutdown, crash_shutdown, cannot_connect_now, too_many_connections."""
 _AWAY_BY_CODE = {
     sqlite3.SQLITE_CANTOPEN: _("Its file is not there, or cannot be opened."),
     sqlite3.SQLITE_BUSY: _("Its file is locked by another process."),
@@ -49,7 +49,7 @@ _CONNECTION_EXCEPTION = "08"
 
 
 def why_refused(error: BaseException | None) -> str:
-    """Why the database refused, as a sentence; "" for every other error."""
+    """Why the database refused to write, as a sentence; "" for other errors."""
     cause = error.__cause__ if isinstance(error, DatabaseError) else None
     if isinstance(cause, sqlite3.Error):
         return _BY_CODE.get(getattr(cause, "sqlite_errorcode", 0) & _PRIMARY, "")
@@ -57,6 +57,7 @@ def why_refused(error: BaseException | None) -> str:
 
 
 def why_away(error: BaseException | None) -> str:
+    """Why the database does not answer, as a sentence; "" for other errors."""
     if not isinstance(error, OperationalError):
         return ""
     if isinstance(cause := error.__cause__, sqlite3.Error):
@@ -73,7 +74,7 @@ def why_file_is_away(error: sqlite3.Error) -> str:
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """The answer to the error that is being handled."""
+    """Django's ``handler500``: the response to the error that is being handled."""
     error = sys.exc_info()[1]
     if why := why_refused(error):
         message = gettext("%(why)s Nothing was changed.") % {"why": why}
@@ -81,7 +82,7 @@ def failed(request: HttpRequest) -> HttpResponse:
             request, "not_writable", message, RETRY_AFTER_S, "503.html", {"why": why}
         )
     if error is not None and is_damaged(error):
-        logger.error("%s", way_out(error))
+        logger.error("%s", repair_advice(error))
         file = Path(settings.DATABASES["default"]["NAME"]).name
         return _unavailable(
             request,
@@ -97,9 +98,9 @@ def failed(request: HttpRequest) -> HttpResponse:
 
 
 def away(request: HttpRequest, why: str) -> HttpResponse:
-    """The page reloads itself until the database is back; submitted data are not sent again."""
+    """The page reloads itself until the database is back, unless it was the answer to a form."""
     context = {"why": why, "reload_after_s": AWAY_RETRY_AFTER_S if request.method == "GET" else ""}
-    message = f"The database does not answer. {why} {KEPT}"
+    message = f"The database does not answer. {why} {DATA_IS_SAFE}"
     return _unavailable(
         request, "database_away", message, AWAY_RETRY_AFTER_S, "database_away.html", context
     )

@@ -1,4 +1,4 @@
-"""Tables as CSV downloads, streamed, so that their length costs no memory."""
+"""CSV downloads, streamed: long ones cost no memory."""
 
 import csv
 import json
@@ -16,18 +16,15 @@ from webapp.lib.instants import iso_text
 _SEPARATORS = re.compile(r"([;\r\n])")
 _FORMULA_STARTS = ("=", "+", "-", "@", "\u2212")
 _CONTROLS = ("\t", "\r", "\n")
-_UNSEEN = "CZM"
-"""General categories of Unicode that are invisible: controls and formats, separators, marks."""
-
-_FILLERS = "\u115f\u1160\u3164\uffa0\u2800"
-"""Invisible letters and a symbol."""
+_INVISIBLE_CATEGORIES = "CZM"
+"""First letters of Unicode's general categories: controls and formats, separators, marks."""
+_INVISIBLE_LETTERS = "\u115f\u1160\u3164\uffa0\u2800"
 
 
 def safe_cell(value: Any) -> Any:
-    """Texts that a spreadsheet would run as a formula get a leading apostrophe; numbers stay
-    numbers. Spreadsheets skip invisible characters, and some accept full-width forms of a sign
-    (OWASP, CSV injection). In locales with semicolons between cells, a semicolon in a text begins a
-    cell, as a line end does.
+    """Texts that a spreadsheet would run as a formula get a leading apostrophe (OWASP, CSV
+    injection). Spreadsheets skip invisible characters, and some accept full-width signs. In some
+    locales a semicolon separates cells, so each part of a text is checked.
     """
     if value is None:
         return ""
@@ -37,15 +34,18 @@ def safe_cell(value: Any) -> Any:
         return iso_text(value)
     is_nested = isinstance(value, dict | list)
     text = json.dumps(value, ensure_ascii=False, default=str) if is_nested else str(value)
-    first, *others = _SEPARATORS.split(text)
-    parts = zip(others[::2], others[1::2], strict=True)
-    safe = first + "".join(at + "'" * _is_formula(part) + part for at, part in parts)
+    first, *rest = _SEPARATORS.split(text)
+    parts = zip(rest[::2], rest[1::2], strict=True)
+    safe = first + "".join(mark + "'" * _is_formula(part) + part for mark, part in parts)
     return f"'{safe}" if _is_formula(text) or text.lstrip(" ").startswith(_CONTROLS) else safe
 
 
 def _is_formula(text: str) -> bool:
     for letter in text:
-        if unicodedata.category(letter)[0] not in _UNSEEN and letter not in _FILLERS:
+        if (
+            unicodedata.category(letter)[0] not in _INVISIBLE_CATEGORIES
+            and letter not in _INVISIBLE_LETTERS
+        ):
             return unicodedata.normalize("NFKC", letter).startswith(_FORMULA_STARTS)
     return False
 
@@ -53,7 +53,6 @@ def _is_formula(text: str) -> bool:
 def export_response(
     name: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]]
 ) -> StreamingHttpResponse:
-    """Unknown is an empty cell."""
     response = StreamingHttpResponse(
         _csv_lines(columns, rows), content_type="text/csv; charset=utf-8"
     )

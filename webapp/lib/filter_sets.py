@@ -1,11 +1,8 @@
-"""Filters of lists, declared once for page, downloads, API and command.
-
-A wrong value selects no rows, and the answer names the parameter, the value and what is accepted:
-the API and downloads with status 400, pages beside their filters, commands with exit code 2.
-
-A feature declares a ``ListFilters`` in its ``filters.py``. The page calls ``from_page(request.GET,
-rows)``, its download ``.checked()``; the API names it as ``filterset_class``; commands make their
-options of it (``webapp/fleet/rows_command.py``).
+"""Filters of lists, which a feature declares once, as a ``ListFilters`` in its ``filters.py``. A
+page calls ``from_page(request.GET, rows)``, a download ``.checked()``; the API has it as
+``filterset_class``; commands make options of it (``webapp/fleet/rows_command.py``). A wrong value
+selects no rows, and the answer names the parameter, the value and what is accepted: the API and
+downloads with status 400, pages beside their filters, commands with exit code 2.
 """
 
 from collections.abc import Mapping
@@ -33,11 +30,8 @@ class ListFilters(FilterSet):
     """Alias of a parameter → its name."""
     time_field: ClassVar[str] = ""
     order: ClassVar[tuple[KeysetColumn, ...]] = (KeysetColumn("id"),)
-    """Of the API's list, and of the page's if it has no other. By default, newest first by
-    ``time_field``.
-    """
+    """Order in the API, and on pages that have no other. With a ``time_field``: newest first."""
     defaults: ClassVar[Mapping[str, str]] = {}
-    """What pages show if nothing is chosen."""
 
     def __init_subclass__(cls) -> None:
         if "time_field" in vars(cls):
@@ -48,15 +42,15 @@ class ListFilters(FilterSet):
     def __init__(
         self, data: Mapping[str, Any], queryset: QuerySet[Any] | None = None, **kwargs: Any
     ) -> None:
-        given = dict(data.items())
+        values_by_name = dict(data.items())
         for alias, name in self.aliases.items():
-            if alias in given:
-                given.setdefault(name, given.pop(alias))
-        super().__init__(given, QuerySet() if queryset is None else queryset, **kwargs)
+            if alias in values_by_name:
+                values_by_name.setdefault(name, values_by_name.pop(alias))
+        super().__init__(values_by_name, QuerySet() if queryset is None else queryset, **kwargs)
 
     @classmethod
     def from_page(cls, query: Mapping[str, str], queryset: QuerySet[Any] | None = None) -> Self:
-        """Filters from a page's parameters; empty ones are ignored."""
+        """Empty parameters are ignored."""
         chosen = {name: text.strip() for name, text in query.items() if text.strip()}
         return cls({**cls.defaults, **chosen}, queryset)
 
@@ -75,7 +69,7 @@ class ListFilters(FilterSet):
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether any filter beyond the page's defaults is set; sorting does not count."""
+        """Beyond the page's defaults; sorting does not count."""
         return any(
             name in self.filters and name != SORT and self.defaults.get(name) != text
             for name, text in (self.data or {}).items()
@@ -83,7 +77,7 @@ class ListFilters(FilterSet):
 
     @property
     def qs(self) -> QuerySet[Any]:
-        return super().qs if self.is_valid() else self.queryset.none()  # type: ignore[union-attr]  # given
+        return super().qs if self.is_valid() else self.queryset.none()  # type: ignore[union-attr]  # is set
 
     def check(self) -> None:
         """Raises :class:`WrongParameters`."""
@@ -91,7 +85,7 @@ class ListFilters(FilterSet):
             raise WrongParameters(self.explanation)
 
     def checked(self) -> QuerySet[Any]:
-        """The rows; raises :class:`WrongParameters`."""
+        """Raises :class:`WrongParameters`."""
         self.check()
         return self.qs
 

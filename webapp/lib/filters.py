@@ -40,12 +40,9 @@ for _name, _function in _PLAIN.items():
 
 @register.filter
 def demo_mark(cluster: str) -> str:
-    """The mark behind the name of a demo cluster; empty for others."""
-    return (
-        f" · {gettext('demo, recorded %(day)s') % {'day': RECORDED_ON}}"
-        if cluster in CLUSTERS
-        else ""
-    )
+    if cluster not in CLUSTERS:
+        return ""
+    return f" · {gettext('demo, recorded %(day)s') % {'day': RECORDED_ON}}"
 
 
 register.simple_tag(shown_zone.label, name="shown_zone")
@@ -53,7 +50,7 @@ register.simple_tag(shown_zone.label, name="shown_zone")
 
 @register.simple_tag
 def zone_field() -> str:
-    """A hidden field with the zone of typed instants (:func:`webapp.lib.timeranges.absolute`); none
+    """A hidden field with the zone of typed instants (:func:`webapp.lib.timeranges.absolute`); ""
     for UTC.
     """
     key = shown_zone.key()
@@ -78,15 +75,15 @@ def known(value: Any) -> Any:
 
 @register.filter
 def pairs(mapping: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """``{% for name, value in job.configuration|pairs %}``: in templates, ``.items`` would be an
-    entry of that name.
+    """``{% for name, value in job.configuration|pairs %}``: in a template, ``.items`` would look up
+    the key "items".
     """
     return list(mapping.items())
 
 
 @register.filter
 def counted(value: Any) -> str:
-    """A count of a run, or several by name ("12 merged, 3 removed") without zeros."""
+    """A count of a run, or counts by name without zeros: "12 merged, 3 removed"."""
     if isinstance(value, Mapping):
         return ", ".join(
             f"{counted(item)} {words(name)}" for name, item in value.items() if _counts_any(item)
@@ -100,7 +97,6 @@ def counted(value: Any) -> str:
 
 @register.filter
 def counted_pairs(counts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(name, text) of each count of a run, without groups of zeros."""
     return [
         (name, counted(value))
         for name, value in counts.items()
@@ -139,11 +135,11 @@ def query(context: template.Context, **changes: Any) -> str:
 
 @register.simple_tag
 def query_of(*parts: str, **parameters: Any) -> str:
-    """``{% query_of range_query rule=alert.rule %}``: parameters with a value, as a query string;
-    empty if there are none.
+    """``{% query_of range_query rule=alert.rule %}``: the parameters that have a value; "" if none
+    has.
     """
-    known = {name: value for name, value in parameters.items() if value not in (None, "")}
-    encoded = "&".join(filter(None, [*parts, urlencode(known, doseq=True)]))
+    present = {name: value for name, value in parameters.items() if value not in (None, "")}
+    encoded = "&".join(filter(None, [*parts, urlencode(present, doseq=True)]))
     return f"?{encoded}" if encoded else ""
 
 
@@ -158,16 +154,16 @@ def words(code: str | None) -> str:
     """'start_delay' → 'start delay'; with ``area``, in its translation."""
     code = code or quantities.UNKNOWN
     spaced = code_words.spaced(code)
-    known = gettext(spaced)
-    return (
-        known if known != spaced or code in code_words.READ_AS else gettext(code).replace("_", " ")
-    )
+    translated = gettext(spaced)
+    if translated != spaced or code in code_words.WORDS_BY_CODE:
+        return translated
+    return gettext(code).replace("_", " ")
 
 
 @register.filter
 def subtask(vertex: str, of: Any) -> str:
-    """A shortened vertex name, as 'Map/3' if ``of`` (an event or an entry of a JSON column) has a
-    subtask.
+    """The shortened vertex name, as 'Map/3' if ``of`` (an event, or an object of a JSON column) has
+    a subtask.
     """
     number = of.get("subtask") if isinstance(of, Mapping) else of.subtask
     name = Truncator(vertex).chars(100)
@@ -193,17 +189,13 @@ def first_line(text: str | None) -> str:
 
 @register.filter
 def iso_clock(text: Any) -> str:
-    """Time of day of an instant inside a JSON column, which may be ISO text or epoch
-    milliseconds.
-    """
+    """Of ISO text or epoch milliseconds in a JSON column."""
     return instants.clock_text(instants.from_json(text))
 
 
 @register.filter
 def either(mapping: Mapping[str, Any], keys: str) -> Any:
-    """The first of ``keys`` (separated by commas) that the mapping knows; a dash where it knows
-    none.
-    """
+    """The value of the first of ``keys`` (separated by commas) that has one, else a dash."""
     return next(
         (mapping[key] for key in keys.split(",") if mapping.get(key) not in (None, "")),
         quantities.UNKNOWN,

@@ -23,13 +23,13 @@ def parse(text: str) -> Grants:
             gettext("A scope is at most %(longest)s characters long.")
             % {"longest": f"{LONGEST_TEXT:,}"}
         )
-    written = [line.strip() for line in text.splitlines() if line.strip()]
-    if len(written) > MOST_GRANTS:
+    grant_lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if len(grant_lines) > MOST_GRANTS:
         raise BadMatcher(
             gettext("A scope has at most %(most)s lines; these are %(number)s.")
-            % {"most": MOST_GRANTS, "number": len(written)}
+            % {"most": MOST_GRANTS, "number": len(grant_lines)}
         )
-    return tuple(parse_line(line) for line in written)
+    return tuple(parse_line(line) for line in grant_lines)
 
 
 def parse_line(line: str) -> Grant:
@@ -43,18 +43,18 @@ def parse_line(line: str) -> Grant:
     return grant
 
 
-def lines(kept: Any) -> list[str]:
-    """Of what was kept, one for each grant, as people write it."""
-    return [", ".join(map(str, grant)) for grant in grants_from_json(kept)]
+def lines(stored: Any) -> list[str]:
+    """One line per grant, as people write them."""
+    return [", ".join(map(str, grant)) for grant in grants_from_json(stored)]
 
 
 def as_json(grants: Grants) -> list[list[dict[str, str]]]:
     return [[matcher.as_json() for matcher in grant] for grant in grants]
 
 
-def grants_from_json(kept: Any) -> Grants:
-    """Grants from stored JSON; unreadable ones grant nothing."""
+def grants_from_json(stored: Any) -> Grants:
+    """No grants if ``stored`` cannot be read."""
     try:
-        return tuple(grant for grant in (from_json(written) for written in kept) if grant)
+        return tuple(grant for grant in map(from_json, stored) if grant)
     except (BadMatcher, TypeError):
         return ()

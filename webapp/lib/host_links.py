@@ -1,5 +1,5 @@
-"""``{% host_link NAME CLUSTER %}`` and ``{% cluster_link NAME %}``: the name of a host or cluster
-as a link to its page. Available in every template.
+"""``{% host_link NAME CLUSTER %}`` and ``{% cluster_link NAME %}``: a name as a link to its page.
+Available in every template.
 """
 
 from typing import Any
@@ -19,15 +19,15 @@ LONGEST_SHOWN = 80
 
 @register.simple_tag
 def host_link(name: Any, cluster: str = "", query: str = "") -> SafeString | str:
-    """A link to the host, a dash without one. ``query``: further parameters, such as a time range."""
+    """A dash if there is no name. ``query``: more parameters, such as a time range."""
     if not isinstance(name, str) or not name:
         return UNKNOWN
-    asked = "&".join(filter(None, (urlencode({"cluster": cluster}) if cluster else "", query)))
+    parameters = "&".join(filter(None, (urlencode({"cluster": cluster}) if cluster else "", query)))
     shown = name if len(name) <= LONGEST_SHOWN else f"{name[: LONGEST_SHOWN - 1]}…"
     return format_html(
         '<a class="host" href="{}{}" title="{}"><bdi>{}</bdi></a>',
         reverse("host", args=(name,)),
-        f"?{asked}" if asked else "",
+        f"?{parameters}" if parameters else "",
         name,
         shown,
     )
@@ -35,7 +35,6 @@ def host_link(name: Any, cluster: str = "", query: str = "") -> SafeString | str
 
 @register.simple_tag
 def cluster_link(name: str, query: str = "") -> SafeString | str:
-    """A link to the cluster, with a mark for demo clusters; a dash for an empty name."""
     if not name:
         return UNKNOWN
     address = reverse("cluster", args=(name,))

@@ -1,4 +1,4 @@
-"""Instants and ages for people, in the page's zone (:mod:`webapp.lib.shown_zone`), which is named."""
+"""Instants and ages as texts, in the time zone of the page (:mod:`webapp.lib.shown_zone`)."""
 
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -11,7 +11,7 @@ from webapp.lib.quantities import UNKNOWN, duration_text
 JUST_NOW = timedelta(seconds=2)
 
 EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
-"""Pages use instants between these, with room for margins within Python's calendar."""
+"""Limits of shown instants: a margin around them is still within Python's calendar."""
 
 
 def drawable(instant: datetime) -> datetime:
@@ -24,7 +24,6 @@ def day_of(instant: datetime) -> date:
 
 
 def begin_of_day(day: date) -> datetime:
-    """The begin of a UTC day."""
     return datetime.combine(day, time(), UTC)
 
 
@@ -33,20 +32,16 @@ def epoch_ms(instant: datetime) -> int:
 
 
 def instant_of(epoch_ms: float) -> datetime:
-    """Inverse of :func:`epoch_ms`, in UTC.
-
-    Raises ValueError or OverflowError beyond Python's calendar.
-    """
+    """Inverse of :func:`epoch_ms`. Raises ValueError or OverflowError beyond Python's calendar."""
     return datetime.fromtimestamp(epoch_ms / 1000, UTC)
 
 
 def iso_text(instant: datetime) -> str:
-    """For machines: ISO 8601 in UTC with milliseconds."""
     return instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def ms_after(instant: datetime, ms: int | None) -> datetime:
-    """The instant ``ms`` later, limited to the last drawable one."""
+    """Limited to the last drawable instant."""
     try:
         return instant + timedelta(milliseconds=ms or 0)
     except OverflowError:
@@ -55,25 +50,23 @@ def ms_after(instant: datetime, ms: int | None) -> datetime:
 
 def instant_text(instant: datetime | None) -> str:
     """'2026-11-21 04:10:31 UTC', or '2026-11-21 12:10:31 +08:00'."""
-    return (
-        f"{_local(instant):%Y-%m-%d %H:%M:%S} {shown_zone.offset_text(instant)}"
-        if instant
-        else UNKNOWN
-    )
+    if instant is None:
+        return UNKNOWN
+    return f"{_local(instant):%Y-%m-%d %H:%M:%S} {shown_zone.offset_text(instant)}"
 
 
 def utc_text(instant: datetime) -> str:
-    """'2026-11-21 04:10:31 UTC' for stored or sent texts; pages show it by ``|in_zone``."""
+    """'2026-11-21 04:10:31 UTC', for texts that are stored or sent; pages convert it by
+    ``|in_zone``.
+    """
     return f"{instant.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def minute_text(instant: datetime | None) -> str:
     """'2026-11-21 04:10 UTC', for instants that people set, without seconds."""
-    return (
-        f"{_local(instant):%Y-%m-%d %H:%M} {shown_zone.offset_text(instant)}"
-        if instant
-        else UNKNOWN
-    )
+    if instant is None:
+        return UNKNOWN
+    return f"{_local(instant):%Y-%m-%d %H:%M} {shown_zone.offset_text(instant)}"
 
 
 def day_text(instant: datetime | None) -> str:
@@ -97,7 +90,6 @@ def day_and_minute_text(instant: datetime | None) -> str:
 
 
 def _local(instant: datetime) -> datetime:
-    """The instant in the page's zone; in UTC at the ends of Python's calendar."""
     try:
         return instant.astimezone(shown_zone.current())
     except OverflowError:
@@ -108,15 +100,12 @@ def _text(instant: datetime | None, form: str) -> str:
     if instant is None:
         return UNKNOWN
     local = _local(instant)
-    return (
-        f"{local:{form}} {shown_zone.offset_of(local)}"
-        if shown_zone.is_twice(local)
-        else f"{local:{form}}"
-    )
+    text = f"{local:{form}}"
+    return f"{text} {shown_zone.offset_of(local)}" if shown_zone.is_twice(local) else text
 
 
 def age_text(instant: datetime | None, at: datetime) -> str:
-    """'6 min ago'; instants of a clock slightly ahead of ours are 'just now'."""
+    """'6 min ago'; 'in 6 min' for a future instant."""
     if instant is None:
         return UNKNOWN
     age = at - instant
@@ -129,16 +118,14 @@ def age_text(instant: datetime | None, at: datetime) -> str:
 
 
 def span_text(start: datetime | None, end: datetime | None) -> str:
-    """From ``start`` to ``end``: '3 d 4 h'. Unknown if a wrong clock makes it negative."""
-    return (
-        UNKNOWN
-        if start is None or end is None or end < start
-        else duration_text((end - start) / timedelta(milliseconds=1))
-    )
+    """From ``start`` to ``end``: '3 d 4 h'. A negative time, from a wrong clock, is unknown."""
+    if start is None or end is None or end < start:
+        return UNKNOWN
+    return duration_text((end - start) / timedelta(milliseconds=1))
 
 
 def _rough(ms: float) -> str:
-    """A single unit up to an hour: '6 min', not '6 min 12 s'."""
+    """One unit up to an hour: '6 min', not '6 min 12 s'."""
     if ms < 60_000:
         return f"{ms / 1000:.0f} s"
     if ms < 3_600_000:
@@ -147,9 +134,7 @@ def _rough(ms: float) -> str:
 
 
 def from_json(value: Any) -> datetime | None:
-    """An instant inside a JSON document: ISO text or epoch milliseconds; ``None`` for anything
-    else.
-    """
+    """``value`` of a JSON document: ISO text or epoch ms; None for anything else."""
     try:
         if isinstance(value, str):
             instant = datetime.fromisoformat(value)

@@ -1,7 +1,6 @@
-"""Keyset paging: all pages cost the same, and rows may move between pages.
-
-An order is a tuple of keys that ends in a unique one. Keys are never null: nullable columns are
-coalesced, so that the same index and comparison work on SQLite and PostgreSQL.
+"""Keyset paging: a cursor has the values of the last row: all pages cost the same. An order is a
+tuple of columns that ends in a unique one. They are never null: nullable columns are coalesced, so
+that the same index and comparison work on SQLite and PostgreSQL.
 """
 
 import base64
@@ -13,19 +12,19 @@ from typing import Any, Generic, TypeVar
 from django.db.models import Field, Model, Q, QuerySet
 from django.db.models.expressions import Combinable
 
-from webapp.lib.cursor_values import NoKey, from_json, to_json
+from webapp.lib.cursor_values import UnfitValue, from_json, to_json
 
 RowT = TypeVar("RowT", bound=Model)
 _LONGEST_CURSOR = 8_000
 
 
 class BadCursor(ValueError):
-    """The cursor is not from this page; the reader starts again at the first page."""
+    """The reader starts again at the first page."""
 
 
 @dataclass(frozen=True)
 class KeysetColumn:
-    """One key of an order: a field called ``name``, or ``expression`` annotated under that name."""
+    """The field ``name``, or the ``expression`` that is annotated under this name."""
 
     name: str
     descending: bool = False
@@ -49,7 +48,7 @@ NEWEST_ROWS_FIRST = (KeysetColumn("id", descending=True),)
 
 @dataclass(frozen=True)
 class Page(Generic[RowT]):
-    """Rows in order; a cursor is empty if there is nothing further in its direction."""
+    """A cursor is "" if there are no more rows in its direction."""
 
     rows: list[RowT]
     next_cursor: str = ""
@@ -59,15 +58,15 @@ class Page(Generic[RowT]):
 def page(
     queryset: "QuerySet[RowT]", keys: Sequence[KeysetColumn], cursor: str, size: int
 ) -> "Page[RowT]":
-    """One page of ``queryset`` with one query; raises :class:`BadCursor`."""
+    """One query. Raises :class:`BadCursor`."""
     annotated = queryset.annotate(
         **{key.name: key.expression for key in keys if key.expression is not None}
     )
-    backwards, values = (
-        _decode(cursor, [_column(annotated, key) for key in keys]) if cursor else (False, None)
-    )
-    order = [key.reversed for key in keys] if backwards else list(keys)
-    if values is not None:
+    backwards, order = False, list(keys)
+    if cursor:
+        backwards, values = _decode(cursor, [_column(annotated, key) for key in keys])
+        if backwards:
+            order = [key.reversed for key in keys]
         annotated = annotated.filter(_after(order, values))
     rows = list(annotated.order_by(*(key.order_by for key in order))[: size + 1])
     more, rows = len(rows) > size, rows[:size]
@@ -84,34 +83,27 @@ def page(
 
 
 def _after(keys: Sequence[KeysetColumn], values: Sequence[Any]) -> Q:
-    """Rows behind ``values``; the separate bound on the first key lets the database start inside
-    the index.
+    """Rows after ``values``. The bound on the first key, which the condition implies, lets the
+    database begin inside the index.
     """
     condition = Q()
     for position, key in enumerate(keys):
-        beyond = Q(**{f"{key.name}__{'lt' if key.descending else 'gt'}": values[position]})
+        is_after = Q(**{f"{key.name}__{'lt' if key.descending else 'gt'}": values[position]})
         for earlier, value in zip(keys[:position], values[:position], strict=True):
-            beyond &= Q(**{earlier.name: value})
-        condition |= beyond
+            is_after &= Q(**{earlier.name: value})
+        condition |= is_after
     first = keys[0]
     return Q(**{f"{first.name}__{'lte' if first.descending else 'gte'}": values[0]}) & condition
 
 
 def _encode(backwards: bool, row: Model, keys: Sequence[KeysetColumn]) -> str:
     values = [to_json(getattr(row, key.name)) for key in keys]
-    return (
-        base64.urlsafe_b64encode(
-            json.dumps([backwards, values], ensure_ascii=False, separators=(",", ":")).encode()
-        )
-        .decode()
-        .rstrip("=")
-    )
+    text = json.dumps([backwards, values], ensure_ascii=False, separators=(",", ":"))
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def _decode(cursor: str, columns: "Sequence[Field[Any, Any]]") -> tuple[bool, list[Any]]:
-    """The values of a cursor, if they fit ``columns``, else it is refused. The only place where
-    cursors are read.
-    """
+    """Whether the cursor leads backwards, and its values. Raises :class:`BadCursor`."""
     if len(cursor) > _LONGEST_CURSOR:
         raise BadCursor("The page link is too long.")
     try:
@@ -128,14 +120,14 @@ def _decode(cursor: str, columns: "Sequence[Field[Any, Any]]") -> tuple[bool, li
         return backwards, [
             from_json(value, column) for value, column in zip(values, columns, strict=True)
         ]
-    except NoKey as error:
+    except UnfitValue as error:
         raise BadCursor("The page link does not fit this order.") from error
 
 
 def _column(queryset: "QuerySet[Any]", key: KeysetColumn) -> "Field[Any, Any]":
-    annotated = queryset.query.annotations
+    annotations = queryset.query.annotations
     column: Field[Any, Any] = (
-        annotated[key.name].output_field
+        annotations[key.name].output_field
         if key.expression
         else queryset.model._meta.get_field(key.name)
     )

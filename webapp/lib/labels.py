@@ -17,19 +17,19 @@ _FIELDS = {
     "subject_kind": "subject_kind",
     "incident": "incident_id",
 }
-"""Label → attribute of an alert, as a row or in a notice."""
+"""Label → attribute of an alert, which is a row or part of a notice."""
 OF_EACH_ALERT = frozenset(_FIELDS)
 
 
 def accept_every_alert(
     matchers: Collection[Matcher], known: Collection[str] = OF_EACH_ALERT
 ) -> bool:
-    """Whether each of them is of a label that is not ``known``, and accepts what lacks it."""
+    """Every matcher accepts alerts without its label, and no alert has to have this label."""
     return all(matcher.label not in known and matcher.accepts("") for matcher in matchers)
 
 
 def matched_labels(alert: Any) -> dict[str, str]:
-    """Labels by name, the same for rows and notices, so that matchers can be reused."""
+    """Label → value; rows and notices have the same labels."""
     return {
         **alert.labels,
         **{label: getattr(alert, name) or "" for label, name in _FIELDS.items()},

@@ -1,6 +1,6 @@
-"""Pages of lists: the form of filters, the number of matches, and answers to invalid requests."""
+"""The form of filters, the number of rows, and answers to invalid requests."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,15 +11,16 @@ from django.utils.translation import gettext
 
 from webapp.lib.filter_sets import ListFilters, WrongParameters
 from webapp.lib.keysets import BadCursor
+from webapp.lib.middleware import Middleware
 
 COUNT_CAP = 1_000
 POSITIONS = ("cursor", "after")
-"""Where a list goes on: other filters start it again."""
+"""A changed filter resets these parameters."""
 
 
 @dataclass(frozen=True)
 class Control:
-    """``options``: (value, text); without options it is a search field."""
+    """A form field. ``options``: (value, text); without options it is a text field."""
 
     name: str
     label: str
@@ -31,7 +32,9 @@ class Control:
 
 @dataclass(frozen=True)
 class FilterForm:
-    """``kept``: parameters without a control; ``errors``: theirs."""
+    """``kept``: other parameters of the page, as hidden fields; ``errors``: those without a
+    control.
+    """
 
     controls: list[Control]
     kept: list[tuple[str, str]]
@@ -40,14 +43,14 @@ class FilterForm:
 
 def filter_form(request: HttpRequest, filters: ListFilters, *controls: Control) -> FilterForm:
     errors = {name: " ".join(messages) for name, messages in filters.errors.items()}
-    given, names = filters.data or {}, {control.name for control in controls}
+    values, names = filters.data or {}, {control.name for control in controls}
     shown = [
         Control(
             control.name,
             gettext(control.label),
-            _in_words(control.options),
+            _translated(control.options),
             control.id or control.name,
-            str(given.get(control.name, "")),
+            str(values.get(control.name, "")),
             errors.get(control.name, ""),
         )
         for control in controls
@@ -62,7 +65,7 @@ def filter_form(request: HttpRequest, filters: ListFilters, *controls: Control) 
     )
 
 
-def _in_words(options: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
+def _translated(options: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
     return [
         (value, words if value == words or not words else gettext(words))
         for value, words in options
@@ -70,34 +73,26 @@ def _in_words(options: Sequence[tuple[Any, str]]) -> list[tuple[Any, str]]:
 
 
 def capped_count(rows: QuerySet[Any]) -> int:
-    """At most ``COUNT_CAP + 1``."""
     return rows.order_by()[: COUNT_CAP + 1].count()
 
 
 def searched(rows: QuerySet[Any]) -> tuple[QuerySet[Any], int]:
-    """``rows`` and their :func:`capped_count`. Few rows are selected by their keys, so that a page
-    does not search again.
+    """``rows`` and their :func:`capped_count`. If they are few, they are selected by their keys:
+    the page need not search again.
     """
     keys = list(rows.order_by().values_list("pk", flat=True)[: COUNT_CAP + 1])
     return rows.filter(pk__in=keys) if len(keys) <= COUNT_CAP else rows, len(keys)
 
 
 def page_number(request: HttpRequest, parameter: str, total: int, page_size: int) -> int:
-    """The page number from 0, of rows in a list; the last page if it is too large, the first if it
-    is invalid.
-    """
+    """The page from 0: the last one if the number is too large, 0 if it is invalid."""
     text = request.GET.get(parameter, "")
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 7 else 0
     return min(number, max(total - 1, 0) // page_size)
 
 
-class ListErrors:
-    """Middleware: an invalid cursor redirects to the first page; a download with wrong parameters
-    is refused.
-    """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
+class ListErrors(Middleware):
+    """An invalid cursor redirects to the first page; a download with wrong parameters is refused."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         return self.get_response(request)

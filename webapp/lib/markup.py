@@ -1,9 +1,8 @@
-"""Parts of pages: panels, tables, column heads, badges, pagers. Available in every template.
-
+"""Template tags for panels, tables, column heads, badges and pagers; available in every template.
 ``{% panel _("Why") note=_("by reason") %}…{% endpanel %}`` is a section with a heading; content
 before ``{% body %}`` is beside the heading. ``{% table %}{% th _("Files") "n" %}{% rows
-%}<tr>…</tr>{% endtable %}`` is a table; its caption is the title of the panel around it if it has
-none of its own.
+%}<tr>…</tr>{% endtable %}`` is a table. By default, its caption is the title of the panel around
+it.
 """
 
 from typing import Any
@@ -22,7 +21,7 @@ register = Library()
 
 
 class _Part(Node):
-    """A title, options, and nodes before and after a tag in between."""
+    """A title, options, and nodes before (``head``) and after the tag ``between``."""
 
     child_nodelists = ("head", "nodelist")
 
@@ -105,8 +104,8 @@ def table(parser: Parser, token: Token) -> Node:
 
 @register.simple_tag
 def th(name: str, css: str = "", title: str = "") -> SafeString:
-    given = {"class": css, "title": title}
-    attributes = _attributes({name: value for name, value in given.items() if value})
+    values = {"class": css, "title": title}
+    attributes = _attributes({name: value for name, value in values.items() if value})
     return format_html('<th scope="col"{}>{}</th>', attributes, name)
 
 
@@ -117,15 +116,15 @@ def blank(parser: Parser, token: Token) -> Node:
 
 @register.simple_tag
 def text(message: str, **values: Any) -> SafeString:
-    """A translated text with values: ``{% text "%(files)s files" files=root.files|count %}``."""
+    """``{% text "%(files)s files" files=root.files|count %}``, translated."""
     escaped = {name: conditional_escape(value) for name, value in values.items()}
-    # The message is our own, like that of blocktranslate.
+    # The message is a text of Weir, and its values are escaped.
     return mark_safe(gettext(message) % escaped)  # noqa: S308
 
 
 @register.filter
 def alarm(number: int, tone: str) -> SafeString | str:
-    """A count that should be 0: any other in the tone, with its shape."""
+    """A count that should be 0; otherwise it gets the tone and its shape."""
     if not number:
         return "0"
     return format_html(
@@ -135,7 +134,6 @@ def alarm(number: int, tone: str) -> SafeString | str:
 
 @register.filter
 def chip(badge: Any, css: str = "chip") -> SafeString:
-    """A badge: its shape and word, in its tone."""
     return format_html('<span class="{} {}">{} {}</span>', css, badge.tone, badge.shape, badge.word)
 
 
@@ -143,9 +141,7 @@ def chip(badge: Any, css: str = "chip") -> SafeString:
 def pager_links(
     context: Context, page: Any, newer: str = "", older: str = "", name: str = "cursor"
 ) -> SafeString:
-    """Links to the pages before and after ``page``. ``name``: of the parameter with the cursor,
-    and of the list where a page has several.
-    """
+    """``name``: parameter of the cursor; if a page has several lists, also the id of this one."""
     anchor = "" if name == "cursor" else f"#{name}"
     links = (
         (page.previous_cursor, f"← {newer or gettext('previous')}"),
@@ -165,7 +161,7 @@ def pager_links(
 def pager(
     context: Context, page: Any, newer: str = "", older: str = "", name: str = "cursor"
 ) -> SafeString:
-    """The pager as the foot of a list, with the number of matches if known."""
+    """The number of rows, if known, and :func:`pager_links`."""
     matching = context.get("matching") if name == "cursor" else None
     return format_html(
         '<div class="pager"><span>{}</span>{}</div>',

@@ -14,10 +14,10 @@ _LABELS = _(
 
 class MatchersField(forms.CharField):
     def __init__(self, *, rows: int = 3, placeholder: str = "", **kwargs: Any) -> None:
-        shown = {"placeholder": placeholder} if placeholder else {}
-        widget = forms.Textarea(
-            attrs={"rows": rows, "class": "mono", "spellcheck": "false", **shown}
-        )
+        attrs = {"rows": rows, "class": "mono", "spellcheck": "false"}
+        if placeholder:
+            attrs["placeholder"] = placeholder
+        widget = forms.Textarea(attrs=attrs)
         help_text = format_lazy("{} {}", _ONE_A_LINE, _LABELS)
         super().__init__(
             **{

@@ -1,10 +1,8 @@
 """Label matchers in Alertmanager's syntax: ``cluster="prod-eu"``, ``severity!=info``,
-``job=~"orders-.*"``.
-
-All matchers of a list must match. A missing label counts as empty. Regular expressions are anchored
-at both ends and run by RE2 (in Arrow) in linear time, so that no pattern can delay an alert. Arrow
-compiles a pattern for each array again: so its size is bounded, and texts of many rows are matched
-as one array (:func:`match_each`).
+``job=~"orders-.*"``. All matchers of a list must match. A missing label counts as empty. Regular
+expressions are anchored at both ends and run by RE2 (in Arrow) in linear time, so that no pattern
+can delay an alert. Arrow compiles a pattern for each array again, so its size is limited, and texts
+of many rows are matched as one array (:func:`match_each`).
 """
 
 import re
@@ -24,18 +22,17 @@ MOST_MATCHERS = 10
 LONGEST_VALUE = 1_000
 LONGEST_PATTERN = 200
 LONGEST_TEXT = 12_000
-"""As lines: ten of the longest, and some air."""
-
-MOST_REMEMBERED, LONGEST_REMEMBERED = 200, 200
-"""Texts of a pattern, and their characters."""
+"""Characters of all lines: a little more than ten of the longest."""
+MOST_CACHED, LONGEST_CACHED = 200, 200
+"""Texts and their characters for which the result of a pattern is cached."""
 
 _LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,63}")
-# Possessive repetitions do not backtrack, so any line is read once.
-_WRITTEN = re.compile(r"([A-Za-z0-9_.]++)\s*+(=~|!~|!=|=)")
+# Possessive repetitions do not backtrack: each line is read only once.
+_LABEL_AND_OPERATOR = re.compile(r"([A-Za-z0-9_.]++)\s*+(=~|!~|!=|=)")
 
 
 class BadMatcher(InputRefused):
-    """A matcher that cannot be used; the message says which and why."""
+    """The message says which matcher and why."""
 
     def __init__(self, text: str) -> None:
         super().__init__({"matchers": text})
@@ -43,7 +40,7 @@ class BadMatcher(InputRefused):
 
 @dataclass(frozen=True)
 class Matcher:
-    """One condition on one label; made by :func:`matcher`, which checks it."""
+    """A condition on one label. :func:`matcher` checks and creates it."""
 
     label: str
     operator: str
@@ -63,8 +60,8 @@ class Matcher:
             return {text for text in texts if (text == self.value) is (self.operator == EQUAL)}
         return {
             text
-            for text, fits in _fits(self.value, texts).items()
-            if fits is (self.operator == MATCHES)
+            for text, matches in _matches(self.value, texts).items()
+            if matches is (self.operator == MATCHES)
         }
 
 
@@ -115,7 +112,7 @@ def matcher(label: str, operator: str, value: str) -> Matcher:
 
 
 def parse_lines(text: str) -> tuple[Matcher, ...]:
-    """Matchers from text, one per line; empty lines are skipped. Raises :class:`BadMatcher`."""
+    """One per line; empty lines are skipped. Raises :class:`BadMatcher`."""
     if len(text) > LONGEST_TEXT:
         raise BadMatcher(
             gettext("Matchers are longer than %(longest)s characters together; shorten them.")
@@ -123,15 +120,15 @@ def parse_lines(text: str) -> tuple[Matcher, ...]:
         )
     lines = [line.strip() for line in text.splitlines()]
     matchers = []
-    for line in _parse_bounded([line for line in lines if line]):
-        written = _WRITTEN.match(line)
-        if written is None:
+    for line in _limited([line for line in lines if line]):
+        match = _LABEL_AND_OPERATOR.match(line)
+        if match is None:
             raise BadMatcher(
                 gettext('%(line)s is not a matcher: write label=value, such as cluster="prod-eu".')
                 % {"line": f"{line[:80]!r}"}
             )
-        label, operator = written.groups()
-        value = line[written.end() :].lstrip()
+        label, operator = match.groups()
+        value = line[match.end() :].lstrip()
         if len(value) > 1 and value[0] == value[-1] == '"':
             value = value[1:-1]
         matchers.append(matcher(label, operator, value))
@@ -143,7 +140,7 @@ def from_json(items: object) -> tuple[Matcher, ...]:
     if not isinstance(items, list):
         raise BadMatcher(gettext("Matchers are a list."))
     matchers = []
-    for item in _parse_bounded(items):
+    for item in _limited(items):
         if not isinstance(item, dict) or not all(
             isinstance(item.get(key), str) for key in ("label", "operator", "value")
         ):
@@ -155,17 +152,18 @@ def from_json(items: object) -> tuple[Matcher, ...]:
 
 
 def as_entered(items: Iterable[Mapping[str, str]]) -> tuple[Matcher, ...]:
+    """Unchecked, only to be shown."""
     return tuple(Matcher(entry["label"], entry["operator"], entry["value"]) for entry in items)
 
 
 def named_cluster(matchers: Iterable[Matcher]) -> str:
-    """The single cluster that they name; empty if they may match rows of several."""
-    of_cluster = (
+    """The only cluster whose rows can match; "" if there may be several."""
+    values = (
         condition.value
         for condition in matchers
         if (condition.label, condition.operator) == ("cluster", EQUAL)
     )
-    return next(of_cluster, "")[:100]
+    return next(values, "")[:100]
 
 
 def as_lines(matchers: Iterable[Matcher]) -> str:
@@ -173,53 +171,52 @@ def as_lines(matchers: Iterable[Matcher]) -> str:
 
 
 def match_all(matchers: Sequence[Matcher], labels: Mapping[str, str]) -> bool:
-    """Whether all matchers match; an empty list matches everything."""
+    """An empty list matches everything."""
     return match_each(matchers, [labels])[0]
 
 
 def match_each(matchers: Sequence[Matcher], rows: Sequence[Mapping[str, str]]) -> list[bool]:
     """For each row's labels, whether all matchers match; each pattern is compiled once."""
-    left = list(range(len(rows)))
+    matching: Collection[int] = range(len(rows))
     for matcher in matchers:
-        accepted = matcher.accepted({rows[at].get(matcher.label, "") for at in left})
-        left = [at for at in left if rows[at].get(matcher.label, "") in accepted]
-    kept = set(left)
-    return [at in kept for at in range(len(rows))]
+        accepted = matcher.accepted({rows[index].get(matcher.label, "") for index in matching})
+        matching = [index for index in matching if rows[index].get(matcher.label, "") in accepted]
+    matching = set(matching)
+    return [index in matching for index in range(len(rows))]
 
 
-def _parse_bounded(written: list[Any]) -> list[Any]:
-    """Limits their number before they are read, since each pattern has a cost."""
-    if len(written) > MOST_MATCHERS:
+def _limited(items: list[Any]) -> list[Any]:
+    """Before the matchers are read, since each pattern has a cost."""
+    if len(items) > MOST_MATCHERS:
         raise BadMatcher(
             gettext("Give at most %(most)s matchers; these are %(number)s.")
-            % {"most": MOST_MATCHERS, "number": f"{len(written):,}"}
+            % {"most": MOST_MATCHERS, "number": f"{len(items):,}"}
         )
-    return written
+    return items
 
 
-def _fits(pattern: str, texts: Collection[str]) -> dict[str, bool]:
-    known = _results_cache(pattern)
-    cached = {text: known.get(text) for text in texts}
-    new = [text for text, fits in cached.items() if fits is None]
+def _matches(pattern: str, texts: Collection[str]) -> dict[str, bool]:
+    cache = _results_cache(pattern)
+    results = {text: cache[text] for text in texts if text in cache}
+    new = [text for text in dict.fromkeys(texts) if text not in results]
     if new:
-        fresh = dict(zip(new, _match(rf"\A(?:{pattern})\z", new), strict=True))
-        short = {text: fits for text, fits in fresh.items() if len(text) <= LONGEST_REMEMBERED}
-        if len(known) + len(short) > MOST_REMEMBERED:
-            known.clear()
-        if len(short) <= MOST_REMEMBERED:
-            known.update(short)
-        cached |= fresh
-    return {text: bool(fits) for text, fits in cached.items()}
+        computed = dict(zip(new, _match(rf"\A(?:{pattern})\z", new), strict=True))
+        short = {text: result for text, result in computed.items() if len(text) <= LONGEST_CACHED}
+        if len(cache) + len(short) > MOST_CACHED:
+            cache.clear()
+        if len(short) <= MOST_CACHED:
+            cache.update(short)
+        results |= computed
+    return results
 
 
 @lru_cache(maxsize=512)
 def _check(pattern: str) -> None:
-    """Check the pattern without anchors, too: ``a)|(?:b`` is invalid, but valid between anchors.
-
-    Raises ``ValueError``.
+    """Raises ``ValueError``. Also tries the pattern without anchors: ``a)|(?:b`` is only valid
+    between them.
     """
     _match(pattern, [""])
-    _fits(pattern, [""])
+    _matches(pattern, [""])
 
 
 @lru_cache(maxsize=512)
@@ -228,7 +225,7 @@ def _results_cache(pattern: str) -> dict[str, bool]:
 
 
 def _match(pattern: str, texts: list[str]) -> list[bool]:
-    # Most processes match no pattern, and importing Arrow takes a fifth of a command's start.
+    # Most processes match no pattern, and Arrow takes a fifth of a command's start.
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""Entries of every page's menu: features declare their own, ``webapp/site/menu.py`` orders them."""
+"""Entries of the menu: features declare their own, ``webapp/site/menu.py`` puts them in order."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from django.utils.translation import gettext
 
 @dataclass(frozen=True)
 class MenuEntry:
-    """``page``: name of its address. ``of``: words in the names of the addresses that belong to it.
-    ``count``: the number of open items there, ``counts``: their name. ``keeps_range``: links keep
-    the time range. ``whole_fleet``: only for readers of all clusters.
+    """``page``: its URL name. ``of``: words in the names of other URLs that belong to it.
+    ``count``: number of open items, which ``counts`` names. ``keeps_range``: the link keeps the
+    time range. ``whole_fleet``: only for readers of all clusters.
     """
 
     english: str

@@ -1,4 +1,4 @@
-"""What is said where nothing is found; the same for missing rows and those out of scope."""
+"""The text of 404 pages, the same for missing rows and for rows out of scope."""
 
 import re
 
@@ -7,15 +7,15 @@ from django.shortcuts import render
 from django.urls import Resolver404
 from django.utils.translation import gettext
 
-_OF_DJANGO = re.compile(r"No \w+ matches the given query\.")
-"""The words of ``get_object_or_404``, of Django and of DRF."""
+_DEFAULT_TEXT = re.compile(r"No \w+ matches the given query\.")
+"""The text of ``get_object_or_404``, of Django and of DRF."""
 
 
 def sentence(error: Http404) -> str:
-    """Empty if no address fits at all."""
+    """ "" if no URL pattern matches."""
     if isinstance(error, Resolver404):
         return ""
-    if not _OF_DJANGO.fullmatch(str(error)):
+    if not _DEFAULT_TEXT.fullmatch(str(error)):
         return str(error)
     return gettext(
         "There is nothing at this address: it never existed, was removed, or you may not see it."

@@ -1,4 +1,6 @@
-"""Origins of addresses (scheme, host, port), which decide whether a stored password may be sent."""
+"""Origins of addresses (scheme, host, port): a stored password is only sent to the origin for which
+it was entered.
+"""
 
 from collections.abc import Iterable
 from urllib.parse import urlsplit
@@ -15,7 +17,7 @@ ENTER_AGAIN = _(
 
 
 def origin(url: str) -> Origin | None:
-    """``None`` for an empty or invalid address."""
+    """None if the address is empty or invalid."""
     try:
         parts = urlsplit(url.strip())
         port = parts.port
@@ -31,8 +33,6 @@ def origin(url: str) -> Origin | None:
 
 
 def leads_elsewhere(before: Iterable[str], after: Iterable[str]) -> bool:
-    """Whether any of ``after`` has an origin that none of ``before`` had. http is another origin
-    than https.
-    """
-    known = {origin(url) for url in before if url}
-    return any(origin(url) not in known for url in after if url)
+    """Whether any of ``after`` has an origin that none of ``before`` has."""
+    origins = {origin(url) for url in before if url}
+    return any(origin(url) not in origins for url in after if url)

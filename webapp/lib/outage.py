@@ -1,5 +1,3 @@
-"""An outage of a job, for its page and reports."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,11 +7,10 @@ PARTS = ("detect", "cancel", "wait", "failed_attempts", "redeploy", "restore")
 
 @dataclass(frozen=True)
 class Outage:
-    """From a restart until all tasks ran again, over any number of restarts.
-
-    ``downtime_ms`` is ``None`` if no source reported its end; ``at_least_ms`` is then what is
-    certain. ``parts``: (name, ms), detection before it included. ``reprocessed_ms``: the age of the
-    checkpoint it went back to, whose records were processed twice.
+    """From a restart until all tasks ran again, over any number of restarts. ``downtime_ms`` is
+    None if no source reported the end; then ``at_least_ms`` is certain. ``parts``: (name, ms),
+    including the detection, which is before ``at``. ``reprocessed_ms``: the age of the restored
+    checkpoint; records since then were processed twice.
     """
 
     at: datetime
@@ -27,5 +24,5 @@ class Outage:
 
     @property
     def part_ms(self) -> Mapping[str, float | None]:
-        """All its parts by name, ``None`` if unknown or there was none."""
+        """None if a part is unknown or did not happen."""
         return {**dict.fromkeys(PARTS), **dict(self.parts)}

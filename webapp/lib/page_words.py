@@ -1,4 +1,4 @@
-"""Texts of scripts in the page's language; the scripts contain the English ones."""
+"""Texts of scripts in the language of the page; the scripts themselves contain the English texts."""
 
 from django.utils.translation import get_language, gettext
 

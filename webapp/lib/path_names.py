@@ -1,8 +1,6 @@
-"""Names in addresses. Any text of a row has an address, so that no row can break a list page.
-
-Django refuses to make an address of a name that holds a slash or nothing, and browsers resolve
-``.`` and ``..`` before they ask. Such characters are written as ``~2F``; all usual names stay as
-they are.
+"""Names in URLs. Every name gets a URL, so that no row can break a list page: Django makes none of
+an empty name or one with a slash, and browsers resolve ``.`` and ``..``. Such characters are
+written as ``~2F``; usual names are not changed.
 """
 
 import re
@@ -13,7 +11,7 @@ _DOTS = re.compile(r"\.{1,2}")
 
 
 class PathName:
-    """``<name:cluster>``: any text without NUL, which no database stores."""
+    """``<name:cluster>``: any text without NUL."""
 
     regex = "[^/]+"
 
@@ -25,16 +23,15 @@ class PathName:
     def to_url(self, value: object) -> str:
         text = str(value).replace("\x00", "")
         unusual = _DOTS if _DOTS.fullmatch(text) else _UNUSUAL
-        return (
-            unusual.sub(
-                lambda match: "".join(f"~{ord(character):02X}" for character in match[0]), text
-            )
-            or "~"
-        )
+        return unusual.sub(_escape, text) or "~"
+
+
+def _escape(match: re.Match[str]) -> str:
+    return "".join(f"~{ord(character):02X}" for character in match[0])
 
 
 class PathWhole:
-    """``<whole:trigger>``: a whole number of 64 bits, also one below zero."""
+    """``<whole:trigger>``: a signed whole number of 64 bits."""
 
     regex = "-?[0-9]{1,19}"
 

@@ -1,11 +1,11 @@
-"""Estimates RE2's work for a pattern before it is compiled: repetitions are expanded, and Unicode
-classes are large.
+"""Estimates the size of RE2's program for a pattern before it is compiled: RE2 expands repetitions,
+and Unicode classes are large.
 """
 
 import re
 
 MOST_UNITS = 10_000
-"""A unit takes at most a microsecond, so a pattern delays others at most for milliseconds."""
+"""A unit takes at most a microsecond: 10 ms for a pattern."""
 
 _TOKEN = re.compile(
     r"(?P<quoted>\\Q.*?(?:\\E|\Z))"
@@ -21,7 +21,7 @@ _WIDE = re.compile(r"\\[WDSC]|\\x\{|\[\^|[^\x00-\x7f]|\[:\^", re.DOTALL)
 
 
 def units_of(pattern: str) -> int:
-    """Roughly the instructions of its program; any number for a pattern that RE2 refuses."""
+    """Roughly the number of instructions; any number if RE2 refuses the pattern."""
     sums = [0]
     last = 0
     for token in _TOKEN.finditer(pattern):
@@ -36,9 +36,8 @@ def units_of(pattern: str) -> int:
             last = sums.pop() + 1
             sums = sums or [0]
             sums[-1] += last
-        elif (
-            text not in ("?", "*", "+") and not token["flags"]
-        ):  # a repetition behind these applies to the expression before them
+        # After ``?``, ``*``, ``+`` or flags, a count applies to the expression before them.
+        elif text not in ("?", "*", "+") and not token["flags"]:
             last = (
                 len(text)
                 + 2_000 * len(_UNICODE.findall(text))

@@ -1,4 +1,4 @@
-"""Output of commands for people and machines: rows as lines, while somebody reads them."""
+"""Output of commands: JSON, one line per row."""
 
 import json
 import os
@@ -22,13 +22,13 @@ def print_document(out: OutputWrapper, document: Mapping[str, Any]) -> None:
 
 
 def print_lines(out: OutputWrapper, lines: Iterable[str]) -> None:
-    """Write the lines one by one. A reader that stops early (head, less) ends it without an error."""
+    """The reader (head, less) may stop early."""
     try:
         for line in lines:
             out.write(line)
         out.flush()
     except BrokenPipeError:
-        # The interpreter flushes again at its end, which must not raise either.
+        # The interpreter flushes again when it exits, which must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

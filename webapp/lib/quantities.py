@@ -1,7 +1,5 @@
-"""Numbers for people: one style, always with a unit, unknown as a dash.
-
-All functions are pure. ``None`` (unknown) gives ``UNKNOWN``; sizes use decimal units (1 MB = 10⁶
-bytes), as storage bills and most dashboards do.
+"""Numbers as texts with a unit. None (unknown) gives ``UNKNOWN``. Sizes have decimal units (1 MB =
+10⁶ bytes), as storage bills and most dashboards do.
 """
 
 import math
@@ -19,7 +17,7 @@ def bytes_text(size_bytes: float | None) -> str:
         return UNKNOWN
     value, unit = float(size_bytes or 0), _BYTE_UNITS[0]
     for unit in _BYTE_UNITS:
-        # 999.5 would be rounded to 1000 in the smaller unit.
+        # 999.5 would be shown as 1000 of the smaller unit.
         if abs(value) < 999.5 or unit == _BYTE_UNITS[-1]:
             break
         value /= 1000
@@ -27,7 +25,7 @@ def bytes_text(size_bytes: float | None) -> str:
 
 
 def binary_text(size_bytes: int | None) -> str:
-    """For steps that are powers of two: 1_048_576 → '1 MiB'."""
+    """For figures that are powers of two: 1_048_576 → '1 MiB'."""
     if size_bytes is None:
         return UNKNOWN
     value, unit = float(size_bytes), "B"
@@ -52,7 +50,7 @@ def bytes_per_day_text(bytes_per_day: float | None) -> str:
 
 
 def change_text(now: float | None, before: float | None) -> str:
-    """Against what it was before: 120, 100 → '+20 %'."""
+    """120, 100 → '+20 %'."""
     if _is_unknown(now) or _is_unknown(before) or not before:
         return UNKNOWN
     ratio = (now or 0) / before - 1
@@ -84,7 +82,7 @@ def duration_text(duration_ms: float | None) -> str:
 
 
 def percent_text(ratio: float | None) -> str:
-    """0.78 → '78 %'; only exact 0 and 1 are shown as such: 0.001 → '< 1 %', 0.997 → '> 99 %'."""
+    """0.78 → '78 %'. Only exactly 0 is '0 %', only 1 is '100 %': 0.001 → '< 1 %', 0.997 → '> 99 %'."""
     if _is_unknown(ratio):
         return UNKNOWN
     percent = (ratio or 0) * 100
@@ -94,7 +92,7 @@ def percent_text(ratio: float | None) -> str:
 
 
 def usage_text(ratio: float | None) -> str:
-    """A pool's usage, 0 … 1 and a little above in overdraft: 0.966 → '0.97'."""
+    """Usage of a buffer pool, 0…1, or a little above with overdraft buffers: 0.966 → '0.97'."""
     return UNKNOWN if _is_unknown(ratio) else f"{ratio:.2f}"
 
 
@@ -114,11 +112,8 @@ def per_second_text(rate: float | None, unit: str = "/s") -> str:
     """1597.9 → '1,598 /s', 0.25 → '0.25 /s'."""
     if _is_unknown(rate):
         return UNKNOWN
-    return (
-        f"{rate:,.0f}{_NARROW_SPACE}{unit}"
-        if (rate or 0) >= 10
-        else f"{rate:.2g}{_NARROW_SPACE}{unit}"
-    )
+    number = f"{rate:,.0f}" if (rate or 0) >= 10 else f"{rate:.2g}"
+    return f"{number}{_NARROW_SPACE}{unit}"
 
 
 def times_text(factor: float | None) -> str:
@@ -127,7 +122,7 @@ def times_text(factor: float | None) -> str:
 
 
 def _is_unknown(value: float | str | None) -> bool:
-    # Templates pass "" for a missing name, which is not zero either.
+    # Templates pass "" for a missing name.
     return value is None or value == "" or (isinstance(value, float) and not math.isfinite(value))
 
 

@@ -1,5 +1,5 @@
-"""Kinds of query parameters: how each is read, checked, described and applied, for pages, API and
-commands.
+"""Kinds of query parameters, for pages, API and commands: how each is read, checked, described and
+applied.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,8 +37,8 @@ class ParameterField(forms.Field):
 
 
 class Parameter(Filter):
-    """Compares ``field_name`` with the value, or gives both to ``method``; ``about`` describes it
-    in the API and in commands.
+    """Filters rows by ``field_name``, or by a ``method`` of the filter set. ``about`` is its
+    description in the API and in commands.
     """
 
     field_class = ParameterField
@@ -62,9 +62,9 @@ class Parameter(Filter):
         raise NotImplementedError
 
     def filter(self, qs: QuerySet[Any], value: Any) -> QuerySet[Any]:
-        return (
-            qs if value is None else qs.filter(**{f"{self.field_name}__{self.lookup_expr}": value})
-        )
+        if value is None:
+            return qs
+        return qs.filter(**{f"{self.field_name}__{self.lookup_expr}": value})
 
 
 class Text(Parameter):
@@ -81,8 +81,6 @@ class Text(Parameter):
 
 
 class LongText(Text):
-    """Paths and URIs."""
-
     schema = {**Text.schema, "maxLength": 4_000}
 
 
@@ -123,7 +121,7 @@ class Whole(Parameter):
 
 
 class Flag(Parameter):
-    """Links of pages say yes and no."""
+    """Links on pages have yes and no."""
 
     schema = {"type": "boolean"}
     _VALUES = {"true": True, "false": False, "yes": True, "no": False}
@@ -135,8 +133,6 @@ class Flag(Parameter):
 
 
 class Instant(Parameter):
-    """``now-6h`` or an ISO instant, as in the time range of pages."""
-
     schema = {
         "anyOf": [
             {"type": "string", "format": "date-time"},

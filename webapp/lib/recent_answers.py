@@ -1,5 +1,5 @@
-"""Briefly caches answers that take seconds: parts of a page, the API and commands need the same
-ones.
+"""Keys and times for a short cache of analyses that take seconds: several parts of a page, the API
+and commands need the same ones.
 """
 
 import hashlib
@@ -9,7 +9,7 @@ from typing import Any
 
 KEPT_S = 300
 STEP = timedelta(seconds=30)
-"""Instants asked for within this time have one answer."""
+"""Requests within one step get the same answer."""
 
 
 def end_of_step(at: datetime) -> datetime:
@@ -18,8 +18,8 @@ def end_of_step(at: datetime) -> datetime:
 
 
 def answer_key(name: str, made_of: tuple[type[Any], ...], *question: object) -> str:
-    """``made_of``: the dataclasses of the answer. Their fields are part of the key, so that another
-    version's entries are not read.
+    """``made_of``: the dataclasses of the answer. Their fields are part of the key: entries of
+    another version of Weir are not read.
     """
     shape = [[field.name for field in fields(part)] for part in made_of]
     return f"{name}:" + hashlib.sha256(repr((shape, *question)).encode()).hexdigest()

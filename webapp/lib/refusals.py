@@ -1,4 +1,4 @@
-"""Refused actions of people, for pages, API and commands."""
+"""Errors of actions that refuse what a person wants, for pages, API and commands."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,12 +12,11 @@ class ActionRefused(ValueError):
 
 
 class InputRefused(ActionRefused):
-    """The input is invalid in any state. ``fields``: errors by field, if known."""
+    """Invalid in any state. ``fields``: errors by field, if known."""
 
     def __init__(self, wrong: str | Mapping[str, str]) -> None:
-        self.fields: Mapping[str, str] = (
-            {name: str(why) for name, why in wrong.items()} if isinstance(wrong, Mapping) else {}
-        )
+        by_field = wrong if isinstance(wrong, Mapping) else {}
+        self.fields: Mapping[str, str] = {name: str(why) for name, why in by_field.items()}
         super().__init__(
             " ".join(self.fields.values()) if isinstance(wrong, Mapping) else str(wrong)
         )
@@ -25,9 +24,7 @@ class InputRefused(ActionRefused):
 
 @contextmanager
 def refusal_as_message(request: HttpRequest) -> Iterator[None]:
-    """A context for an action: if it is refused, the rest of the body is skipped, and the next page
-    says why.
-    """
+    """If the action in this context is refused, the next page says why."""
     try:
         yield
     except ActionRefused as refused:

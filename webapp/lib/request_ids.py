@@ -1,37 +1,36 @@
-"""Ids of requests: in the answer's header, on error pages, and in every log line of the request."""
+"""Ids of requests: in a header of the response, on error pages, and in every log line of the
+request.
+"""
 
 import re
 import secrets
-from collections.abc import Callable
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 
 from ingest import log_lines
+from webapp.lib.middleware import Middleware
 
 HEADER = "X-Request-ID"
 VARIABLE = "weir.request_id"
-"""Of the WSGI environment, which the access log reads."""
+"""Variable of the WSGI environment, which the access log reads."""
 
 _ACCEPTED = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
-class RequestIds:
-    """The outermost middleware. An id sent with the request counts only behind a declared proxy
-    (``WEIR_BEHIND_PROXY``): otherwise anybody could imitate others' log lines.
+class RequestIds(Middleware):
+    """The sent id is only used behind a declared proxy (``WEIR_BEHIND_PROXY``): otherwise anybody
+    could imitate log lines of others.
     """
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        known = request.META[VARIABLE] = _given_id(request) or secrets.token_hex(8)
-        with log_lines.request_context(known):
+        request_id = request.META[VARIABLE] = _sent_id(request) or secrets.token_hex(8)
+        with log_lines.request_context(request_id):
             response = self.get_response(request)
-        response[HEADER] = known
+        response[HEADER] = request_id
         return response
 
 
-def _given_id(request: HttpRequest) -> str:
-    given = request.headers.get(HEADER, "") if settings.WEIR.behind_proxy else ""
-    return given if _ACCEPTED.fullmatch(given) else ""
+def _sent_id(request: HttpRequest) -> str:
+    sent = request.headers.get(HEADER, "") if settings.WEIR.behind_proxy else ""
+    return sent if _ACCEPTED.fullmatch(sent) else ""

@@ -1,5 +1,6 @@
 LARGEST = 2**63 - 1
 
 
-def row_number(given: int | str) -> int:
-    return min(int(given), LARGEST)
+def row_number(number: int | str) -> int:
+    """At most what a 64-bit column can store."""
+    return min(int(number), LARGEST)

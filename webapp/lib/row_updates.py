@@ -1,7 +1,5 @@
-"""Updates columns of many rows with one prepared UPDATE.
-
-``bulk_update`` builds one CASE per column and row: thirty columns of ten thousand alerts took it a
-minute, this takes a second.
+"""One prepared UPDATE for many rows. For thirty columns of ten thousand alerts it takes a second;
+``bulk_update``, which builds a CASE per column and row, takes a minute.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +16,7 @@ def write(rows: Iterable[models.Model], names: Sequence[str]) -> None:
     fields = [field for field in meta.concrete_fields if field.name in names]
     quoted = connection.ops.quote_name
     columns = ", ".join(f"{quoted(field.column or field.name)} = %s" for field in fields)
-    # names of our own table and columns
+    # names of Weir's own table and columns
     sql = f"UPDATE {quoted(meta.db_table)} SET {columns} WHERE id = %s"  # noqa: S608
     values = [
         [

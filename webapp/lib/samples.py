@@ -1,4 +1,4 @@
-"""Database rows for the fold and the rules: only here instants become epoch ms."""
+"""Database rows as samples for the fold and the rules: instants are epoch ms."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -13,7 +13,6 @@ SampleT = TypeVar("SampleT")
 
 
 def in_ms(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row with its instants as epoch ms."""
     return {
         name: epoch_ms(value) if isinstance(value, datetime) else value
         for name, value in row.items()
@@ -21,12 +20,12 @@ def in_ms(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rows_of(part: type, rows: QuerySet[Any], *more: str) -> Iterator[dict[str, Any]]:
-    """The columns of ``rows`` that samples are made of, and ``more``; instants as epoch ms."""
+    """The columns of ``rows`` that a sample (``part``) needs, and ``more``."""
     columns = columns_read(part, {field.name for field in rows.model._meta.fields})
     return map(in_ms, rows.values(*dict.fromkeys([*filter(None, columns), *more])))
 
 
 def samples_of(part: type[SampleT], rows: QuerySet[Any], *only: str) -> Iterator[SampleT]:
-    """A sample of each row; only with the columns ``only``, if given."""
-    read = map(in_ms, rows.values(*only)) if only else rows_of(part, rows)
-    return (sample(part, row) for row in read)
+    """Samples of the columns ``only``, or of all that a sample needs."""
+    values = map(in_ms, rows.values(*only)) if only else rows_of(part, rows)
+    return (sample(part, row) for row in values)

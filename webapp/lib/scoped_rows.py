@@ -1,15 +1,17 @@
-"""Declares who may see the rows of each model: by a decorator, which restricts the managers'
-queries and checks saved rows.
+"""Declares who may see the rows of each model. A decorator restricts the queries of managers and
+checks rows that are saved:
 
-``scoped()``: a column names the cluster (``also_of_all``: rows without one are for everybody).
-``scoped_as("app.Model", by=…)``: visible with a row of another model. ``of_every(relation)``:
-visible with all clusters of it. ``fleet_wide()``: only for readers of all clusters. ``manage.py
-check`` refuses a model without one of them; models open to all are in ``OPEN``, with the reason.
+* ``scoped()``: a column names the cluster (``also_of_all``: rows without one are for everybody).
+* ``scoped_as("app.Model", by=…)``: rows are visible with a row of another model.
+* ``of_every(relation)``: for readers of all clusters of the relation.
+* ``fleet_wide()``: for readers of all clusters.
+
+``manage.py check`` refuses a model without a decorator, unless it is in ``OPEN``, with a reason.
 Tasks and commands see everything; a request sees nothing until its user is known.
-``_base_manager``, raw SQL and relations through a table of Django's own are not limited: do not
-read rows for a page by them. The lake knows no scopes: get a job by its model, or choose rows by
-``scopes.current().holds(cluster)``. ``tests/attacks/test_scopes.py`` opens each address as somebody
-of another cluster: give ``tests/attacks/inhabited.py`` a row of a new model.
+``_base_manager``, raw SQL and many-to-many tables of Django are not limited: do not use them for a
+page. The lake knows no scopes: first get the job from the database, or choose rows by
+``scopes.current().holds(cluster)``. ``tests/attacks/test_scopes.py`` opens each URL as a person who
+sees another cluster: add a row of a new model to ``tests/attacks/inhabited.py``.
 """
 
 import json
@@ -38,25 +40,25 @@ OPEN = {
     "work.Manifest": "when data came in, which every page says",
     "work.RolledUp": "names of tables",
 }
-"""Models whose rows belong to no cluster and may be read by anybody → why."""
+"""Models whose rows everybody may read → why."""
 
 
 ModelT = TypeVar("ModelT", bound=models.Model)
 
 
 class Rule:
-    """Who may see the rows of a model, by one of its columns."""
+    """Who may see the rows of a model, by one column."""
 
     column = "pk"
     model: type[models.Model]
 
-    def seen(self, scope: Scope) -> "models.QuerySet[Any] | list[str]":
-        """The column's values in visible rows: names, or a query for them."""
+    def visible(self, scope: Scope) -> "models.QuerySet[Any] | list[str]":
+        """Values of the column in visible rows: names, or a query."""
         raise NotImplementedError
 
     def check(self, row: models.Model) -> None:
         """Raises ``PermissionDenied`` if the viewer, who does not see everything, may not write
-        such a row.
+        this row.
         """
         raise NotImplementedError
 
@@ -67,7 +69,7 @@ class OfCluster(Rule):
     def __init__(self, column: str, also_of_all: bool) -> None:
         self.column, self.also_of_all = column, also_of_all
 
-    def seen(self, scope: Scope) -> list[str]:
+    def visible(self, scope: Scope) -> list[str]:
         return sorted(scope.clusters | ({""} if self.also_of_all else set()))
 
     def check(self, row: models.Model) -> None:
@@ -75,12 +77,12 @@ class OfCluster(Rule):
 
 
 class OfRow(Rule):
-    """The column names a row of ``parent`` by its ``key``; the row is visible with that one."""
+    """The column has the ``key`` of a row of ``parent``; both rows are visible to the same viewers."""
 
     def __init__(self, column: str, parent: str, key: str) -> None:
         self.column, self.parent, self.key = column, parent, key
 
-    def seen(self, scope: Scope) -> "models.QuerySet[Any]":
+    def visible(self, scope: Scope) -> "models.QuerySet[Any]":
         rows: models.QuerySet[Any] = (
             apps.get_model(self.parent)._default_manager.order_by().values(self.key)
         )
@@ -89,7 +91,7 @@ class OfRow(Rule):
     def check(self, row: models.Model) -> None:
         field: Any = row._meta.get_field(self.column)
         if (
-            not self.seen(scopes.current())
+            not self.visible(scopes.current())
             .filter(**{self.key: getattr(row, field.attname)})
             .exists()
         ):
@@ -102,27 +104,27 @@ class OfEvery(Rule):
     def __init__(self, relation: str) -> None:
         self.relation = relation
 
-    def seen(self, scope: Scope) -> "models.QuerySet[Any]":
+    def visible(self, scope: Scope) -> "models.QuerySet[Any]":
         field: Any = self.model._meta.get_field(self.relation)
         links = field.remote_field.through._base_manager
-        of = field.m2m_column_name()
-        to = f"{field.m2m_reverse_field_name()}__in"
-        mine = field.related_model._default_manager.order_by().values("pk")
-        others = links.exclude(**{to: mine}).values(of)
+        row_key = field.m2m_column_name()
+        cluster_in = f"{field.m2m_reverse_field_name()}__in"
+        visible_clusters = field.related_model._default_manager.order_by().values("pk")
+        with_others = links.exclude(**{cluster_in: visible_clusters}).values(row_key)
         rows: models.QuerySet[Any] = (
-            links.filter(**{to: mine}).exclude(**{f"{of}__in": others}).values(of)
+            links.filter(**{cluster_in: visible_clusters})
+            .exclude(**{f"{row_key}__in": with_others})
+            .values(row_key)
         )
         return rows
 
     def check(self, row: models.Model) -> None:
-        """Relations are written after the row, so only viewers of everything may write it."""
+        """Relations are saved after the row: only viewers of everything may write it."""
         scopes.require_everything(f"A {row._meta.verbose_name}")
 
 
 class FleetWide(Rule):
-    """Only for viewers of everything."""
-
-    def seen(self, scope: Scope) -> list[str]:
+    def visible(self, scope: Scope) -> list[str]:
         return []
 
     def check(self, row: models.Model) -> None:
@@ -130,8 +132,8 @@ class FleetWide(Rule):
 
 
 class InScope(Expression):
-    """True for rows that the viewer may see; no condition for viewers of everything. The scope is
-    read when the query is compiled.
+    """True for rows that the viewer may see. The scope is read when the query is compiled; viewers
+    of everything get no condition.
     """
 
     output_field = models.BooleanField()
@@ -151,7 +153,7 @@ class InScope(Expression):
         scope = scopes.current()
         if scope.is_everything:
             raise FullResultSet
-        condition = self.rule.seen(scope)
+        condition = self.rule.visible(scope)
         column, parameters = compiler.compile(self.column)
         if isinstance(condition, models.QuerySet):
             inner, more = condition.query.get_compiler(connection=connection).as_sql()
@@ -169,7 +171,6 @@ class InScope(Expression):
 def scoped(
     by: str = "cluster", *, also_of_all: bool = False
 ) -> Callable[[type[ModelT]], type[ModelT]]:
-    """Rows of the model belong to the cluster in the column ``by``."""
     return _with_rule(OfCluster(by, also_of_all))
 
 
@@ -179,12 +180,10 @@ def scoped_as(parent: str, *, by: str, key: str = "pk") -> Callable[[type[ModelT
 
 
 def of_every(relation: str) -> Callable[[type[ModelT]], type[ModelT]]:
-    """Rows are visible to viewers of all clusters in their ``relation``."""
     return _with_rule(OfEvery(relation))
 
 
 def fleet_wide() -> Callable[[type[ModelT]], type[ModelT]]:
-    """Rows are only visible to viewers of everything."""
     return _with_rule(FleetWide())
 
 
@@ -193,7 +192,7 @@ def _with_rule(rule: Rule) -> Callable[[type[ModelT]], type[ModelT]]:
         rule.model = model
         for manager in model._meta.local_managers:
             manager.__class__ = _restricted(rule, type(manager))
-        model._meta._expire_cache()  # type: ignore[attr-defined]  # copies of them
+        model._meta._expire_cache()  # type: ignore[attr-defined]  # which has managers
         return model
 
     return decorate
@@ -204,26 +203,24 @@ def _restricted(rule: Rule, manager: type[Any]) -> type[Any]:
     def get_queryset(self: Any) -> Any:
         return manager.get_queryset(self).filter(InScope(F(rule.column), rule))
 
-    own = {
+    attributes = {
         name: value
         for name, value in vars(manager).items()
         if name not in ("__dict__", "__weakref__")
     }
-    # Django makes managers of relations by subclassing the class, so the rule is the class's.
-    return type(
-        manager.__name__, manager.__bases__, {**own, "get_queryset": get_queryset, "rule": rule}
-    )
+    attributes |= {"get_queryset": get_queryset, "rule": rule}
+    # A new class: Django subclasses the class of a manager for relations.
+    return type(manager.__name__, manager.__bases__, attributes)
 
 
 def rule_of(model: type[models.Model]) -> Rule | None:
-    """``None`` for a model without a rule."""
     return getattr(model._default_manager, "rule", None)
 
 
 def check_before_save(
-    sender: type[models.Model], instance: models.Model, raw: bool = False, **about: Any
+    sender: type[models.Model], instance: models.Model, raw: bool = False, **kwargs: Any
 ) -> None:
-    """Receives ``pre_save``: an action may only write rows of clusters that its user may see."""
+    """Receives ``pre_save``: people may only write rows of clusters that they see."""
     if scopes.current().is_everything or raw:
         return
     rule = rule_of(sender)
@@ -231,14 +228,14 @@ def check_before_save(
         rule.check(instance)
 
 
-def check_before_delete(sender: type[models.Model], instance: models.Model, **about: Any) -> None:
-    """Receives ``pre_delete`` of models whose rows are read by more people than may change them."""
+def check_before_delete(sender: type[models.Model], instance: models.Model, **kwargs: Any) -> None:
+    """Receives ``pre_delete`` of models with ``also_of_all``, whose rows some people may only read."""
     check_before_save(sender, instance)
 
 
 def connect() -> None:
-    """Connect after all models are loaded. Other deletes have no receiver, since Django would then
-    load each row it deletes.
+    """Call it after all models are loaded. With a receiver of deletes, Django loads each row that
+    it deletes.
     """
     pre_save.connect(check_before_save, dispatch_uid="scopes.writes")
     for model in apps.get_models():
@@ -250,10 +247,10 @@ def connect() -> None:
             )
 
 
-def undeclared(app_configs: Any, **about: Any) -> list[CheckMessage]:
-    """A system check against models without a rule, whose rows everybody would see."""
-    ours = [model for model in apps.get_models() if model.__module__.startswith("webapp.")]
-    labels = {model._meta.label for model in ours if rule_of(model) is None} - set(OPEN)
+def check_declarations(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """A system check against models without a rule: everybody would see their rows."""
+    own_models = [model for model in apps.get_models() if model.__module__.startswith("webapp.")]
+    labels = {model._meta.label for model in own_models if rule_of(model) is None} - set(OPEN)
     hint = (
         "Decorate it with scoped, scoped_as or fleet_wide of webapp.lib.scoped_rows "
         "(see its docstring)."

@@ -1,8 +1,8 @@
 """What a viewer may see: all clusters, or those that label matchers accept. The scope of a request
 is in a context variable. Every model declares who may see its rows (:mod:`webapp.lib.scoped_rows`),
 and queries read the scope when they are compiled: a view that forgets about scopes shows too
-little, never too much. For viewers of everything the queries have no condition. Tasks and commands
-see everything. In a server process (:func:`close`), code outside a request sees nothing.
+little, never too much. Tasks and commands see everything. In a server process (:func:`close`), code
+outside a request sees nothing.
 """
 
 import hashlib
@@ -21,14 +21,14 @@ from webapp.lib import shown_zone
 from webapp.lib.matchers import Matcher, match_each
 
 Grant = tuple[Matcher, ...]
-"""All of its matchers have to accept a cluster: its labels, and its name as ``cluster``."""
+"""Accepts a cluster if all matchers accept its labels, and its name as the label ``cluster``."""
 Grants = tuple[Grant, ...]
-"""One of them has to."""
+"""Accept a cluster if one of them does."""
 
 
 class Scope:
-    """``must``: sets of grants, of a person and of their token, which must all accept a cluster.
-    None is everything.
+    """``must``: the grants of a person and those of their token, which both must accept a cluster.
+    Without any, everything is visible.
     """
 
     def __init__(self, *must: Grants) -> None:
@@ -40,28 +40,30 @@ class Scope:
 
     @cached_property
     def clusters(self) -> frozenset[str]:
-        """Names of existing and removed clusters. Removed ones only have a name: a matcher of any
-        other label accepts none of them, not even ``team!="payments"``.
+        """Removed clusters have a name but no labels, so a grant with another label accepts none of
+        them, not even ``team!="payments"``.
         """
         if not any(self.must):
             return frozenset()
-        known = dict(apps.get_model("fleet", "Cluster")._base_manager.values_list("name", "labels"))
+        existing = dict(
+            apps.get_model("fleet", "Cluster")._base_manager.values_list("name", "labels")
+        )
         removed = apps.get_model("fleet", "RemovedCluster")._base_manager.values_list(
             "name", flat=True
         )
-        labels: dict[str, Any] = {name: {} for name in removed} | known
+        labels: dict[str, Any] = {name: {} for name in removed} | existing
         rows = [{**_texts(own), "cluster": name} for name, own in labels.items()]
         accepted = set(labels)
         for grants in self.must:
-            of_grants: set[str] = set()
+            by_grants: set[str] = set()
             for grant in grants:
-                by_name = all(matcher.label == "cluster" for matcher in grant)
-                of_grants |= {
+                is_by_name = all(matcher.label == "cluster" for matcher in grant)
+                by_grants |= {
                     row["cluster"]
                     for row, matches in zip(rows, match_each(grant, rows), strict=True)
-                    if matches and (by_name or row["cluster"] in known)
+                    if matches and (is_by_name or row["cluster"] in existing)
                 }
-            accepted &= of_grants
+            accepted &= by_grants
         return frozenset(accepted)
 
     def holds(self, cluster: str | None) -> bool:
@@ -69,8 +71,6 @@ class Scope:
 
 
 class OfClusters(Scope):
-    """Clusters of these names, with any labels."""
-
     def __init__(self, names: Iterable[str]) -> None:
         super().__init__(())
         self._names = frozenset(names)
@@ -87,16 +87,16 @@ class Deferred(Scope):
         self._find = find
 
     @cached_property
-    def _found(self) -> Scope:
+    def _scope(self) -> Scope:
         return self._find()
 
     @property
-    def must(self) -> tuple[Grants, ...]:  # type: ignore[override]  # found late
-        return self._found.must
+    def must(self) -> tuple[Grants, ...]:  # type: ignore[override]  # a property here
+        return self._scope.must
 
     @cached_property
     def clusters(self) -> frozenset[str]:
-        return self._found.clusters
+        return self._scope.clusters
 
 
 EVERYTHING = Scope()
@@ -107,7 +107,7 @@ _outside = EVERYTHING
 
 
 def close() -> None:
-    """From now on no thread of this process sees anything outside a request."""
+    """From now on, threads of this process see nothing outside a request."""
     global _outside
     _outside = NOTHING
 
@@ -126,26 +126,24 @@ def within(scope: Scope) -> Iterator[None]:
 
 
 def everything() -> Any:
-    """A context with access to everything, for effects that a scoped viewer may cause but not see.
-    Each use says why.
-    """
+    """A context for effects that a viewer may cause but not see. Each use says why."""
     return within(EVERYTHING)
 
 
 def take(scope: Scope) -> None:
-    """Set the scope for the rest of the request, whose middleware resets it: the token has only now
-    identified the user.
+    """Sets the scope of an API request, whose token identifies the user after the middleware, which
+    resets the scope.
     """
     _current.set(scope)
 
 
 def iterated(chunks: Iterable[Any], scope: Scope) -> Iterator[Any]:
-    """Iterate a streamed answer in the request's scope, which has ended by then."""
-    waiting = iter(chunks)
+    """Streams a response in the scope of its request, although the request has ended."""
+    iterator = iter(chunks)
     while True:
         with within(scope):
             try:
-                chunk = next(waiting)
+                chunk = next(iterator)
             except StopIteration:
                 return
         yield chunk
@@ -161,26 +159,24 @@ def require_everything(what: str) -> None:
 
 
 def require_cluster(name: str | None) -> None:
-    """Raises ``PermissionDenied`` if this cluster is none of the viewer's."""
+    """Raises ``PermissionDenied`` if the viewer does not see this cluster."""
     if not current().holds(name):
         raise PermissionDenied("This is of no cluster that you see. Name one of yours.")
 
 
 def cache_key(key: str, key_prefix: str, version: int) -> str:
-    """Django's cache key with scope, language and time zone, so that entries are not shared between
-    these.
+    """Django's ``KEY_FUNCTION``: viewers of another scope, language or time zone have other
+    entries.
     """
     scope, language = current(), get_language() or settings.LANGUAGE_CODE
     if language != settings.LANGUAGE_CODE:
         key = f"{language}:{key}"
     if (zone := shown_zone.key()) != "UTC":
         key = f"{zone}:{key}"
-    digest = (
-        ""
-        if scope.is_everything
-        else ":" + hashlib.sha256("\n".join(sorted(scope.clusters)).encode()).hexdigest()[:32]
-    )
-    return f"{key_prefix}:{version}:{key}{digest}"
+    if not scope.is_everything:
+        names = "\n".join(sorted(scope.clusters))
+        key = f"{key}:{hashlib.sha256(names.encode()).hexdigest()[:32]}"
+    return f"{key_prefix}:{version}:{key}"
 
 
 def _texts(labels: Any) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """The time zone in which a page shows instants and reads those without a zone: UTC, unless the user
-chose another. It is in a context variable, like the scope. Tasks, commands and the API set none:
-machines read UTC.
+chose another one. It is in a context variable. Tasks, commands and the API use UTC.
 """
 
 import re
@@ -16,8 +15,8 @@ _UTC_NAMES = frozenset(
     ("UTC", "Etc/UTC", "Zulu", "Etc/Zulu", "Universal", "Etc/Universal", "UCT", "Etc/UCT")
 )
 _DAY, _CLOCK = "[0-9]{4}-[0-9]{2}-[0-9]{2}", "[0-9]{2}:[0-9]{2}(?::[0-9]{2})?"
-_WRITTEN = re.compile(rf"\b({_DAY}) ({_CLOCK})(?: – (?:({_DAY}) )?({_CLOCK}))? UTC\b")
-_NOWHERE = timedelta()
+_UTC_INSTANTS = re.compile(rf"\b({_DAY}) ({_CLOCK})(?: – (?:({_DAY}) )?({_CLOCK}))? UTC\b")
+_ZERO = timedelta()
 
 
 def current() -> tzinfo:
@@ -36,7 +35,6 @@ def within(find: Callable[[], tzinfo]) -> Iterator[None]:
 
 
 def named(name: str) -> tzinfo | None:
-    """The zone of an IANA name; ``None`` if there is none of it."""
     if name in _UTC_NAMES:
         return UTC
     return zoneinfo.ZoneInfo(name) if name in names() else None
@@ -48,8 +46,8 @@ def names() -> frozenset[str]:
 
 
 def label() -> str:
-    """For headings: 'UTC', '+08:00' for a zone with a fixed offset, else its name, since offsets
-    differ by row.
+    """For headings: 'UTC', '+08:00' for a zone with a fixed offset, or the name of another zone,
+    whose offset differs by row.
     """
     zone = current()
     if not isinstance(zone, zoneinfo.ZoneInfo):
@@ -62,7 +60,7 @@ def label() -> str:
 
 
 def key() -> str:
-    """The zone in forms: 'UTC' or the IANA name."""
+    """'UTC' or the IANA name."""
     zone = current()
     return zone.key if isinstance(zone, zoneinfo.ZoneInfo) else "UTC"
 
@@ -75,26 +73,24 @@ def offset_text(instant: datetime) -> str:
 
 def offset_of(local: datetime) -> str:
     """'+08:00' of an instant in a zone."""
-    ahead = local.utcoffset() or _NOWHERE
-    minutes = round(abs(ahead) / timedelta(minutes=1))
-    return f"{'-' if ahead < _NOWHERE else '+'}{minutes // 60:02d}:{minutes % 60:02d}"
+    offset = local.utcoffset() or _ZERO
+    minutes = round(abs(offset) / timedelta(minutes=1))
+    return f"{'-' if offset < _ZERO else '+'}{minutes // 60:02d}:{minutes % 60:02d}"
 
 
 def is_twice(local: datetime) -> bool:
-    """Whether this local time occurs twice, since clocks are set back over it."""
+    """Whether this local time occurs twice, since clocks are set back."""
     return local.utcoffset() != local.replace(fold=1 - local.fold).utcoffset()
 
 
 def rewritten(text: object) -> str:
-    """A sentence with its UTC instants converted to the shown zone.
-
-    '2026-11-21 04:10:31 UTC', '2026-11-21 04:10 – 10:09 UTC' and '2026-11-21 04:10 – 2026-11-22
-    10:09 UTC' are recognised.
+    """``text`` with UTC instants converted to the shown zone: '2026-11-21 04:10:31 UTC',
+    '2026-11-21 04:10 – 10:09 UTC' and '2026-11-21 04:10 – 2026-11-22 10:09 UTC'.
     """
     zone = current()
-    return (
-        str(text) if zone is UTC else _WRITTEN.sub(lambda match: _convert(match, zone), str(text))
-    )
+    if zone is UTC:
+        return str(text)
+    return _UTC_INSTANTS.sub(lambda match: _convert(match, zone), str(text))
 
 
 def _convert(match: re.Match[str], zone: tzinfo) -> str:
@@ -115,6 +111,7 @@ def _local(day: str, clock: str, zone: tzinfo) -> datetime:
     return datetime.fromisoformat(f"{day}T{clock}").replace(tzinfo=UTC).astimezone(zone)
 
 
-def _text(local: datetime, as_long_as: str, *, with_offset: bool) -> str:
-    text = f"{local:%Y-%m-%d %H:%M:%S}"[: len("2026-11-21 ") + len(as_long_as)]
+def _text(local: datetime, clock: str, *, with_offset: bool) -> str:
+    """With seconds if ``clock``, the time of day in the original text, has them."""
+    text = f"{local:%Y-%m-%d %H:%M:%S}"[: len("2026-11-21 ") + len(clock)]
     return f"{text} {offset_of(local)}" if with_offset else text

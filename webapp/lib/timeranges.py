@@ -1,5 +1,5 @@
-"""The time range of a page: ``?from=now-6h&to=now`` or absolute instants. Texts are kept as typed,
-so that links to 'the last six hours' stay relative.
+"""The time range of a page: ``?from=now-6h&to=now`` or absolute instants. The texts are kept as
+they were typed: links to 'the last six hours' stay relative.
 """
 
 import re
@@ -17,8 +17,8 @@ from webapp.lib.instants import day_text, drawable, instant_text, minute_text, s
 PRESETS = (("1 h", "now-1h"), ("6 h", "now-6h"), ("24 h", "now-24h"), ("7 d", "now-7d"))
 DEFAULT_FROM, DEFAULT_TO = "now-6h", "now"
 LONGEST = timedelta(days=90)
-LEAST_AIR = timedelta(seconds=2)
-"""Links have whole seconds, so less could become an empty range."""
+LEAST_MARGIN = timedelta(seconds=2)
+"""Links have whole seconds: less could become an empty range."""
 
 _USED = "weir.time_range_is_used"
 _RELATIVE = re.compile(r"now(?:-([0-9]{1,6})([smhdw]))?\Z")
@@ -30,16 +30,13 @@ class BadTimeRange(ValueError):
 
 
 class NoSuchTime(BadTimeRange):
-    """The local time does not exist: clocks are set forward over it."""
+    """The local time does not exist: clocks are set forward."""
 
 
 @dataclass(frozen=True)
 class TimeRange:
-    """``from_time`` < ``to_time``, both aware UTC. ``chosen`` is false if the page's default
-    applies.
-
-    ``note``: why another range than the requested one is shown; ``cut``: which part of a longer
-    range is shown.
+    """``from_time`` < ``to_time``. ``chosen`` is false if the page's default applies. ``note``: why
+    another range than the requested one is shown; ``cut``: which part of a longer time is shown.
     """
 
     from_time: datetime
@@ -52,7 +49,7 @@ class TimeRange:
 
     @property
     def query(self) -> str:
-        """For links: 'from=now-6h&to=now'."""
+        """'from=now-6h&to=now'."""
         return urlencode({"from": self.from_text, "to": self.to_text})
 
     @property
@@ -65,13 +62,13 @@ class TimeRange:
 
     @property
     def short_words(self) -> str:
-        """For the header: '11-21 04:09 – 10:09 UTC', without the year if there is only one."""
+        """For the header: '11-21 04:09 – 10:09 UTC', without the year if it is the same day."""
         first, last = day_text(self.from_time)[:5], day_text(self.to_time)[:5]
         return self.words[5:].replace(f"– {last}", "– ") if first == last else self.words
 
     @property
     def words(self) -> str:
-        """'2026-11-21 04:09 – 10:09 UTC', the second day only where it differs."""
+        """'2026-11-21 04:09 – 10:09 UTC', with a second day if it differs."""
         start, end = minute_text(self.from_time), minute_text(self.to_time)
         if start[16:] == end[16:]:
             start = start[:16]
@@ -79,7 +76,7 @@ class TimeRange:
 
     @property
     def from_shown(self) -> str:
-        """The content of the field: as typed, or an instant in the shown zone."""
+        """As typed, or an instant in the shown zone."""
         return shown_text(self.from_text, self.from_time)
 
     @property
@@ -88,15 +85,13 @@ class TimeRange:
 
     @property
     def example(self) -> str:
-        return (
-            "2026-11-21T04:10:00Z"
-            if shown_zone.current() is UTC
-            else minute_text(datetime(2026, 11, 21, 4, 10, tzinfo=UTC))
-        )
+        if shown_zone.current() is UTC:
+            return "2026-11-21T04:10:00Z"
+        return minute_text(datetime(2026, 11, 21, 4, 10, tzinfo=UTC))
 
 
 def parse(parameters: Mapping[str, str], at: datetime) -> TimeRange:
-    """Read ``from`` and ``to``; raises :class:`BadTimeRange`."""
+    """Raises :class:`BadTimeRange`."""
     from_text = parameters.get("from", "").strip() or DEFAULT_FROM
     to_text = parameters.get("to", "").strip() or DEFAULT_TO
     chosen = bool(parameters.get("from", "").strip())
@@ -119,30 +114,27 @@ def default(at: datetime) -> TimeRange:
 
 
 def around(
-    first: datetime, last: datetime, air: timedelta = LEAST_AIR, *, chosen: bool = True
+    first: datetime, last: datetime, margin: timedelta = LEAST_MARGIN, *, chosen: bool = True
 ) -> TimeRange:
-    """The range around ``first`` to ``last``, with up to ``air`` on both sides. It is always valid:
-    cut to the end of a longer time than ``LONGEST``, and extended if empty.
+    """The range from ``first`` to ``last`` with up to ``margin`` on both sides. Of a time longer
+    than ``LONGEST`` it is the end.
     """
     first, last = drawable(first), drawable(last)
-    lasted = max(last - first, timedelta())
-    air = min(max(air, LEAST_AIR), max(LONGEST - lasted, 2 * LEAST_AIR) / 2)
-    end = last + air
-    start = max(min(first, last) - air, end - LONGEST)
-    cut = (
-        gettext("It lasted %(last)s; charts show its last %(days)s days.")
-        % {"last": span_text(first, last), "days": LONGEST.days}
-        if lasted > LONGEST
-        else ""
-    )
+    duration = max(last - first, timedelta())
+    margin = min(max(margin, LEAST_MARGIN), max(LONGEST - duration, 2 * LEAST_MARGIN) / 2)
+    end = last + margin
+    start = max(min(first, last) - margin, end - LONGEST)
+    cut = ""
+    if duration > LONGEST:
+        values = {"last": span_text(first, last), "days": LONGEST.days}
+        cut = gettext("It lasted %(last)s; charts show its last %(days)s days.") % values
     return TimeRange(start, end, iso_text(start), iso_text(end), chosen=chosen, cut=cut)
 
 
 def instant(text: str, at: datetime, *, later: bool = False) -> datetime:
-    """`now-6h`, or an ISO instant (UTC where it names no zone), also with an IANA zone behind it;
-    raises :class:`BadTimeRange`.
-
-    Of a local time that occurs twice, the first, or with ``later`` the second.
+    """Reads ``now-6h`` or an ISO instant, which may have an IANA zone after it and is UTC without a
+    zone. A local time that occurs twice is the first, or with ``later`` the second one. Raises
+    :class:`BadTimeRange`.
     """
     text = text.strip()
     relative = _RELATIVE.match(text)
@@ -154,25 +146,25 @@ def instant(text: str, at: datetime, *, later: bool = False) -> datetime:
             raise BadTimeRange(
                 gettext("%(text)s is too far back.") % {"text": f"{text!r}"}
             ) from error
-    written, zone = _parse_typed(text)
+    iso, zone = _split_zone(text)
     try:
-        absolute = datetime.fromisoformat(written)
+        parsed = datetime.fromisoformat(iso)
     except ValueError as error:
         raise BadTimeRange(
             gettext("%(text)s is not a time; write now-6h or 2026-11-21T04:10:00Z.")
             % {"text": f"{text[:40]!r}"}
         ) from error
     try:
-        return _in(zone, absolute, later) if absolute.tzinfo is None else absolute.astimezone(UTC)
+        return _in(zone, parsed, later) if parsed.tzinfo is None else parsed.astimezone(UTC)
     except OverflowError as error:
         raise BadTimeRange(
             gettext("%(text)s is out of range.") % {"text": f"{text[:40]!r}"}
         ) from error
 
 
-def _parse_typed(text: str) -> tuple[str, tzinfo]:
-    """(ISO text, zone) of a typed instant, as pages show it ('2026-11-21 12:10 +08:00') or with a
-    zone's name.
+def _split_zone(text: str) -> tuple[str, tzinfo]:
+    """(ISO text, zone) of '2026-11-21 12:10 +08:00', as pages show it, or of a text with a zone's
+    name.
     """
     head, _, last = text.rpartition(" ")
     if head and re.fullmatch(r"[+-][0-9]{2}:[0-9]{2}", last):
@@ -192,26 +184,26 @@ def _in(zone: tzinfo, clock: datetime, later: bool) -> datetime:
 
 
 ZONE = "zone"
-"""The field in which a form says in which zone its instants were typed."""
+"""The form field with the zone in which instants were typed."""
 
 
 def absolute(entered: QueryDict, *names: str) -> QueryDict:
-    """A form's instants in UTC, from any typed zone, so that an address means the same to
-    everybody. An unreadable one gets its zone appended, and the reader reports it.
+    """The fields of a form with its instants in UTC: the URL means the same to everybody. To an
+    invalid instant the zone is appended; the error is reported when it is read again.
     """
     zone = entered.get(ZONE, "")
-    given = entered.copy()
-    given.pop(ZONE, None)
+    fields = entered.copy()
+    fields.pop(ZONE, None)
     for name in names or ("from", "to"):
-        text = given.get(name, "").strip()
+        text = fields.get(name, "").strip()
         if text and _names_no_zone(text) and shown_zone.named(zone):
             try:
-                given[name] = iso_text(
+                fields[name] = iso_text(
                     instant(f"{text} {zone}", datetime.now(UTC), later=name in _ENDS)
                 )
             except BadTimeRange:
-                given[name] = f"{text} {zone}"
-    return given
+                fields[name] = f"{text} {zone}"
+    return fields
 
 
 _ENDS = ("to", "ends_at")
@@ -225,7 +217,7 @@ def _names_no_zone(text: str) -> bool:
 
 
 def as_shown(text: str) -> str:
-    """:func:`shown_text` of a text that may be unreadable."""
+    """As :func:`shown_text`; an invalid text stays as it is."""
     try:
         return shown_text(text, instant(text, datetime.now(UTC)))
     except BadTimeRange:
@@ -233,27 +225,26 @@ def as_shown(text: str) -> str:
 
 
 def shown_text(text: str, at: datetime) -> str:
-    """``text``, which was read as ``at``; an absolute one in the shown zone, with its offset."""
+    """``text``, which means ``at``; an absolute one in the shown zone, with its offset."""
     return text if _RELATIVE.match(text) or shown_zone.current() is UTC else instant_text(at)
 
 
 def iso_text(instant: datetime) -> str:
-    """The instant in addresses: '2026-11-21T04:10:00Z'."""
+    """In URLs: '2026-11-21T04:10:00Z'."""
     return instant.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def from_request(
     request: HttpRequest, at: datetime, fallback: TimeRange | None = None
 ) -> TimeRange:
-    """The page's range; an invalid one gives ``fallback`` (the last six hours) with the reason as
-    ``note``. A page that calls this shows the picker (:func:`is_used`).
+    """If the requested range is invalid: ``fallback``, or the last six hours, with the reason as
+    ``note``. A page that calls this function shows the picker (:func:`is_used`).
     """
     request.META[_USED] = True
     return range_of(request, at, fallback)
 
 
 def last_day(request: HttpRequest, at: datetime) -> TimeRange:
-    """For pages whose default range is a day."""
     return from_request(request, at, parse({"from": "now-24h", "to": DEFAULT_TO}, at))
 
 
@@ -264,7 +255,7 @@ def is_used(request: HttpRequest) -> bool:
 def range_of(request: HttpRequest, at: datetime, fallback: TimeRange | None = None) -> TimeRange:
     """As :func:`from_request`, for code that only passes the range on."""
     try:
-        chosen = parse(request.GET, at)
+        time_range = parse(request.GET, at)
     except BadTimeRange as error:
         return replace(fallback or default(at), note=str(error))
-    return chosen if chosen.chosen or fallback is None else fallback
+    return time_range if time_range.chosen or fallback is None else fallback

@@ -1,5 +1,5 @@
-"""Marks a text in code for lazy translation into the reader's language: Django's own, typed as
-``str``. It is not really a ``str``: use ``str()`` to join, compare or store it.
+"""Marks of texts for translation. ``gettext_lazy`` is typed as ``str``, but is none: use ``str()``
+to join, compare or store it.
 """
 
 from typing import cast
@@ -12,10 +12,8 @@ def gettext_lazy(message: str) -> str:
 
 
 def marked(*texts: str) -> tuple[str, ...]:
-    """Marks texts that are looked up later, such as words of codes."""
     return texts
 
 
 def ngettext_noop(singular: str, plural: str) -> tuple[str, str]:
-    """Marks both forms of a text for a later ``ngettext(*forms, count)``."""
     return singular, plural

@@ -1,4 +1,4 @@
-"""Public ids of rows: stable, random, with their kind as prefix."""
+"""Public ids of rows, random, with the kind of row as prefix."""
 
 import base64
 import secrets

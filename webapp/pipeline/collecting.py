@@ -17,7 +17,7 @@ from webapp.findings import unreachable_clusters
 from webapp.findings.signals import findings_changed
 from webapp.fleet.freshness import MISSED_CYCLES_UNTIL_UNREACHABLE
 from webapp.fleet.models import Cluster
-from webapp.fleet.models.cluster import MAX_SHARD_SIZE, SILENCE, ClusterQuerySet
+from webapp.fleet.models.cluster import MAX_SHARD_SIZE, SILENCE_FIELDS, ClusterQuerySet
 from webapp.lib.chunks import chunks
 from webapp.lib.row_updates import write
 from webapp.profiles import thread_dump_requests as thread_dumps
@@ -45,7 +45,7 @@ OUTCOME_FIELDS = (
     "last_requests",
     "last_skips",
     "jobs_seen",
-    *SILENCE,
+    *SILENCE_FIELDS,
     "slow_since",
     "flink_version",
     "sampled_every_s",

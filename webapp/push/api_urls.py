@@ -1,8 +1,8 @@
-"""OTLP and Loki fix the ends of their paths."""
+"""The protocols of OTLP and Loki define how their paths end."""
 
 from django.urls import path
 
-from webapp.push.api import schema as schema  # describes the tokens
+from webapp.push.api import schema as schema  # registers itself
 from webapp.push.api.views import JsonPushView, LokiPushView, OtlpMetricsPushView, OtlpPushView
 
 urlpatterns = [

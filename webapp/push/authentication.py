@@ -1,5 +1,5 @@
-"""Log shippers sign in by ``Authorization: Bearer weir_push_…``, or with the token as password of
-basic authentication.
+"""Authentication of log shippers: ``Authorization: Bearer weir_push_…``, or basic authentication
+with the token as password.
 """
 
 import base64
@@ -22,15 +22,15 @@ class PushTokenAuthentication(BaseAuthentication):
     """Sets ``request.auth`` to the token; there is no user."""
 
     def authenticate(self, request: Request) -> tuple[AnonymousUser, PushToken] | None:
-        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+        scheme, _, credentials = request.headers.get("Authorization", "").partition(" ")
         match scheme.lower():
             case "bearer":
-                text = given.strip()
+                text = credentials.strip()
             case "basic":
-                text = _password(given.strip())
+                text = _password(credentials.strip())
             case _:
                 return None
-        with scopes.everything():  # the user is not known yet
+        with scopes.everything():  # the scope follows from the token
             token = PushToken.objects.find(text)
         if token is None or not token.is_valid(timezone.now()):
             raise exceptions.AuthenticationFailed(
@@ -50,8 +50,8 @@ class FromShipper(BasePermission):
         return isinstance(request.auth, PushToken)
 
 
-def _password(given: str) -> str:
+def _password(credentials: str) -> str:
     try:
-        return base64.b64decode(given, validate=True).decode().partition(":")[2]
+        return base64.b64decode(credentials, validate=True).decode().partition(":")[2]
     except (binascii.Error, ValueError):
         return ""

@@ -18,12 +18,12 @@ class PushTokenQuerySet(TokenQuerySet):
     def issue(
         self, cluster: Cluster, name: str, expires_at: datetime | None = None
     ) -> "tuple[PushToken, str]":
-        return self.made(cluster=cluster, name=name, expires_at=expires_at)
+        return self.create_token(cluster=cluster, name=name, expires_at=expires_at)
 
 
 @scoped_as("fleet.Cluster", by="cluster")
 class PushToken(Token):
-    """May only push lines of its cluster."""
+    """Allows to push logs and metrics of its cluster only."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="push_tokens")
     lines = models.PositiveBigIntegerField(default=0, editable=False, help_text="taken")
@@ -41,7 +41,9 @@ MOST_TOKENS = 50
 
 
 def issue(cluster: Cluster, name: str, days: int, now: datetime) -> tuple[PushToken, str]:
-    """A token and its text; ``days``: 0 for no expiry. The collector then follows what is pushed."""
+    """A token and its text; ``days``: 0 if it never expires. From then on, pushed logs are
+    collected.
+    """
     if cluster.kind != ClusterKind.LIVE:
         raise ActionRefused(
             gettext("%(name)s is a recording; nothing is pushed to it.") % {"name": cluster.name}

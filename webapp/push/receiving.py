@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from django.core.cache import cache
 from django.db import DatabaseError, transaction
@@ -28,14 +28,12 @@ from webapp.push.models import PushToken
 
 WINDOW_S = 60
 MAX_CPU_S = 30.0
-"""Of all tokens in a window: some 600 MB of lines."""
+"""CPU time of all tokens in a window: enough for about 600 MB of lines."""
 MAX_CPU_S_OF_TOKEN = 15.0
 MAX_AT_ONCE = 2
 """Half of the default ``WEB_THREADS``."""
 TURN_WITHIN_S = 0.5
-
-
-Found = TypeVar("Found")
+ResultT = TypeVar("ResultT")
 
 
 class Busy(Retryable):
@@ -45,25 +43,25 @@ class Busy(Retryable):
 
 
 class Budget:
-    """CPU time by token in the current window, and threads to read bodies: in the stack of a
-    request, Python 3.11 may allocate system memory for each of a body's hundred thousand calls.
+    """Limits the CPU time of pushes by token. Bodies are read in own threads: deep in the stack of
+    a request, Python 3.11 may allocate system memory for each of a hundred thousand calls.
     """
 
     def __init__(self) -> None:
         self._threads, self._lock = ThreadPoolExecutor(MAX_AT_ONCE, "push"), threading.Lock()
         self._window, self._spent_s = 0, defaultdict[int, float](float)
 
-    def spend(self, token: int, work: Callable[[], Found]) -> Found:
-        """Raises :class:`Busy` if the window's budget is used, or too much is running."""
+    def spend(self, token: int, work: Callable[[], ResultT]) -> ResultT:
+        """Raises :class:`Busy` if the budget of the window is used, or too many pushes are read."""
         self._check(token)
-        begun = threading.Event()
-        future = self._threads.submit(self._count, token, work, begun)
-        if not begun.wait(TURN_WITHIN_S) and future.cancel():
+        started = threading.Event()
+        future = self._threads.submit(self._count, token, work, started)
+        if not started.wait(TURN_WITHIN_S) and future.cancel():
             raise Busy(f"{MAX_AT_ONCE} other pushes are being read.", 1)
         return future.result()
 
-    def _count(self, token: int, work: Callable[[], Found], begun: threading.Event) -> Found:
-        begun.set()
+    def _count(self, token: int, work: Callable[[], ResultT], started: threading.Event) -> ResultT:
+        started.set()
         began_s = time.thread_time()
         try:
             return work()
@@ -76,18 +74,18 @@ class Budget:
         with self._lock:
             if (window := int(now_s // WINDOW_S)) != self._window:
                 self._window, self._spent_s = window, defaultdict(float)
-            of_token, of_all = self._spent_s[token], sum(self._spent_s.values())
+            token_s, total_s = self._spent_s[token], sum(self._spent_s.values())
         wait_s = math.ceil(WINDOW_S - now_s % WINDOW_S)
-        if of_token > MAX_CPU_S_OF_TOKEN:
+        if token_s > MAX_CPU_S_OF_TOKEN:
             raise Busy(
-                f"What was pushed with this token took {of_token:.0f} s of CPU within a minute, "
+                f"What was pushed with this token took {token_s:.0f} s of CPU within a minute, "
                 f"and at most {MAX_CPU_S_OF_TOKEN:.0f} s "
                 "are given to one token; push less, or with several tokens.",
                 wait_s,
             )
-        if of_all > MAX_CPU_S:
+        if total_s > MAX_CPU_S:
             raise Busy(
-                f"What was pushed took {of_all:.0f} s of CPU within a minute, and at most "
+                f"What was pushed took {total_s:.0f} s of CPU within a minute, and at most "
                 f"{MAX_CPU_S:.0f} s are given to it.",
                 wait_s,
             )
@@ -100,11 +98,10 @@ if TYPE_CHECKING:
     from ingest.pushed.otlp_metrics import Pushed  # of the extra otlp
 
 ROOM_FOR_S = 5
-"""Interval of counting waiting data; in between pushes are unlimited."""
-
+"""How often the size of waiting data is checked; in between, pushes have no limit."""
 LEAST_REMEMBERED_LINES = 1_000
-"""Of each of many processes: checking a line takes 0.2 µs, and a body may name hundreds of
-processes with 65,536 lines each.
+"""Per process, for the check of repeated lines. With few processes it is more, but a body may have
+hundreds of processes, and the check of a line takes 0.2 µs.
 """
 
 NOTHING = Taken(0, 0)
@@ -114,7 +111,7 @@ Reader = Callable[[bytes], Iterator[Entry | Skip]]
 
 @dataclass
 class Received:
-    """``skipped``: records that were no log lines; ``problem``: the first one's reason."""
+    """``skipped``: number of records that are no log lines; ``problem``: why the first one is none."""
 
     taken: Taken = NOTHING
     skipped: int = 0
@@ -122,8 +119,8 @@ class Received:
 
 
 def receive(token: PushToken, body: IO[bytes] | None, encoding: str, read: Reader) -> Received:
-    """Raises the errors of ``Budget.spend``, ``unpacked``, ``read`` and the spool; a repeated body
-    has no duplicates.
+    """Lines of a repeated body are stored once. Raises the errors of ``Budget.spend``,
+    ``unpacked``, ``read`` and the spool.
     """
     return _receive(
         token,
@@ -135,7 +132,6 @@ def receive(token: PushToken, body: IO[bytes] | None, encoding: str, read: Reade
 def receive_metrics(
     token: PushToken, body: IO[bytes] | None, encoding: str, read: "Callable[[bytes], Pushed]"
 ) -> Received:
-    """As :func:`receive`, for the samples that Weir needs."""
     return _receive(
         token,
         lambda: metrics_spool_of(token.cluster.name),
@@ -144,7 +140,7 @@ def receive_metrics(
 
 
 def _receive(
-    token: PushToken, open_spool: Callable[[], Found], store: Callable[[Found], Received]
+    token: PushToken, open_spool: Callable[[], ResultT], store: Callable[[ResultT], Received]
 ) -> Received:
     try:
         if why := disk_budget.why_stopped():
@@ -152,30 +148,29 @@ def _receive(
         spool = open_spool()
         received = BUDGET.spend(token.pk, lambda: store(spool))
     except IngestError as error:
-        _note(token, Received(problem=str(error)))
+        _record(token, Received(problem=str(error)))
         raise
-    _note(token, received)
+    _record(token, received)
     return received
 
 
 def _spool_with_room(cluster: Cluster) -> Spool:
-    spool, checked = spool_of(cluster.name), f"pushed-room:{cluster.pk}"
-    if cache.get(checked) is None:
+    spool, cache_key = spool_of(cluster.name), f"pushed-room:{cluster.pk}"
+    if cache.get(cache_key) is None:
         cursor = Cluster.objects.values_list("cursor", flat=True).get(pk=cluster.pk)
         spool.make_room(cursor.get("logs") if isinstance(cursor, dict) else None, time.time())
-        cache.set(checked, 1, ROOM_FOR_S)
+        cache.set(cache_key, 1, ROOM_FOR_S)
     return spool
 
 
 def _store_samples(spool: MetricsSpool, pushed: "Pushed") -> Received:
     stored = spool.take(pushed.samples, time.time())
     late = len(pushed.samples) - stored
-    late_problem = (
-        f"{count_text(late, 'sample')} older than an hour or of the future; is a clock wrong?"
-        if late
-        else ""
-    )
-    return Received(Taken(stored, 0), pushed.unread.total() + late, pushed.problem or late_problem)
+    problem = pushed.problem
+    if late and not problem:
+        count = count_text(late, "sample")
+        problem = f"{count} older than an hour or of the future; is a clock wrong?"
+    return Received(Taken(stored, 0), pushed.unread.total() + late, problem)
 
 
 def _store_lines(spool: Spool, lines: Iterator[Entry | Skip]) -> Received:
@@ -194,17 +189,11 @@ def _store_lines(spool: Spool, lines: Iterator[Entry | Skip]) -> Received:
     return received
 
 
-def _note(token: PushToken, received: Received) -> None:
-    """A read-only database is no reason to refuse lines."""
+def _record(token: PushToken, received: Received) -> None:
+    """Lines are stored in files: a read-only database is no failure."""
     now = timezone.now()
-    changes = {
-        "last_used_at": now,
-        "lines": F("lines") + received.taken.lines,
-        **(
-            {"last_problem": received.problem[:1000], "last_problem_at": now}
-            if received.problem
-            else {}
-        ),
-    }
+    changes: dict[str, Any] = {"last_used_at": now, "lines": F("lines") + received.taken.lines}
+    if received.problem:
+        changes |= {"last_problem": received.problem[:1000], "last_problem_at": now}
     with suppress(DatabaseError), transaction.atomic():
         PushToken.objects.filter(pk=token.pk).update(**changes)

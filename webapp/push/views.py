@@ -28,7 +28,7 @@ class TokenForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 @never_cache
 def tokens(request: HttpRequest, cluster: str) -> HttpResponse:
-    """Only the answer to a new token shows it."""
+    """Only the response to the form that issues a token shows its text."""
     shown = get_object_or_404(Cluster, name=cluster, kind=ClusterKind.LIVE)
     form, text = TokenForm(request.POST or None), ""
     if request.method == "POST" and form.is_valid():

@@ -1,5 +1,5 @@
-"""Addresses below /api/v1/: those of every feature, one job with data of several features, and the
-OpenAPI description.
+"""URLs below /api/v1/: those of every feature, a job with data of several features, and the OpenAPI
+document.
 """
 
 from django.urls import path, re_path

@@ -1,5 +1,5 @@
-"""Checkpoint storage of the demo: the directories of the played jobs as ordinary roots, and their
-removal.
+"""Checkpoint storage of the demo: registers, audits and removes the directories of the replayed
+jobs, as ordinary roots.
 """
 
 import json
@@ -26,14 +26,15 @@ from webapp.storage.table_models import AUDIT_MODELS
 from webapp.work.lease import Lease
 from webapp.work.runs import RunRecord
 
-OF_PAST = tuple(shipped for shipped in SHIPPED if shipped.has_past)
-PAST_ROOTS = [shipped.written_to for shipped in OF_PAST]
+WITH_PAST = tuple(shipped for shipped in SHIPPED if shipped.has_past)
+"""Recordings of which an ended copy ran before the demo began: its checkpoints become orphans."""
+PAST_ROOTS = [shipped.written_to for shipped in WITH_PAST]
 AFTER_THE_PAST = timedelta(hours=1)
-"""When the first audit looked: once all of then was over."""
+"""The first audit is dated so long after the last past job ended."""
 
 
 def roots() -> StorageRootQuerySet:
-    """Roots that are read in the demo's folder; a root of the same name elsewhere is a user's own."""
+    """Roots that are read in the demo's folder; another root of the same name belongs to a user."""
     demo_roots: StorageRootQuerySet = StorageRoot.objects.filter(
         uri__in=ROOTS, read_at__startswith=f"{demo.folder()}/"
     )
@@ -41,9 +42,9 @@ def roots() -> StorageRootQuerySet:
 
 
 def past_ended_at() -> datetime | None:
-    """When the last past job ended; ``None`` until all are known to have ended."""
+    """When the last past job ended; None until all are known to have ended."""
     ended: list[datetime] = []
-    for shipped in OF_PAST:
+    for shipped in WITH_PAST:
         began_ms = _past_began_ms(demo.folder() / shipped.name / PAST)
         if began_ms is None:
             return None
@@ -57,9 +58,8 @@ def past_ended_at() -> datetime | None:
 
 
 def audit_the_past(ended_at: datetime, name: str, lease: Lease, record: RunRecord) -> None:
-    """Register the roots, attested by the demo's ``name``, and audit them as of then; later audits
-    are ordinary. Playing jobs, which have not written yet, are not in this audit: they only use
-    files of their own turn.
+    """Registers the roots, attested by ``name``, and audits them as of the end of the past jobs.
+    The jobs that are replayed now have written nothing at that time. Later audits are ordinary.
     """
     _register(name)
     rows = list(roots().prefetch_related("clusters"))
@@ -79,19 +79,19 @@ def audit_the_past(ended_at: datetime, name: str, lease: Lease, record: RunRecor
 
 
 def later_audits() -> list[StorageAudit]:
-    """Audits that continue from that of the past, the newest first."""
+    """Audits of all past roots after the first one, newest first."""
     audits = (
         StorageAudit.objects.loaded()
         .exclude(previous=None)
         .filter(files_kept=True)
         .order_by("-as_of", "-id")[:20]
     )
-    return [past for past in audits if set(PAST_ROOTS) <= set(past.roots)]
+    return [row for row in audits if set(PAST_ROOTS) <= set(row.roots)]
 
 
 def remove(now: datetime) -> None:
-    """Remove the roots, plans for only them, their audit results, and findings about them. Results
-    on other roots stay.
+    """Removes the roots, plans that only concern them, their audit results, and closes findings on
+    them. Results on other roots stay.
     """
     roots().delete()
     for plan in CleanupPlan.objects.all():
@@ -105,15 +105,15 @@ def remove(now: datetime) -> None:
     (demo.folder() / AUDITED).unlink(missing_ok=True)
 
 
-def _forget(of: StorageAudit) -> None:
-    if not ROOTS.keys() & set(of.roots):
+def _forget(row: StorageAudit) -> None:
+    if not ROOTS.keys() & set(row.roots):
         return
-    if set(of.roots) <= ROOTS.keys():
-        audit_retention.remove_files(of.run_dir)
-        of.delete()
+    if set(row.roots) <= ROOTS.keys():
+        audit_retention.remove_files(row.run_dir)
+        row.delete()
         return
     for model in AUDIT_MODELS.values():
-        model._default_manager.filter(audit=of, root__in=ROOTS).delete()
+        model._default_manager.filter(audit=row, root__in=ROOTS).delete()
 
 
 def _register(name: str) -> None:
@@ -133,9 +133,9 @@ def _register(name: str) -> None:
         registration.attest(row, name)
 
 
-def _past_began_ms(noted: Path) -> int | None:
+def _past_began_ms(file: Path) -> int | None:
     try:
-        [began_ms] = json.loads(noted.read_text())
+        [began_ms] = json.loads(file.read_text())
     except (OSError, ValueError, TypeError):
         return None
     return int(began_ms)

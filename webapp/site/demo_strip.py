@@ -1,4 +1,6 @@
-"""The demo's tour on top of the fleet page: from the worst job to adding an own cluster."""
+"""The links of the demo at the top of the fleet page: from the worst job to a form that adds the
+reader's own cluster.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -31,7 +33,7 @@ class Stop:
 
 
 def stops(clusters: Sequence[Cluster], now: datetime) -> list[Stop]:
-    """The stops with something to see; empty without a demo."""
+    """Stops that have something to show; none without a demo."""
     names = [cluster.name for cluster in clusters if cluster.labels.get(LABEL) == LABEL_VALUE]
     return list(_stops(names, now)) if names else []
 

@@ -1,5 +1,5 @@
-"""Examples in the demo besides its jobs: audited storage and an unapproved plan. Each is made once,
-when its data exist.
+"""Examples in the demo besides its jobs: audited storage and an unapproved clean-up plan. Each step
+is done once, when its data exist.
 """
 
 import json
@@ -22,19 +22,18 @@ from webapp.work.lease import Lease
 from webapp.work.runs import RunRecord
 
 NAME = "the demo"
-"""The actor of these actions, since no user does them."""
+"""The name of who did these actions, which no user does."""
 KEY = "demo/tour"
 
-DOUBTED_FOR = timedelta(minutes=1)
-"""Between two audits of which the first had doubts."""
+RETRY_AFTER = timedelta(minutes=1)
+"""Time until the next audit, if the last one had doubts."""
 MOST_AUDITS = 5
-"""A live root changes while it is listed, which may raise doubts in an audit; after so many audits
-the plan itself says why it is empty.
+"""A live root changes while it is listed, so an audit may have doubts. After so many audits the
+plan is made all the same; it says why it is empty.
 """
-
-Made = bool
-Step = Callable[[datetime], Callable[[Lease, RunRecord], Made] | None]
-"""The function that makes it, if it can be made now."""
+IsDone = bool
+Step = Callable[[datetime], Callable[[Lease, RunRecord], IsDone] | None]
+"""Returns the function that does the step, or None if it cannot be done now."""
 
 
 def is_due() -> bool:
@@ -50,59 +49,56 @@ def has_work() -> bool:
     return is_due() and any(step(timezone.now()) for step in _remaining_steps().values())
 
 
-def go_on(lease: Lease, record: RunRecord) -> None:
+def do_steps(lease: Lease, record: RunRecord) -> None:
     for name, step in _remaining_steps().items():
-        make = step(timezone.now())
-        if make and make(lease, record):
+        do = step(timezone.now())
+        if do and do(lease, record):
             record.say(f"{name}: made")
-            _note(name)
+            _store_done(name)
 
 
 def was_begun() -> bool:
-    return _noted_in().exists() or demo_storage.roots().exists()
+    return _file().exists() or demo_storage.roots().exists()
 
 
 def remove(now: datetime) -> None:
     demo_storage.remove(now)
-    _noted_in().unlink(missing_ok=True)
+    _file().unlink(missing_ok=True)
 
 
-def _audits(now: datetime) -> Callable[[Lease, RunRecord], Made] | None:
+def _audits(now: datetime) -> Callable[[Lease, RunRecord], IsDone] | None:
     ended_at = demo_storage.past_ended_at()
     if ended_at is None:
         return None
 
-    def make(lease: Lease, record: RunRecord) -> Made:
+    def audit(lease: Lease, record: RunRecord) -> IsDone:
         demo_storage.audit_the_past(ended_at, NAME, lease, record)
         return work_keys.audit_now(now)
 
-    return make
+    return audit
 
 
-def _plan(now: datetime) -> Callable[[Lease, RunRecord], Made] | None:
+def _plan(now: datetime) -> Callable[[Lease, RunRecord], IsDone] | None:
     audits = demo_storage.later_audits()
     if not audits:
         return None
-    doubted = AuditDoubt.objects.filter(audit=audits[0]).exists()
-    if doubted and len(audits) < MOST_AUDITS:
-        return (
-            _look_again
-            if audits[0].finished_at and now - audits[0].finished_at > DOUBTED_FOR
-            else None
-        )
+    has_doubts = AuditDoubt.objects.filter(audit=audits[0]).exists()
+    if has_doubts and len(audits) < MOST_AUDITS:
+        finished_at = audits[0].finished_at
+        return _audit_again if finished_at and now - finished_at > RETRY_AFTER else None
 
-    def make(lease: Lease, record: RunRecord) -> Made:
+    def plan(lease: Lease, record: RunRecord) -> IsDone:
         if not CleanupPlan.objects.filter(created_by=None, created_name=NAME).exists():
-            plan = planning.request_plan(
+            row = planning.request_plan(
                 demo_storage.PAST_ROOTS, waste=True, user=None, name=NAME, at=now
             )
-            cleanup_orders.wake(plan, now)
+            cleanup_orders.wake(row, now)
         return True
 
-    return make
+    return plan
 
 
-def _look_again(lease: Lease, record: RunRecord) -> Made:
+def _audit_again(lease: Lease, record: RunRecord) -> IsDone:
     work_keys.audit_now(timezone.now())
     return False
 
@@ -111,22 +107,22 @@ _STEPS: dict[str, Step] = {"audits": _audits, "plan": _plan}
 
 
 def _remaining_steps() -> dict[str, Step]:
-    made = _made_steps()
-    return {name: step for name, step in _STEPS.items() if name not in made}
+    done = _done_steps()
+    return {name: step for name, step in _STEPS.items() if name not in done}
 
 
-def _made_steps() -> list[str]:
+def _done_steps() -> list[str]:
     with suppress(OSError, ValueError):
-        noted = json.loads(_noted_in().read_text())
-        return noted if isinstance(noted, list) else []
+        names = json.loads(_file().read_text())
+        return names if isinstance(names, list) else []
     return []
 
 
-def _note(name: str) -> None:
-    draft = _noted_in().with_suffix(".new")
-    draft.write_text(json.dumps([*_made_steps(), name]))
-    draft.replace(_noted_in())
+def _store_done(name: str) -> None:
+    draft = _file().with_suffix(".new")
+    draft.write_text(json.dumps([*_done_steps(), name]))
+    draft.replace(_file())
 
 
-def _noted_in() -> Path:
+def _file() -> Path:
     return demo.folder() / "tour.json"

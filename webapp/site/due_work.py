@@ -10,6 +10,6 @@ register(
         TASK,
         every=lambda: {demo_tour.KEY: MINUTE_S // 4} if demo_tour.is_due() else {},
         has_work=lambda _attempt: demo_tour.has_work(),
-        do=demo_tour.go_on,
+        do=demo_tour.do_steps,
     )
 )

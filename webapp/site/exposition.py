@@ -1,9 +1,8 @@
-"""Weir's own figures as Prometheus text.
-
-Rendered by hand: all are read from the database at each scrape, while the client library's counters
-would differ between web processes. Those of jobs are in :mod:`webapp.site.job_exposition`. A new
-figure is a line here, a panel of ``monitoring/weir-dashboard.json`` or a rule in ``weir.rules.yml``
-beside it, with its cases in ``tests/webapp/monitoring/weir.rules.test.yml``.
+"""Weir's own metrics as Prometheus text; :mod:`webapp.site.job_exposition` has those of jobs. They
+are read from the database at each scrape: counters of the client library would differ between web
+processes. A new metric needs its ``yield`` in this module, a panel of
+``monitoring/weir-dashboard.json`` or a rule of ``monitoring/weir.rules.yml``, and then cases in
+``tests/webapp/monitoring/weir.rules.test.yml``.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,7 +26,7 @@ from webapp.storage.presentation import MISSING
 from webapp.work.models import DueWork, KeptSize, Manifest
 
 Sample = tuple[dict[str, str], float]
-Figure = tuple[str, str, Iterable[Sample]]
+Metric = tuple[str, str, Iterable[Sample]]
 """Name, meaning, samples."""
 
 DATABASE = (
@@ -42,10 +41,10 @@ def without_database() -> str:
 
 
 def render(now: datetime) -> str:
-    return "".join(metric_text(*figure) for figure in _figures(now))
+    return "".join(metric_text(*metric) for metric in _metrics(now))
 
 
-def _figures(now: datetime) -> Iterator[Figure]:
+def _metrics(now: datetime) -> Iterator[Metric]:
     yield *DATABASE, [({}, 1)]
     yield from _pipeline(now)
     yield from _clusters(now)
@@ -55,7 +54,7 @@ def _figures(now: datetime) -> Iterator[Figure]:
     yield from _room()
 
 
-def _pipeline(now: datetime) -> Iterator[Figure]:
+def _pipeline(now: datetime) -> Iterator[Metric]:
     current = status(now)
     yield *UP, [({}, float(current.is_healthy))]
     yield (
@@ -85,7 +84,7 @@ def _pipeline(now: datetime) -> Iterator[Figure]:
     )
 
 
-def _clusters(now: datetime) -> Iterator[Figure]:
+def _clusters(now: datetime) -> Iterator[Metric]:
     clusters = Cluster.objects.live().filter(left_at__isnull=True).defer("cursor")
     yield (
         "weir_cluster_visibility",
@@ -107,7 +106,7 @@ def _clusters(now: datetime) -> Iterator[Figure]:
     )
 
 
-def _deliveries(now: datetime) -> Iterator[Figure]:
+def _deliveries(now: datetime) -> Iterator[Metric]:
     counts = dict(Delivery.objects.order_by().values_list("state").annotate(rows=Count("id")))
     yield (
         "weir_deliveries",
@@ -125,10 +124,10 @@ def _deliveries(now: datetime) -> Iterator[Figure]:
     yield "weir_endpoints_disabled", "Endpoints that are not notified.", [({}, disabled)]
 
 
-def _alerts() -> Iterator[Figure]:
-    """Unresolved alerts, for every state and severity, so that rules also see zeros."""
-    counted = Alert.objects.open().order_by().values_list("state", "severity")
-    counts = {tuple(key): count for *key, count in counted.annotate(alerts=Count("id"))}
+def _alerts() -> Iterator[Metric]:
+    """Has a sample for each state and severity, also if it is 0."""
+    groups = Alert.objects.open().order_by().values_list("state", "severity")
+    counts = {tuple(key): count for *key, count in groups.annotate(alerts=Count("id"))}
     yield (
         "weir_alerts",
         "Open alerts, by state and severity.",
@@ -145,7 +144,7 @@ def _alerts() -> Iterator[Figure]:
     )
 
 
-def _storage() -> Iterator[Figure]:
+def _storage() -> Iterator[Metric]:
     roots = list(latest().order_by("root"))
     yield (
         "weir_storage_bytes",
@@ -169,7 +168,7 @@ def _storage() -> Iterator[Figure]:
     )
 
 
-def _room() -> Iterator[Figure]:
+def _room() -> Iterator[Metric]:
     free = [({"folder": str(folder)}, float(size)) for folder, size in disk_budget.disks()]
     yield "weir_disk_free_bytes", "Free space on each disk that Weir writes to.", free
     yield (
@@ -198,8 +197,8 @@ def metric_text(name: str, meaning: str, samples: Iterable[Sample]) -> str:
     """A gauge with its samples, as lines of Prometheus's text format."""
     lines = [f"# HELP {name} {meaning}", f"# TYPE {name} gauge"]
     for labels, value in samples:
-        words = ",".join(f'{label}="{_escape(text)}"' for label, text in labels.items())
-        lines.append(f"{name}{{{words}}} {value:.17g}" if words else f"{name} {value:.17g}")
+        pairs = ",".join(f'{label}="{_escape(text)}"' for label, text in labels.items())
+        lines.append(f"{name}{{{pairs}}} {value:.17g}" if pairs else f"{name} {value:.17g}")
     return "\n".join(lines) + "\n"
 
 

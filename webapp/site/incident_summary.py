@@ -1,4 +1,6 @@
-"""The summary of an incident for people on call: its cost, who was notified, and each matter once."""
+"""The summary of an incident for people on call: its cost, and its findings, one per rule, subject
+and job.
+"""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -21,8 +23,8 @@ from webapp.lib.quantities import count_text
 
 @dataclass(frozen=True)
 class Matter:
-    """Findings of one rule about one subject of one job, represented by the incident's cause or the
-    newest.
+    """Findings of one rule about one subject of one job. ``member``: the incident's cause if it is
+    among them, else the newest.
     """
 
     member: Member
@@ -38,58 +40,56 @@ def matters(members: Iterable[Member]) -> list[Matter]:
     for member in members:
         row = member.finding
         key = row.identity
-        known = matters_by_key.get(key)
-        if known is None:
+        matter = matters_by_key.get(key)
+        if matter is None:
             matters_by_key[key] = Matter(
                 member, shown(row), row.first_seen, row.last_seen, shown(row).is_open
             )
             continue
-        stays = known.member.is_cause or known.member.finding.last_seen >= row.last_seen
+        stays = matter.member.is_cause or matter.member.finding.last_seen >= row.last_seen
         matters_by_key[key] = Matter(
-            known.member if stays else member,
-            replace(known.shown if stays else shown(row), episodes=known.shown.episodes + 1),
-            min(known.first_seen, row.first_seen),
-            max(known.last_seen, row.last_seen),
-            known.is_open or shown(row).is_open,
+            matter.member if stays else member,
+            replace(matter.shown if stays else shown(row), episodes=matter.shown.episodes + 1),
+            min(matter.first_seen, row.first_seen),
+            max(matter.last_seen, row.last_seen),
+            matter.is_open or shown(row).is_open,
         )
     return list(matters_by_key.values())
 
 
-def with_bugs(shown: Sequence[Matter]) -> list[Matter]:
-    """With the known bugs that explain them."""
-    known = with_known_bugs(matter.shown for matter in shown)
-    return [replace(matter, shown=bugs) for matter, bugs in zip(shown, known, strict=True)]
+def with_bugs(matters: Sequence[Matter]) -> list[Matter]:
+    """Adds the known bugs that explain them."""
+    presented = with_known_bugs(matter.shown for matter in matters)
+    return [replace(matter, shown=row) for matter, row in zip(matters, presented, strict=True)]
 
 
 def jobs_of(incident: Incident, members: Sequence[Member]) -> Collection[Job]:
-    """All attempts of the jobs of its findings; where these were taken back, that of its cause."""
-    known = attempts_of(member.finding for member in members)
-    return known or ([(incident.cluster, incident.job_id)] if incident.job_id else [])
+    """All attempts of the jobs of its findings; if these no longer exist, the attempt of its cause."""
+    jobs = attempts_of(member.finding for member in members)
+    return jobs or ([(incident.cluster, incident.job_id)] if incident.job_id else [])
 
 
 def cost(
     jobs: Collection[Job], began_at: datetime, ended_at: datetime | None, now: datetime
 ) -> list[str]:
-    """Sentences on its jobs from its beginning to its end; four queries, without jobs that no
-    longer exist.
-    """
+    """Sentences on what happened to its jobs during the incident. Four queries."""
     if not jobs:
         return []
-    of_jobs = Q(
+    in_jobs = Q(
         cluster__in={cluster for cluster, _ in jobs}, job_id__in={job_id for _, job_id in jobs}
     )
     span = began_at, ended_at or now
-    counted = outcome_counts(CheckpointFact.objects.filter(of_jobs, trigger_time__range=span))
-    marks = JobAnnotation.objects.filter(of_jobs, kind="restart", at__range=span)
+    counts = outcome_counts(CheckpointFact.objects.filter(in_jobs, trigger_time__range=span))
+    marks = JobAnnotation.objects.filter(in_jobs, kind="restart", at__range=span)
     restarts = marks.aggregate(restarts=Sum(RESTARTS_OF_MARK))["restarts"]
     sentences = [
         ngettext(
             "%(failed)s of %(total)s known checkpoint failed.",
             "%(failed)s of %(total)s known checkpoints failed.",
-            counted["total"],
+            counts["total"],
         )
-        % {"failed": count_text(counted["bad"]), "total": count_text(counted["total"])}
-        if counted["total"]
+        % {"failed": count_text(counts["bad"]), "total": count_text(counts["total"])}
+        if counts["total"]
         else gettext("No checkpoint of this time is known.")
     ]
     if restarts:
@@ -98,14 +98,14 @@ def cost(
             % {"restarts": count_text(restarts)}
         )
     if ended_at is None:
-        sentences += _recovery_point(of_jobs, now)
+        sentences += _recovery_point(in_jobs, now)
     return sentences
 
 
-def _recovery_point(of_jobs: Q, now: datetime) -> list[str]:
+def _recovery_point(in_jobs: Q, now: datetime) -> list[str]:
     completed = (
         JobCurrent.objects.newest_attempts()
-        .filter(of_jobs)
+        .filter(in_jobs)
         .exclude(OVER)
         .order_by("last_completed_at")
     )

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from django.utils.translation import gettext
 
-from webapp.alerting.choices import Happened
+from webapp.alerting.choices import EventKind
 from webapp.alerting.incident_actions import LABEL
 from webapp.alerting.models import AlertEvent, Silence
 from webapp.alerting.story_texts import story_words
@@ -25,16 +25,16 @@ from webapp.reports.moments import MOST_OF_A_KIND, TONES, Moment, most_important
 MOST_MOMENTS = 300
 MOST_SILENCES = 500
 _EVENTS = {
-    Happened.FIRED: ("alert", "crit"),
-    Happened.FIRED_AGAIN: ("alert", "crit"),
-    Happened.RESOLVED: ("alert", "ok"),
-    Happened.NOTIFIED: ("notice", "done"),
+    EventKind.FIRED: ("alert", "crit"),
+    EventKind.FIRED_AGAIN: ("alert", "crit"),
+    EventKind.RESOLVED: ("alert", "ok"),
+    EventKind.NOTIFIED: ("notice", "done"),
 }
 
 
 @dataclass(frozen=True)
 class IncidentTimeline:
-    """Newest last; ``left_out``: the number of less important ones beyond the limit."""
+    """Newest last; ``left_out``: number of less important moments beyond the limit."""
 
     moments: tuple[Moment, ...]
     left_out: int = 0
@@ -43,7 +43,7 @@ class IncidentTimeline:
 def timeline(
     incident: Incident, members: Sequence[Member], time_range: TimeRange
 ) -> IncidentTimeline:
-    """The time line of these findings' jobs. Seven bounded queries."""
+    """Seven queries with limits."""
     jobs = attempts_of(member.finding for member in members)
     span = time_range.from_time, time_range.to_time
     moments = [
@@ -65,14 +65,12 @@ def timeline(
 def _findings(members: Iterable[Member]) -> Iterator[Moment]:
     for member in members:
         finding = member.finding
-        detail = (
-            gettext("The cause.")
-            if member.is_cause
-            else gettext("Follows from %(from_rules)s.")
-            % {"from_rules": gettext(", ").join(member.from_rules)}
-            if member.from_rules
-            else ""
-        )
+        detail = ""
+        if member.is_cause:
+            detail = gettext("The cause.")
+        elif member.from_rules:
+            rules = gettext(", ").join(member.from_rules)
+            detail = gettext("Follows from %(from_rules)s.") % {"from_rules": rules}
         name = finding.job_name or finding.job_id
         yield Moment(
             finding.first_seen,
@@ -95,34 +93,31 @@ def _findings(members: Iterable[Member]) -> Iterator[Moment]:
 
 def _alerts(incident: Incident, span: tuple[datetime, datetime]) -> Iterator[Moment]:
     rows = AlertEvent.objects.filter(alert__incident__uid=incident.uid, at__range=span).exclude(
-        kind=Happened.PENDING
+        kind=EventKind.PENDING
     )
-    read = rows.order_by("-id").values_list(
+    newest = rows.order_by("-id").values_list(
         *("at", "kind", "who", "comment"),
         *("alert__title", "alert__severity", "alert__job_name"),
     )
-    events = list(read[:MOST_OF_A_KIND])
-    # One notice, one acknowledgement of several alerts is one line.
+    events = list(newest[:MOST_OF_A_KIND])
+    # A notice or an acknowledgement of several alerts is one line.
     by_act = groupby(sorted(events, key=lambda row: row[:4]), key=lambda row: row[:4])
     for (at, kind, who, comment), group in by_act:
         alike = list(group)
-        of_kind, tone = _EVENTS.get(Happened(kind), ("alert", "done"))
-        *_, stored, severity, job_name = alike[0]
+        moment_kind, tone = _EVENTS.get(EventKind(kind), ("alert", "done"))
+        *_, stored_title, severity, job_name = alike[0]
         if tone == "crit":
             tone = TONES.get(severity, "warn")
-        first = localised(stored)
-        title = (
-            first
-            if len(alike) == 1
-            else gettext("%(number)s alerts, first %(alike)s")
-            % {"number": len(alike), "alike": first}
-        )
-        did = _capital(gettext(str(Happened(kind).label)))
+        title = localised(stored_title)
+        if len(alike) > 1:
+            values = {"number": len(alike), "alike": title}
+            title = gettext("%(number)s alerts, first %(alike)s") % values
+        did = _capital(gettext(str(EventKind(kind).label)))
         form = gettext("%(did)s by %(who)s: %(title)s") if who else gettext("%(did)s: %(title)s")
         words = form % {"did": did, "who": who, "title": title}
         yield Moment(
             at,
-            of_kind,
+            moment_kind,
             tone,
             words,
             story_words(kind, comment),

@@ -1,11 +1,9 @@
-"""Figures of Flink jobs as Prometheus text: ``/metrics/jobs``.
-
-Labels: ``cluster``, ``job_name`` (Flink's own word for it: ``job`` is Prometheus's name of what it
-scrapes), ``team`` (the label ``team`` of the cluster, empty if it has none), and ``rule`` and
-``severity`` of findings. Jobs are identified by name, so series survive attempts; jobs that share a
-name at one time get the beginning of their first id appended. Only current data are exposed:
-samples of unseen jobs are missing. At most ``WEIR_METRICS_MOST_JOBS`` jobs have samples, those with
-the worst trouble first.
+"""Metrics of Flink jobs as Prometheus text: ``/metrics/jobs``. Labels: ``cluster``, ``job_name``
+(as in Flink's reporter, since ``job`` is Prometheus's own label), ``team`` (that label of the
+cluster, or ""), and ``rule`` and ``severity`` of findings. Series continue when a job gets a new
+id. If jobs of one name run at the same time, the beginning of their first id is appended. Jobs
+whose state is unknown only have ``weir_job_seen``. At most ``WEIR_METRICS_MOST_JOBS`` jobs have
+samples, the worst first.
 """
 
 from collections import Counter, defaultdict
@@ -26,14 +24,14 @@ from webapp.site.exposition import Sample, metric_text
 
 TEAM = "team"
 LAG_WITHIN = timedelta(minutes=5)
-"""Older windows say nothing of how far a source is behind now."""
+"""Older windows do not show how far a source is behind now."""
 Job = Any  # a JobCurrent with its status
 JobKey = tuple[str, str]
 
 
 def _recovery_point_age_s(job: Job, now: datetime) -> float | None:
-    """The age of the recovery point; without a checkpoint, since the job's start. None if the job
-    takes none.
+    """Age of the recovery point: without a checkpoint, the time since the job started. None if the
+    job has no checkpoints configured.
     """
     if job.checkpoint_interval_ms is None:
         return None
@@ -105,7 +103,8 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
     seen = [job for job in jobs if _is_seen(job)]
     for name, meaning, figure in FIGURES:
         figures = ((labels[_key(job)], figure(job, now)) for job in seen)
-        yield name, meaning, [(of, float(value)) for of, value in figures if value is not None]
+        samples = [(job_labels, float(value)) for job_labels, value in figures if value is not None]
+        yield name, meaning, samples
     pending, behind_s = _source_lags({(job.cluster, job.job_id): _key(job) for job in seen}, now)
     yield (
         "weir_job_source_pending_records",
@@ -123,21 +122,21 @@ def _metrics(now: datetime) -> Iterator[tuple[str, str, Iterable[Sample]]]:
         list(_findings(labels, teams, most)),
     )
     records = [
-        (labels[key] | {"objective": name}, burn, left)
-        for *key_words, name, burn, left in ObjectiveRecord.objects.values_list(
+        (labels[cluster, first_id] | {"objective": name}, burn, left)
+        for cluster, first_id, name, burn, left in ObjectiveRecord.objects.values_list(
             "cluster", "first_attempt_id", "objective__name", "burn", "budget_left"
         )
-        if (key := (key_words[0], key_words[1])) in labels
+        if (cluster, first_id) in labels
     ]
     yield (
         "weir_job_objective_burn_ratio",
         "Burn rate over the rate that alerts, the largest of all windows: 1 and more alerts.",
-        [(of, burn) for of, burn, _left in records if burn is not None],
+        [(objective, burn) for objective, burn, _left in records if burn is not None],
     )
     yield (
         "weir_job_objective_budget_left_ratio",
         "Share of the error budget of 30 days that is left; negative where it is overdrawn.",
-        [(of, left) for of, _burn, left in records if left is not None],
+        [(objective, left) for objective, _burn, left in records if left is not None],
     )
     yield (
         "weir_job_metrics_left_out",
@@ -157,8 +156,8 @@ def _key(job: Job) -> JobKey:
 def _source_lags(
     jobs: dict[JobKey, JobKey], now: datetime
 ) -> tuple[dict[JobKey, float], dict[JobKey, float]]:
-    """Pending records and lag in seconds, from the newest window of each source; ``jobs``: attempt
-    → job.
+    """Pending records and lag in seconds by job, from the newest window of each source. ``jobs``:
+    attempt → job.
     """
     reported = PressureWindow.objects.filter(
         Q(pending_records__isnull=False) | Q(emit_lag_ms__isnull=False),
@@ -187,20 +186,19 @@ def _source_lags(
 
 def _teams() -> dict[str, str]:
     labels = Cluster.objects.exclude(labels={}).values_list("name", "labels")
-    return {name: str(of.get(TEAM, "")) for name, of in labels}
+    return {name: str(of_cluster.get(TEAM, "")) for name, of_cluster in labels}
 
 
 def _labels(jobs: list[Job], teams: dict[str, str]) -> dict[JobKey, dict[str, str]]:
-    shared = Counter((job.cluster, job.name or job.job_id) for job in jobs)
-    return {
-        _key(job): {
-            "cluster": job.cluster,
-            "job_name": (job.name or job.job_id)
-            + (f" ({_key(job)[1][:8]})" if shared[job.cluster, job.name or job.job_id] > 1 else ""),
-            TEAM: teams.get(job.cluster, ""),
-        }
-        for job in jobs
-    }
+    counts = Counter((job.cluster, job.name or job.job_id) for job in jobs)
+    labels = {}
+    for job in jobs:
+        name = job.name or job.job_id
+        if counts[job.cluster, name] > 1:
+            name = f"{name} ({_key(job)[1][:8]})"
+        team = teams.get(job.cluster, "")
+        labels[_key(job)] = {"cluster": job.cluster, "job_name": name, TEAM: team}
+    return labels
 
 
 def _findings(
@@ -217,13 +215,13 @@ def _findings(
     others = 0
     counts: defaultdict[tuple[str, str, str, str, str], int] = defaultdict(int)
     for cluster, first_id, name, rule, severity, _rank, count in grouped.iterator():
-        of = labels.get((cluster, first_id))
-        if of is None:
+        job = labels.get((cluster, first_id))
+        if job is None:
             others += 1
             if others > most:
                 continue
-            of = {"cluster": cluster, "job_name": name or first_id, TEAM: teams.get(cluster, "")}
-        counts[of["cluster"], of["job_name"], of[TEAM], rule, severity] += count
+            job = {"cluster": cluster, "job_name": name or first_id, TEAM: teams.get(cluster, "")}
+        counts[job["cluster"], job["job_name"], job[TEAM], rule, severity] += count
     for (cluster, name, team, rule, severity), count in counts.items():
         yield (
             {

@@ -32,21 +32,21 @@ def readyz(request: HttpRequest) -> HttpResponse:
     try:
         if why_away():
             raise DatabaseError
-        with scopes.everything():  # it only contains codes
-            now = status(timezone.now())
+        with scopes.everything():  # the response only contains codes
+            current = status(timezone.now())
     except DatabaseError:
         return JsonResponse({"ready": False, "problems": ["database.away"]}, status=503)
-    codes = sorted({problem.code for problem in now.problems})
-    if now.is_stale:
+    codes = sorted({problem.code for problem in current.problems})
+    if current.is_stale:
         codes.append("data.stale")
     return JsonResponse({"ready": not codes, "problems": codes}, status=503 if codes else 200)
 
 
 @login_not_required
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Prometheus text about Weir; for signed-in users, by API token, or for all with
-    WEIR_METRICS_PUBLIC. Without its database no user can be checked: it then only says that the
-    database is away, as ``/readyz`` does for everybody.
+    """Metrics of Weir, for signed-in users, API tokens, or with WEIR_METRICS_PUBLIC for everybody.
+    While the database is away, no user can be checked: then everybody gets only the metrics that
+    say so, as from ``/readyz``.
     """
     try:
         if why_away():
@@ -64,15 +64,15 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 @login_not_required
 def job_metrics(request: HttpRequest) -> HttpResponse:
-    """Prometheus text about the jobs that the viewer may see; never without a token or sign-in."""
+    """Metrics of the jobs that the viewer may see; never without a token or sign-in."""
     if refusal := _refusal(request, is_open=False):
         return refusal
     return HttpResponse(job_exposition.render(timezone.now()), content_type=EXPOSITION)
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """Django's ``handler500``. A database that went away since the watch last looked fails a
-    request to ``/metrics`` before its view: its session cannot be read.
+    """Django's ``handler500``. If the database went away since the last poll of the watch, a
+    request to ``/metrics`` fails before its view, when the session is read.
     """
     is_away = database_errors.why_away(sys.exc_info()[1])
     if is_away and request.path_info == "/metrics":

@@ -22,11 +22,11 @@ def remove_clusters(clusters: Iterable[Cluster], now: datetime) -> None:
 
 
 def remove_demo(now: datetime) -> int:
-    """Permanently remove the demo's clusters and all their data; returns how many there were. The
-    player ends with the instance.
+    """Permanently removes the demo's clusters and all their data; returns how many clusters. The
+    replay runs on until Weir stops.
     """
     clusters = list(demo.clusters())
-    demo.end()
+    demo.remove()
     demo_tour.remove(now)
     remove_clusters(clusters, now)
     return len(clusters)

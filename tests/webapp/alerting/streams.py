@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from webapp.alerting.choices import AlertState, Happened
-from webapp.alerting.lifecycle import AlertEpisode, Life, Policy, notified, take, tick
+from webapp.alerting.choices import AlertState, EventKind
+from webapp.alerting.lifecycle import AlertEpisode, Life, Policy, add_episode, mark_notified, tick
 
 T0 = datetime(2026, 3, 1, 12, tzinfo=UTC)
 WARNING, CRITICAL = 2, 3
@@ -79,9 +79,9 @@ class Player:
                 len(lives) - 1 if lives else None,
             ),
         )
-        step = take(None if place is None else lives[place], episode, self.policy, at(now_s))
+        step = add_episode(None if place is None else lives[place], episode, self.policy, at(now_s))
         self.firings += sum(
-            kind in (Happened.FIRED, Happened.FIRED_AGAIN) for _at, kind in step.events
+            kind in (EventKind.FIRED, EventKind.FIRED_AGAIN) for _at, kind in step.events
         )
         if step.life is None:
             if place is not None and lives[place].is_open:
@@ -96,7 +96,7 @@ class Player:
             step = tick(life, self.policy, at(now_s))
             assert step.life is not None
             self.firings += sum(
-                kind in (Happened.FIRED, Happened.FIRED_AGAIN) for _at, kind in step.events
+                kind in (EventKind.FIRED, EventKind.FIRED_AGAIN) for _at, kind in step.events
             )
             self.alerts[place] = step.life
             if self.tells and step.life.notify_since is not None:
@@ -105,4 +105,4 @@ class Player:
     def tell(self, place: int, now_s: int) -> None:
         life = self.alerts[place]
         self.notices.append((now_s, "resolved" if life.state == AlertState.RESOLVED else "firing"))
-        self.alerts[place] = notified(life)
+        self.alerts[place] = mark_notified(life)

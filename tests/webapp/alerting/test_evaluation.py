@@ -20,7 +20,7 @@ from tests.webapp.alerting.builders import (
 )
 from tests.webapp.builders import cluster, person
 from webapp.alerting import actions, setting_actions
-from webapp.alerting.choices import AlertState, Happened, Notified
+from webapp.alerting.choices import AlertState, EventKind, Notified
 from webapp.alerting.models import Alert, AlertGroup
 from webapp.findings import marks
 from webapp.findings.models import Finding
@@ -159,7 +159,7 @@ def test_another_cause_of_what_is_open_is_a_notice_of_its_own():
     marks.save(row, before)
     look(45)
     assert kinds() == ["firing", "changed"] and told()[1].alerts[0].title == row.title
-    assert the_alert().events.filter(kind=Happened.CAUSE).count() == 1
+    assert the_alert().events.filter(kind=EventKind.CAUSE).count() == 1
     for groups in ({"TaskManager lost": 4}, fails):
         before = marks.FindingMark.of(row)
         row.data = {"groups": groups}
@@ -436,7 +436,7 @@ def test_what_is_critical_and_was_muted_by_people_before_it_ended_in_the_dark_is
     looks(615, 1_500)
     assert "prod-eu/checkpoint" not in {notice.group for notice in told()}
     assert the_alert_of(row).notified_at is None
-    assert the_alert_of(row).events.filter(kind=Happened.NOT_NOTIFIED).count() == 1
+    assert the_alert_of(row).events.filter(kind=EventKind.NOT_NOTIFIED).count() == 1
 
 
 def test_what_is_critical_and_still_there_when_its_cluster_is_seen_again_is_told():

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from tests.attacks.scale import examples
 from tests.webapp.alerting.streams import CRITICAL, T0, WARNING, Player, Span, at, spans
-from webapp.alerting.choices import AlertState, Happened, Notified
+from webapp.alerting.choices import AlertState, EventKind, Notified
 from webapp.alerting.lifecycle import (
     AlertEpisode,
     Policy,
+    add_episode,
     end_without_finding,
-    notified,
-    take,
+    mark_notified,
+    mark_unmuted,
     tick,
-    unmuted,
 )
 
 PLAIN = Policy()
@@ -112,18 +112,22 @@ def test_two_failures_ten_quiet_minutes_then_a_burst_fires_again():
 
 
 def test_what_came_and_went_between_two_looks_is_to_be_told_as_ended():
-    step = take(None, closed_episode(0, 10), PLAIN, at(60))
+    step = add_episode(None, closed_episode(0, 10), PLAIN, at(60))
     assert (step.life.state, step.life.notified, step.life.notify_since) == (
         AlertState.RESOLVED,
         Notified.NOTHING,
         at(0),
     )
-    assert [kind for _, kind in step.events] == [Happened.FIRED, Happened.QUIET, Happened.RESOLVED]
+    assert [kind for _, kind in step.events] == [
+        EventKind.FIRED,
+        EventKind.QUIET,
+        EventKind.RESOLVED,
+    ]
 
 
 def test_what_ended_untold_and_begins_again_before_its_notice_fires():
-    ended = take(None, closed_episode(0, 10), PLAIN, at(12)).life
-    again = take(ended, open_episode(13), PLAIN, at(14)).life
+    ended = add_episode(None, closed_episode(0, 10), PLAIN, at(12)).life
+    again = add_episode(ended, open_episode(13), PLAIN, at(14)).life
     assert (again.state, again.notified, again.notify_since) == (
         AlertState.FIRING,
         Notified.NOTHING,
@@ -135,24 +139,28 @@ def test_another_cause_under_an_alert_that_was_told_is_news_once():
     def seen(*causes: str) -> AlertEpisode:
         return AlertEpisode(at(0), at(60), None, WARNING, frozenset(causes))
 
-    told = notified(take(None, seen("out of memory"), PLAIN, at(10)).life)
-    assert take(told, seen("out of memory"), PLAIN, at(20)).life.notify_since is None
-    step = take(told, seen("lost"), PLAIN, at(30))
-    assert step.life.notify_since == at(30) and step.events == ((at(30), Happened.CAUSE),)
-    told = notified(step.life)
+    told = mark_notified(add_episode(None, seen("out of memory"), PLAIN, at(10)).life)
+    assert add_episode(told, seen("out of memory"), PLAIN, at(20)).life.notify_since is None
+    step = add_episode(told, seen("lost"), PLAIN, at(30))
+    assert step.life.notify_since == at(30) and step.events == ((at(30), EventKind.CAUSE),)
+    told = mark_notified(step.life)
     for causes in (("lost",), ("out of memory",), ("lost", "out of memory")):
-        assert take(told, seen(*causes), PLAIN, at(40)).life.notify_since is None
+        assert add_episode(told, seen(*causes), PLAIN, at(40)).life.notify_since is None
 
 
 def test_another_cause_before_the_first_notice_is_in_that_one():
-    first = take(None, AlertEpisode(at(0), at(0), None, WARNING, frozenset("a")), PLAIN, at(1)).life
-    both = take(first, AlertEpisode(at(0), at(5), None, WARNING, frozenset("b")), PLAIN, at(6)).life
-    assert both.notify_since == at(0) and notified(both).notified_causes == {"a", "b"}
+    first = add_episode(
+        None, AlertEpisode(at(0), at(0), None, WARNING, frozenset("a")), PLAIN, at(1)
+    ).life
+    both = add_episode(
+        first, AlertEpisode(at(0), at(5), None, WARNING, frozenset("b")), PLAIN, at(6)
+    ).life
+    assert both.notify_since == at(0) and mark_notified(both).notified_causes == {"a", "b"}
 
 
 def test_it_is_held_before_it_is_resolved():
-    firing = take(None, open_episode(), PLAIN, at(10)).life
-    quiet = take(notified(firing), closed_episode(0, 60), PLAIN, at(100)).life
+    firing = add_episode(None, open_episode(), PLAIN, at(10)).life
+    quiet = add_episode(mark_notified(firing), closed_episode(0, 60), PLAIN, at(100)).life
     assert tick(quiet, PLAIN, at(219)).life.state == AlertState.FIRING
     over = tick(quiet, PLAIN, at(220)).life
     assert (over.state, over.ends_at, over.notify_since) == (AlertState.RESOLVED, at(60), at(220))
@@ -160,7 +168,7 @@ def test_it_is_held_before_it_is_resolved():
 
 def test_it_fires_only_after_its_hold_time():
     patient = Policy(hold_before=timedelta(minutes=5))
-    waiting = take(None, open_episode(0, 10), patient, at(10)).life
+    waiting = add_episode(None, open_episode(0, 10), patient, at(10)).life
     assert waiting.state == AlertState.PENDING and waiting.notify_since is None
     assert tick(waiting, patient, at(299)).life.state == AlertState.PENDING
     assert tick(waiting, patient, at(300)).life.state == AlertState.FIRING
@@ -168,9 +176,9 @@ def test_it_fires_only_after_its_hold_time():
 
 def test_what_ended_before_its_hold_time_leaves_no_trace():
     patient = Policy(hold_before=timedelta(minutes=5))
-    waiting = take(None, open_episode(0, 10), patient, at(10)).life
-    assert take(waiting, closed_episode(0, 60), patient, at(70)).life is None
-    assert take(None, closed_episode(0, 60), patient, at(70)).life is None
+    waiting = add_episode(None, open_episode(0, 10), patient, at(10)).life
+    assert add_episode(waiting, closed_episode(0, 60), patient, at(70)).life is None
+    assert add_episode(None, closed_episode(0, 60), patient, at(70)).life is None
 
 
 def test_three_firings_within_half_an_hour_are_flapping_and_then_ten_quiet_minutes_are_needed():
@@ -188,20 +196,23 @@ def test_firings_further_apart_do_not_flap():
 
 
 def test_a_worse_severity_is_news_and_a_better_one_is_not():
-    firing = notified(take(None, open_episode(), PLAIN, at(10)).life)
-    worse = take(firing, open_episode(rank=CRITICAL), PLAIN, at(20)).life
+    firing = mark_notified(add_episode(None, open_episode(), PLAIN, at(10)).life)
+    worse = add_episode(firing, open_episode(rank=CRITICAL), PLAIN, at(20)).life
     assert worse.notify_since == at(20)
     assert (
-        take(notified(worse), open_episode(rank=WARNING), PLAIN, at(30)).life.notify_since is None
+        add_episode(
+            mark_notified(worse), open_episode(rank=WARNING), PLAIN, at(30)
+        ).life.notify_since
+        is None
     )
 
 
 def test_an_episode_that_goes_on_after_its_end_was_told_is_told_again():
-    firing = notified(take(None, open_episode(), PLAIN, at(10)).life)
-    over = notified(
-        tick(take(firing, closed_episode(0, 60), PLAIN, at(100)).life, PLAIN, at(300)).life
+    firing = mark_notified(add_episode(None, open_episode(), PLAIN, at(10)).life)
+    over = mark_notified(
+        tick(add_episode(firing, closed_episode(0, 60), PLAIN, at(100)).life, PLAIN, at(300)).life
     )
-    again = take(over, open_episode(0, 400), PLAIN, at(410)).life
+    again = add_episode(over, open_episode(0, 400), PLAIN, at(410)).life
     assert (again.state, again.notified, again.starts_at, again.ends_at) == (
         AlertState.FIRING,
         Notified.NOTHING,
@@ -211,34 +222,34 @@ def test_an_episode_that_goes_on_after_its_end_was_told_is_told_again():
 
 
 def test_an_alert_whose_finding_is_gone_ends_after_its_hold_time():
-    firing = notified(take(None, open_episode(), PLAIN, at(10)).life)
+    firing = mark_notified(add_episode(None, open_episode(), PLAIN, at(10)).life)
     quiet = end_without_finding(firing, PLAIN, at(50)).life
     assert quiet.state == AlertState.FIRING
     assert end_without_finding(quiet, PLAIN, at(50 + 120)).life.state == AlertState.RESOLVED
 
 
 def test_switched_off_it_is_resolved_and_that_is_told():
-    firing = notified(take(None, open_episode(), PLAIN, at(10)).life)
-    off = take(firing, open_episode(), Policy(alerts=False), at(20)).life
+    firing = mark_notified(add_episode(None, open_episode(), PLAIN, at(10)).life)
+    off = add_episode(firing, open_episode(), Policy(alerts=False), at(20)).life
     assert (off.state, off.notify_since) == (AlertState.RESOLVED, at(20))
 
 
 def test_let_go_what_still_fires_is_told_again():
-    firing = notified(take(None, open_episode(), PLAIN, at(10)).life)
-    assert unmuted(firing, at(100)).notify_since == at(100)
+    firing = mark_notified(add_episode(None, open_episode(), PLAIN, at(10)).life)
+    assert mark_unmuted(firing, at(100)).notify_since == at(100)
 
 
 def test_the_first_evidence_is_what_the_wait_of_a_group_counts_from():
-    assert take(None, open_episode(0, 60), PLAIN, at(90)).life.notify_since == T0
+    assert add_episode(None, open_episode(0, 60), PLAIN, at(90)).life.notify_since == T0
 
 
 def test_the_end_of_a_finding_that_turned_out_to_begin_earlier_ends_its_alert():
-    firing = take(None, open_episode(10, 20), PLAIN, at(20)).life
-    assert take(firing, closed_episode(9, 30), PLAIN, at(40)).life.quiet_since == at(40)
+    firing = add_episode(None, open_episode(10, 20), PLAIN, at(20)).life
+    assert add_episode(firing, closed_episode(9, 30), PLAIN, at(40)).life.quiet_since == at(40)
 
 
 def test_what_begins_days_after_an_end_that_nobody_was_told_of_is_another_alert():
-    ended = take(None, closed_episode(0, 60), RECORDED, at(100)).life
+    ended = add_episode(None, closed_episode(0, 60), RECORDED, at(100)).life
     days_later = 4 * 86_400
-    step = take(ended, open_episode(days_later, days_later), PLAIN, at(days_later))
+    step = add_episode(ended, open_episode(days_later, days_later), PLAIN, at(days_later))
     assert step.is_new and step.life.starts_at == at(days_later)

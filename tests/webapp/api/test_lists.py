@@ -228,7 +228,7 @@ def test_what_is_not_there_is_answered_as_json(api, path):
 
 def test_a_cluster_is_told_without_anything_secret(api):
     row = cluster(at=timezone.now(), auth_scheme="basic", auth_user="ops")
-    JOBMANAGER.keep(row, "canary")
+    JOBMANAGER.store(row, "canary")
     row.save()
     body = api.get(url("clusters")).content.decode()
     assert "canary" not in body and row.auth_secret_encrypted not in body and "secret" not in body

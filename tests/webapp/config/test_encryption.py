@@ -30,7 +30,7 @@ def test_an_old_key_still_decrypts_and_a_missing_one_is_said(weir: WeirSettings)
 def test_rotation_brings_every_secret_under_the_first_key(weir: WeirSettings) -> None:
     weir(field_keys=(OLD,))
     cluster = Cluster(name="c", url="http://h:8081", auth_scheme="bearer")
-    JOBMANAGER.keep(cluster, "s3cret")
+    JOBMANAGER.store(cluster, "s3cret")
     cluster.save()
     weir(field_keys=(NEW, OLD))
     call_command("reencrypt_secrets", stdout=StringIO())

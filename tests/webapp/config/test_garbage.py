@@ -32,8 +32,7 @@ print(alive)
 
 
 AS_THE_SERVER = (
-    "import gc; from webapp.config.garbage import look_for_garbage_rarely; "
-    "look_for_garbage_rarely()"
+    "import gc; from webapp.config.garbage import collect_garbage_rarely; collect_garbage_rarely()"
 )
 
 

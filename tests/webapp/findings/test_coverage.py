@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from webapp.findings.coverage import coverage, tolerated
+from webapp.findings.coverage import coverage, tolerated_gap
 
 T0 = datetime(2026, 3, 1, 12, tzinfo=UTC)
 S0 = int(T0.timestamp())
@@ -48,7 +48,7 @@ def test_runs_may_come_in_any_order_and_overlap() -> None:
 
 
 def test_what_passes_between_two_answers_is_no_gap() -> None:
-    pause_min = int(tolerated() / timedelta(minutes=1))
+    pause_min = int(tolerated_gap() / timedelta(minutes=1))
     assert gaps([run(0, 9), run(10 + pause_min, 59)], 0, 60) == []
     assert gaps([run(0, 9), run(11 + pause_min, 59)], 0, 60) == [(10, 11 + pause_min)]
 

@@ -45,7 +45,7 @@ def cluster(db: None) -> Cluster:
         auth_user="me",
         log_globs=["/logs/*.log"],
     )
-    JOBMANAGER.keep(cluster, CANARY)
+    JOBMANAGER.store(cluster, CANARY)
     cluster.save()
     return cluster
 

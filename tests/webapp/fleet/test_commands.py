@@ -51,7 +51,7 @@ def test_the_address_may_stand_behind_the_options() -> None:
 
 def test_the_connection_test_says_what_it_sees(monkeypatch: pytest.MonkeyPatch) -> None:
     report = TestReport(True, "It answers.", ("Flink 1.20.1 with 2 jobs",), ("no logs",))
-    monkeypatch.setattr(add_cluster, "tried_connection", lambda cluster: report)
+    monkeypatch.setattr(add_cluster, "check_connection", lambda cluster: report)
     said = run("add_cluster", "c", "http://h:8081")
     assert "sees    Flink 1.20.1 with 2 jobs" in said
     assert Cluster.objects.get().misses == ["no logs"]

@@ -201,7 +201,7 @@ def test_a_secret_is_stored_encrypted_and_never_shown_again(operator, jobmanager
 
 def test_an_empty_secret_keeps_the_stored_one_and_a_tick_removes_it(operator):
     known = cluster("lab", at=timezone.now(), auth_scheme="bearer")
-    JOBMANAGER.keep(known, "kept")
+    JOBMANAGER.store(known, "kept")
     known.save()
     entered = {**ENTERED, "url": "http://127.0.0.1:9", "auth_scheme": "bearer", "secret": ""}
     operator.post(reverse("cluster-edit", args=("lab",)), entered)
@@ -238,7 +238,7 @@ def test_a_stored_secret_does_not_go_with_a_changed_address(
     operator, jobmanager, stranger, field, button, scheme, user
 ):
     known = cluster("lab", at=timezone.now(), url=jobmanager, auth_scheme=scheme, auth_user=user)
-    JOBMANAGER.keep(known, "canary-token")
+    JOBMANAGER.store(known, "canary-token")
     known.save()
     url, asked = stranger
     entered = {
@@ -272,7 +272,7 @@ def test_a_stored_secret_does_not_go_with_a_changed_address(
 )
 def test_another_scheme_host_or_port_is_another_address(operator, moved):
     known = cluster("lab", at=timezone.now(), url="http://127.0.0.1:9", auth_scheme="bearer")
-    JOBMANAGER.keep(known, "kept")
+    JOBMANAGER.store(known, "kept")
     known.save()
     page = operator.post(
         reverse("cluster-edit", args=("lab",)),
@@ -290,7 +290,7 @@ def test_another_path_or_spelling_of_the_same_address_keeps_it(operator, same):
         history_url="http://127.0.0.1:8",
         auth_scheme="bearer",
     )
-    JOBMANAGER.keep(known, "kept")
+    JOBMANAGER.store(known, "kept")
     known.save()
     entered = {
         **ENTERED,
@@ -335,7 +335,7 @@ def test_the_secret_of_its_prometheus_does_not_go_with_a_changed_address(operato
         prometheus_url="http://127.0.0.1:9",
         prometheus_auth_scheme="bearer",
     )
-    PROMETHEUS.keep(known, "canary-token")
+    PROMETHEUS.store(known, "canary-token")
     known.save()
     url, asked = stranger
     entered = {
@@ -374,7 +374,7 @@ def test_a_tenant_that_would_be_more_than_a_name_is_refused(operator):
 
 def test_a_replaced_cluster_is_asked_with_what_was_given_now(jobmanager, stranger, monkeypatch):
     known = cluster("lab", at=timezone.now(), url=jobmanager, auth_scheme="bearer")
-    JOBMANAGER.keep(known, "canary-token")
+    JOBMANAGER.store(known, "canary-token")
     known.save()
     url, asked = stranger
     call_command("add_cluster", "lab", url, "--replace", stdout=io.StringIO())

@@ -31,14 +31,14 @@ def played(settings, tmp_path, monkeypatch):
     )()
     demo.folder().mkdir()
     (demo.folder() / "ports").write_text(" ".join(str(port) for port in PORTS))
-    return demo.watch()
+    return demo.register_clusters()
 
 
 def test_every_recording_is_a_live_cluster_at_the_port_of_this_run(played):
     assert played == len(CLUSTERS)
     assert set(Cluster.objects.live().values_list("name", flat=True)) == CLUSTERS
     (demo.folder() / "ports").write_text(" ".join(str(port + 100) for port in PORTS))
-    demo.watch()
+    demo.register_clusters()
     assert Cluster.objects.count() == len(CLUSTERS)
     assert (
         Cluster.objects.get(name="demo-payments").url
@@ -49,7 +49,7 @@ def test_every_recording_is_a_live_cluster_at_the_port_of_this_run(played):
 def test_one_that_somebody_removed_stays_away_and_a_name_that_is_taken_is_left_alone(played):
     Cluster.objects.get(name="demo-web").delete()
     Cluster.objects.filter(name="demo-risk").update(labels={}, url="http://mine:8081")
-    demo.watch()
+    demo.register_clusters()
     assert not Cluster.objects.filter(name="demo-web").exists()
     assert Cluster.objects.get(name="demo-risk").url == "http://mine:8081"
 

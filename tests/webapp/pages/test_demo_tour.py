@@ -49,7 +49,7 @@ def registered(db, home):
     (demo.folder() / "ports").write_text(
         " ".join(str(port) for port in range(18_000, 18_000 + len(SHIPPED)))
     )
-    demo.watch()
+    demo.register_clusters()
     Cluster.objects.update(last_collected_at=timezone.now(), last_success_at=timezone.now())
 
 
@@ -60,7 +60,8 @@ class Played:
         for one in SHIPPED:
             (demo.folder() / one.name / CHECKPOINTS).mkdir(parents=True)
         tapes = {
-            one.name: (Tape(recordings() / one.recording), one.jobs) for one in demo_storage.OF_PAST
+            one.name: (Tape(recordings() / one.recording), one.jobs)
+            for one in demo_storage.WITH_PAST
         }
         self.now_ms = round(timezone.now().timestamp() * 1000)
         self.players = {

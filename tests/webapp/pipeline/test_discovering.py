@@ -146,7 +146,7 @@ def test_an_address_that_moves_is_followed_and_a_secret_does_not_go_with_it(plac
     place.read()
     row = Cluster.objects.get()
     row.auth_scheme = "bearer"
-    JOBMANAGER.keep(row, "canary")
+    JOBMANAGER.store(row, "canary")
     row.save()
     place.read()
     assert Cluster.objects.get().auth_secret_encrypted

@@ -10,7 +10,7 @@ import pytest
 from webapp.config.environment import PROJECT_DIR
 from webapp.lib.page_words import WORDS
 from webapp.site.translations.areas import areas
-from webapp.site.translations.checks import wrong
+from webapp.site.translations.checks import fault_of
 from webapp.site.translations.complaints import complaints
 from webapp.site.translations.extraction import (
     Message,
@@ -41,7 +41,7 @@ def test_every_marked_text_is_translated_compiled_and_in_one_way() -> None:
 def test_what_a_translation_lost_is_named(
     english: str, plural: str, chinese: str, about: str
 ) -> None:
-    assert about in wrong(english, plural, chinese)
+    assert about in fault_of(english, plural, chinese)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_what_a_translation_lost_is_named(
 def test_a_right_translation_is_not_complained_about(
     english: str, plural: str, chinese: str
 ) -> None:
-    assert wrong(english, plural, chinese) == ""
+    assert fault_of(english, plural, chinese) == ""
 
 
 def test_templates_are_read_as_django_reads_them() -> None:

@@ -1,3 +1,1 @@
-"""The audit log: one row for each write and each sign-in. django-auditlog misses refused writes and
-updates by one statement.
-"""
+"""The audit log: one row for each write and each sign-in. django-auditlog misses refused writes."""

@@ -1,7 +1,7 @@
-"""The code of each write in the audit log, by the name of its URL, and the model whose row the URL
-names. A new write gets its code here, its fields that may be shown in ``entered_fields.py``, and
-its declaration in ``tests/attacks/writes.py``. The middleware creates the entry; an API permission
-other than ``ScopedAccess`` ends with ``noted(…)`` (:mod:`webapp.accounts.permissions`).
+"""URL names → the action code of the audit log, and the model of the row that the URL identifies. A
+new write also needs its fields that may be shown (``entered_fields.py``) and its declaration in
+``tests/attacks/writes.py``; in the API, permissions other than ``ScopedAccess`` end with
+``audited(…)``.
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,6 @@ MODELS = {
     "threshold": "findings.ThresholdOverride",
     "token": "accounts.ApiToken",
 }
-"""First part of an action → the model of the row that ``pk``, ``uid`` or ``name`` identifies."""
 
 OWNERS = {"access-user-token-revoke": "person", "push-tokens": "cluster"}
 """URL whose parameter identifies a row of another model → first part of that model's actions."""
@@ -115,18 +114,17 @@ ACTIONS = {
     "cleanup-plan-approve": "plan.approve",
     "api-cleanup-plans-approve": "plan.approve",
 }
-"""By URL name; by URL name and button of the form."""
+"""URL name, or URL name with a button of the form."""
 
 
-def action_of(address: str, entered: Iterable[str] = ()) -> str:
-    """``address``: URL name; ``entered``: names of form fields."""
-    keys = (*(f"{address} with {name}" for name in entered), address)
+def action_of(url_name: str, field_names: Iterable[str] = ()) -> str:
+    keys = (*(f"{url_name} with {name}" for name in field_names), url_name)
     return next((ACTIONS[key] for key in keys if key in ACTIONS), UNDECLARED)
 
 
-def model_of(address: str, action: str) -> str:
-    return MODELS.get(OWNERS.get(address) or action.partition(".")[0], "")
+def model_of(url_name: str, action: str) -> str:
+    return MODELS.get(OWNERS.get(url_name) or action.partition(".")[0], "")
 
 
-def codes() -> list[str]:
+def action_codes() -> list[str]:
     return sorted({UNDECLARED, NEW_PERSON, *ACTIONS.values()})

@@ -1,4 +1,4 @@
-"""What an entry contains of what was entered: fields that hold no secret, shortened and redacted."""
+"""Form fields that an audit entry stores, shortened and redacted."""
 
 import re
 from collections.abc import Mapping
@@ -56,15 +56,14 @@ SHOWN = frozenset(
         "zone",
     )
 )
-"""Addresses may contain passwords, and comments anything."""
+"""Left out: addresses, which may contain passwords, and comments, which may contain anything."""
 
-TRIED = "cluster.test"
-_OF_A_CLUSTER = tuple(setting.field for setting in settings("address", "place", "places"))
-ADDRESSES = {TRIED: _OF_A_CLUSTER, "cluster.add": _OF_A_CLUSTER}
-"""Action that connects to somebody → fields with its addresses."""
+CONNECTION_TEST = "cluster.test"
+_CLUSTER_ADDRESSES = tuple(setting.field for setting in settings("address", "place", "places"))
+ADDRESSES = {CONNECTION_TEST: _CLUSTER_ADDRESSES, "cluster.add": _CLUSTER_ADDRESSES}
 TYPED_NAME = "name_as_typed"
 
-NAMING = (
+SUBJECT_FIELDS = (
     "uid",
     "name",
     "uri",
@@ -82,32 +81,33 @@ NAMING = (
 
 LONGEST, MOST_FIELDS, MOST_ITEMS = 200, 20, 10
 _THRESHOLD = re.compile(r"[a-z_]{1,40}(\.[a-z0-9_]{1,60}){1,3}")
-_BEHIND = re.compile(r"[?#]")
+_QUERY_OR_FRAGMENT = re.compile(r"[?#]")
 _NUMBER = re.compile(r"-?[0-9.,]{1,20}")
 
 
 def details(entered: Mapping[str, Any], action: str = "") -> dict[str, str]:
-    """Field → text. The name in a connection test is called typed: it may be anybody's."""
+    """Field → text. In a connection test, the name need not be that of a cluster: it is marked as
+    typed.
+    """
     fields = {
         name: text(value)
         for name, value in entered.items()
         if _is_shown(str(name), value) and text(value)
     }
-    if action == TRIED and "name" in fields:
+    if action == CONNECTION_TEST and "name" in fields:
         fields[TYPED_NAME] = fields.pop("name")
-    asked = {
+    addresses = {
         name: text([_address(line) for line in _lines(entered.get(name))[: MOST_ITEMS + 1]])
         for name in ADDRESSES.get(action, ())
     }
-    return dict(
-        list(({name: told for name, told in asked.items() if told} | fields).items())[:MOST_FIELDS]
-    )
+    shown = {name: value for name, value in addresses.items() if value} | fields
+    return dict(list(shown.items())[:MOST_FIELDS])
 
 
 def subject(details: Mapping[str, str]) -> str:
     if TYPED_NAME in details:
         return f"{details[TYPED_NAME]} (as typed)"
-    return next((details[name] for name in NAMING if name in details), "")
+    return next((details[name] for name in SUBJECT_FIELDS if name in details), "")
 
 
 def text(value: Any) -> str:
@@ -126,15 +126,16 @@ def _lines(value: Any) -> list[str]:
     return value.splitlines() if isinstance(value, str) else list(value or ())
 
 
-def _address(written: str) -> str:
-    if written.startswith("/"):
-        return written
-    scheme, mark, rest = written.partition("://")
-    return f"{_bare(scheme)}{mark}{_bare(rest)}"
+def _address(line: str) -> str:
+    """``line`` without user info, query and fragment; a path stays as it is."""
+    if line.startswith("/"):
+        return line
+    scheme, separator, location = line.partition("://")
+    return f"{_bare(scheme)}{separator}{_bare(location)}"
 
 
 def _bare(part: str) -> str:
-    return _BEHIND.split(part.rpartition("@")[2], maxsplit=1)[0]
+    return _QUERY_OR_FRAGMENT.split(part.rpartition("@")[2], maxsplit=1)[0]
 
 
 def _is_shown(name: str, value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""An entry is written before its write, and gets the outcome afterwards."""
+"""An audit entry is stored before the write that it describes, and gets the outcome afterwards."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ from webapp.accounts.audit.actions import SIGN_IN, action_of, model_of
 from webapp.accounts.models import ApiToken, AuditEntry
 
 Outcome, Door = AuditEntry.Outcome, AuditEntry.Door
-_BEGUN, _ENTERED, _CARRIED_OUT = "_audit_entry", "_audit_entered", "_audit_carried_out"
+_ENTRY_KEY, _READ_ENTERED, _CARRIED_OUT = "_audit_entry", "_audit_entered", "_audit_carried_out"
 _LONGEST_SUBJECT = 300
 
 logger = logging.getLogger(__name__)
@@ -27,18 +27,17 @@ logger = logging.getLogger(__name__)
 def begin(
     request: HttpRequest, person: str, entered: Mapping[str, Any], token: ApiToken | None = None
 ) -> None:
-    """Raises ``DatabaseError`` if the entry cannot be written: then the write is not done either."""
-    if begun(request) is not None or request.resolver_match is None:
+    """Raises ``DatabaseError``, so that a write without an entry does not happen."""
+    if entry_key(request) is not None or request.resolver_match is None:
         return
-    name, place = request.resolver_match.view_name, request.resolver_match.kwargs
-    action = action_of(name, entered)
-    row = _row(model_of(name, action), place)
-    known = (
-        {name: getattr(row, name) for name in entered_fields.ADDRESSES.get(action, ())}
-        if row
-        else {}
-    )
-    details = entered_fields.details({**known, **entered}, action)
+    url_name, parameters = request.resolver_match.view_name, request.resolver_match.kwargs
+    action = action_of(url_name, entered)
+    row = _row(model_of(url_name, action), parameters)
+    address_fields = entered_fields.ADDRESSES.get(action, ()) if row else ()
+    stored_addresses = {name: getattr(row, name) for name in address_fields}
+    details = entered_fields.details({**stored_addresses, **entered}, action)
+    if "verb" in parameters:
+        details["verb"] = entered_fields.text(parameters["verb"])
     entry = AuditEntry.objects.create(
         at=timezone.now(),
         action=action,
@@ -46,22 +45,22 @@ def begin(
         person=person,
         token=str(token)[:120] if token else "",
         subject=(
-            _name_of_row(row, place)
-            or entered_fields.text(" ".join(map(str, place.values())))
+            _name_of_row(row, parameters)
+            or entered_fields.text(" ".join(map(str, parameters.values())))
             or entered_fields.subject(details)
         )[:_LONGEST_SUBJECT],
-        details=details | ({"verb": entered_fields.text(place["verb"])} if "verb" in place else {}),
-        **_whence(request),
+        details=details,
+        **_origin(request),
     )
-    setattr(request, _BEGUN, entry.pk)
+    setattr(request, _ENTRY_KEY, entry.pk)
 
 
-def begun(request: HttpRequest) -> int | None:
-    return getattr(request, _BEGUN, None)
+def entry_key(request: HttpRequest) -> int | None:
+    return getattr(request, _ENTRY_KEY, None)
 
 
 def mark_carried_out(request: HttpRequest) -> None:
-    """The request is done although it wrote nothing and shows its form again."""
+    """The request writes nothing and shows its form again, but succeeded."""
     setattr(request, _CARRIED_OUT, True)
 
 
@@ -69,18 +68,18 @@ def was_carried_out(request: HttpRequest) -> bool:
     return getattr(request, _CARRIED_OUT, False)
 
 
-def reads_later(request: HttpRequest, entered: Callable[[], Any]) -> None:
-    """``entered`` is called at the end, when a view may have read the body of an API request."""
-    setattr(request, _ENTERED, entered)
+def read_at_end(request: HttpRequest, read_entered: Callable[[], Any]) -> None:
+    """``read_entered`` reads the body of an API request after the view."""
+    setattr(request, _READ_ENTERED, read_entered)
 
 
 def end(request: HttpRequest, outcome: AuditEntry.Outcome, status: int) -> None:
-    """If the outcome cannot be written, it stays unknown, and the log has the reason."""
-    pk = begun(request)
+    """If the outcome cannot be stored, it stays unknown, and the log has the reason."""
+    pk = entry_key(request)
     if pk is not None:
-        entered: Any = getattr(request, _ENTERED, dict)()
+        entered: Any = getattr(request, _READ_ENTERED, dict)()
         details = entered_fields.details(entered) if isinstance(entered, Mapping) else {}
-        _note(
+        _write_or_log(
             lambda: AuditEntry.objects.end(
                 pk, details, entered_fields.subject(details), outcome=outcome, status=status
             )
@@ -97,16 +96,16 @@ def sign_in(
     door = _door(request)
     entry = {"action": SIGN_IN, "door": door, "person": person}
     when = {"at": timezone.now(), "outcome": outcome, "status": status}
-    _note(
+    _write_or_log(
         lambda: AuditEntry.objects.create(
-            **entry, **when, details=details or {}, **_whence(request)
+            **entry, **when, details=details or {}, **_origin(request)
         )
     )
 
 
-def _whence(request: HttpRequest) -> dict[str, str]:
+def _origin(request: HttpRequest) -> dict[str, str]:
     return {
-        "from_address": client_address.written(request)[:45],
+        "from_address": client_address.text_of(request)[:45],
         "request_id": log_lines.request_id()[:64],
     }
 
@@ -116,11 +115,11 @@ def _door(request: HttpRequest) -> AuditEntry.Door:
 
 
 def _row(model: str, parameters: Mapping[str, Any]) -> models.Model | None:
-    by = next((name for name in ("pk", "uid", "name") if name in parameters), None)
-    if not model or by is None or "\x00" in str(parameters[by]):
+    key = next((name for name in ("pk", "uid", "name") if name in parameters), None)
+    if not model or key is None or "\x00" in str(parameters[key]):
         return None
     with suppress(ValueError, TypeError, ValidationError, OverflowError):
-        rows = apps.get_model(model)._default_manager.filter(**{by: parameters[by]})
+        rows = apps.get_model(model)._default_manager.filter(**{key: parameters[key]})
         row: models.Model | None = rows.first()
         return row
     return None
@@ -132,7 +131,7 @@ def _name_of_row(row: models.Model | None, parameters: Mapping[str, Any]) -> str
     )
 
 
-def _note(write: Any) -> None:
+def _write_or_log(write: Callable[[], Any]) -> None:
     try:
         with transaction.atomic():
             write()

@@ -1,6 +1,4 @@
-"""One entry for every write of a page and every sign-in attempt; those of the API begin in their
-permission.
-"""
+"""Creates an audit entry for every write of a page and every sign-in attempt."""
 
 import logging
 from collections.abc import Callable
@@ -17,33 +15,31 @@ from webapp.accounts.audit import entered_fields, entries
 from webapp.accounts.audit.actions import SIGN_IN, action_of
 from webapp.accounts.models import AuditEntry, User
 from webapp.lib.api.json_errors import PREFIX
+from webapp.lib.middleware import Middleware
 
 logger = logging.getLogger(__name__)
 
-READING = ("GET", "HEAD", "OPTIONS", "TRACE")
-BLOCKED_ONCE_IN = timedelta(minutes=15)
-_WRITING = ("INSERT", "UPDATE", "DELETE")
-_VISITS = ('"django_session"', '"accounts_signinfailures"', '"accounts_auditentry"')
+READ_METHODS = ("GET", "HEAD", "OPTIONS", "TRACE")
+BLOCKED_ENTRY_EVERY = timedelta(minutes=15)
+_WRITE_STATEMENTS = ("INSERT", "UPDATE", "DELETE")
+_UNCOUNTED_TABLES = ('"django_session"', '"accounts_signinfailures"', '"accounts_auditentry"')
 Outcome = AuditEntry.Outcome
 
 
-class AuditLog:
-    """Behind the sign-in check, so that anonymous requests fill no table."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
+class AuditLog(Middleware):
+    """Comes after the sign-in check, so that anonymous requests fill no table."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if request.method in READING:
+        if request.method in READ_METHODS:
             response = self.get_response(request)
-            if _has_signed_in(request):  # led back by a provider of identities
+            if _has_signed_in(request):  # by OpenID Connect, whose way back is a GET
                 _note_sign_in(request, response)
             return response
-        written: list[bool] = []
-        with connection.execute_wrapper(_watching(written)):
+        writes: list[str] = []
+        with connection.execute_wrapper(_recording_writes(writes)):
             response = self.get_response(request)
-        if entries.begun(request) is not None:
-            entries.end(request, _outcome(request, response, bool(written)), response.status_code)
+        if entries.entry_key(request) is not None:
+            entries.end(request, _outcome(request, response, bool(writes)), response.status_code)
         elif _is_sign_in(request) and (
             _has_signed_in(request) or not request.user.is_authenticated
         ):
@@ -53,12 +49,12 @@ class AuditLog:
     def process_view(
         self, request: HttpRequest, view: Any, args: Any, kwargs: Any
     ) -> HttpResponse | None:
-        """API requests are authenticated later: see
-        :class:`webapp.accounts.permissions.ScopedAccess`.
+        """API writes begin in :class:`webapp.accounts.permissions.ScopedAccess`, after
+        authentication.
         """
         is_api = request.path_info.startswith(PREFIX)
         if (
-            request.method in READING
+            request.method in READ_METHODS
             or is_api
             or not request.user.is_authenticated
             or _is_sign_in(request)
@@ -76,13 +72,15 @@ class AuditLog:
         return None
 
 
-def _watching(written: list[bool]) -> Callable[..., Any]:
-    def watch(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
-        if sql.startswith(_WRITING) and not any(table in sql for table in _VISITS):
-            written.append(True)
+def _recording_writes(writes: list[str]) -> Callable[..., Any]:
+    def record(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith(_WRITE_STATEMENTS) and not any(
+            table in sql for table in _UNCOUNTED_TABLES
+        ):
+            writes.append(sql)
         return execute(sql, params, many, context)
 
-    return watch
+    return record
 
 
 def _outcome(request: HttpRequest, response: HttpResponseBase, has_written: bool) -> Outcome:
@@ -109,36 +107,37 @@ def _has_signed_in(request: HttpRequest) -> bool:
 
 
 def _note_sign_in(request: HttpRequest, response: HttpResponseBase) -> None:
-    """A database that is away must not turn a refused attempt into an error."""
+    """A database that is away must not make an error of a refused attempt."""
     try:
-        _attempt(request, response)
+        _store_sign_in(request, response)
     except DatabaseError:
         logger.exception("the audit log could not be written")
 
 
-def _attempt(request: HttpRequest, response: HttpResponseBase) -> None:
-    """A name of no user is not recorded: it may be a password in the wrong field."""
-    given = request.POST.get("username", "")[:150].replace("\x00", "")
+def _store_sign_in(request: HttpRequest, response: HttpResponseBase) -> None:
+    """A name that no user has is not recorded: it may be a password in the wrong field."""
+    entered = request.POST.get("username", "")[:150].replace("\x00", "")
     if _has_signed_in(request):
         entries.sign_in(request, request.user.get_username(), Outcome.DONE, response.status_code)
         return
-    known = User.objects.filter(username=given).values_list("username", flat=True).first()
-    details = {} if known else {"username": "of nobody"}
+    users = User.objects.filter(username=entered)
+    user_name = users.values_list("username", flat=True).first() or ""
+    details = {} if user_name else {"username": "of nobody"}
     if getattr(request, "sign_in_blocked", False):
         details["blocked"] = "too many failed attempts"
-        if _was_noted(request, known or ""):
+        if _has_recent_entry(request, user_name):
             return
     entries.sign_in(
         request,
-        known or "",
+        user_name,
         Outcome.REFUSED,
         response.status_code,
         {name: entered_fields.text(text) for name, text in details.items()},
     )
 
 
-def _was_noted(request: HttpRequest, person: str) -> bool:
+def _has_recent_entry(request: HttpRequest, person: str) -> bool:
     recent = AuditEntry.objects.filter(
-        action=SIGN_IN, at__gte=timezone.now() - BLOCKED_ONCE_IN, details__has_key="blocked"
+        action=SIGN_IN, at__gte=timezone.now() - BLOCKED_ENTRY_EVERY, details__has_key="blocked"
     )
-    return recent.filter(person=person, from_address=client_address.written(request)).exists()
+    return recent.filter(person=person, from_address=client_address.text_of(request)).exists()

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from webapp.accounts.audit.actions import codes
+from webapp.accounts.audit.actions import action_codes
 from webapp.accounts.audit.filters import UNKNOWN, AuditFilters
 from webapp.accounts.guards import administrators_only
 from webapp.accounts.models import AuditEntry
@@ -53,7 +53,9 @@ def audit(request: HttpRequest) -> HttpResponse:
             filters,
             Control("person", "Person"),
             Control("object", "Object"),
-            Control("action", "Action", [("", "Any action"), *((code, code) for code in codes())]),
+            Control(
+                "action", "Action", [("", "Any action"), *((code, code) for code in action_codes())]
+            ),
             Control("outcome", "Outcome", [("", "Any outcome"), *_outcomes()]),
             Control("from", "From (now-7d)"),
             Control("to", "To"),
@@ -72,11 +74,11 @@ def export(request: HttpRequest) -> HttpResponseBase:
     return export_response(
         "weir-audit",
         COLUMNS,
-        _rows(AuditFilters.from_page(request.GET, AuditEntry.objects.all()).checked()),
+        _exported_rows(AuditFilters.from_page(request.GET, AuditEntry.objects.all()).checked()),
     )
 
 
-def _rows(entries: QuerySet[AuditEntry]) -> Iterator[dict[str, Any]]:
+def _exported_rows(entries: QuerySet[AuditEntry]) -> Iterator[dict[str, Any]]:
     for row in entries.order_by("-id").values(*COLUMNS)[:MOST_EXPORTED].iterator(1_000):
         yield {**row, "outcome": row["outcome"] or UNKNOWN}
 

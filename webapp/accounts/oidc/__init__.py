@@ -1,4 +1,4 @@
-"""Sign-in by OpenID Connect: authorization code flow with PKCE, as a confidential client. By
-Authlib, since django-allauth sends no nonce, does not check signatures, and accepts user info of
+"""Sign-in by OpenID Connect: authorization code flow with PKCE, as a confidential client. Authlib
+does it, since django-allauth sends no nonce, does not check signatures, and accepts user info of
 another subject.
 """

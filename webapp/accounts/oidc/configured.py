@@ -1,4 +1,4 @@
-"""Whether a provider is configured. Imports nothing of the protocol."""
+"""Does not import Authlib, which loads slowly."""
 
 from django.conf import settings
 
@@ -18,7 +18,7 @@ def is_configured() -> bool:
 
 
 def check_settings() -> None:
-    """Raises ``RefusedSetting``."""
+    """Raises ``RefusedSetting`` if ``WEIR_OIDC_SEES`` has an unreadable grant."""
     for line in settings.WEIR.oidc_sees.values():
         try:
             if line != EVERYTHING:

@@ -1,5 +1,5 @@
-"""Users of the provider are identified by issuer and subject; role and scope follow the claims at
-each sign-in.
+"""Users of the identity provider are identified by issuer and subject. Each sign-in sets their role
+and scope from the claims.
 """
 
 from collections.abc import Mapping
@@ -28,9 +28,9 @@ class NotAdmitted(Exception):
         self.name = name
 
 
-def admitted(claims: Mapping[str, Any]) -> User:
-    """Creates the user if needed. Raises :class:`NotAdmitted`. Never takes over an account by its
-    name: whoever controls names at the provider could become anybody.
+def admit(claims: Mapping[str, Any]) -> User:
+    """Creates the user if needed. An account is never found by its name: whoever controls names at
+    the provider could become anybody.
     """
     weir = settings.WEIR
     name = str(claims.get(weir.oidc_name_claim) or "")[:150].replace("\x00", "")
@@ -50,7 +50,7 @@ def admitted(claims: Mapping[str, Any]) -> User:
                 "administrator of Weir."
             ),
         )
-    user = User.objects.filter(oidc_subject=subject).first() or _new(name, subject)
+    user = User.objects.filter(oidc_subject=subject).first() or _create_user(name, subject)
     if not user.is_active:
         raise NotAdmitted(
             user.username, "Your account here is closed. Ask an administrator of Weir."
@@ -64,7 +64,7 @@ def admitted(claims: Mapping[str, Any]) -> User:
     return user
 
 
-def _new(name: str, subject: str) -> User:
+def _create_user(name: str, subject: str) -> User:
     user = User(username=name, oidc_subject=subject)
     user.set_unusable_password()
     try:
@@ -121,8 +121,8 @@ def _sees(claims: Mapping[str, Any]) -> list[list[dict[str, str]]] | None:
 
 
 def _granted(claims: Mapping[str, Any], claim: str, granted: Mapping[str, str]) -> list[str]:
-    given = _values(claims, claim)
-    return [text for value, text in granted.items() if value == EVERYBODY or value in given]
+    values = _values(claims, claim)
+    return [text for value, text in granted.items() if value == EVERYBODY or value in values]
 
 
 def _values(claims: Mapping[str, Any], name: str) -> set[str]:

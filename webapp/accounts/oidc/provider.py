@@ -1,5 +1,5 @@
-"""Requests to the provider; Authlib does the protocol. A discovery document of another issuer, or
-with http addresses of an https issuer, is refused.
+"""Requests to the identity provider. A discovery document of another issuer is refused, and so are
+http addresses of an https issuer.
 """
 
 import logging
@@ -20,10 +20,10 @@ from requests import RequestException
 from ingest.network.deadlines import TimedAdapter
 from webapp.accounts.oidc.configured import ProviderFails
 
-KEPT_S = 3600
-"""Lifetime of the discovery document; keys are reloaded when a token has an unknown one."""
+DISCOVERY_LIFETIME_S = 3600
+"""An unknown key is looked up earlier."""
 
-TIMEOUT_S, WHOLE_S = 5, 15
+STEP_TIMEOUT_S, REQUEST_TIMEOUT_S = 5, 15
 MOST_BYTES = 4 * 1024 * 1024
 CLOCKS_DIFFER_S = 60
 SIGNATURES = (
@@ -47,10 +47,10 @@ ENDPOINTS = (
     "userinfo_endpoint",
     "end_session_endpoint",
 )
-_LONGEST_HINT = 4_000
-"""Longest ID token in a URL; without it the provider may ask who is meant."""
+_LONGEST_ID_TOKEN = 4_000
+"""In the URL of a sign-out; without it the provider may ask who signs out."""
 
-_WENT_WRONG = (
+_PROTOCOL_ERRORS = (
     AuthlibBaseError,
     JoseError,
     RequestException,
@@ -64,9 +64,9 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Arrived:
-    """``email`` is in ``claims`` only if verified. ``sign_out``: URL that ends the session at the
-    provider, "" without one.
+class Identity:
+    """``email``: only a verified one. ``sign_out``: the URL that ends the session at the provider,
+    or "".
     """
 
     claims: dict[str, Any]
@@ -74,18 +74,15 @@ class Arrived:
 
 
 def start() -> Mapping[str, str]:
-    """``url`` for the browser; ``state``, ``nonce`` and ``code_verifier`` for the way back. Raises
-    :class:`ProviderFails`.
-    """
+    """``url`` to which the browser is sent, and what :func:`finish` needs."""
     try:
         parameters: Mapping[str, str] = _app().create_authorization_url(_redirect_uri())
         return parameters
-    except _WENT_WRONG as error:
+    except _PROTOCOL_ERRORS as error:
         raise _failure(error) from error
 
 
-def finish(code: str, nonce: str, code_verifier: str) -> Arrived:
-    """Raises :class:`ProviderFails`."""
+def finish(code: str, nonce: str, code_verifier: str) -> Identity:
     try:
         app = _app()
         token = app.fetch_access_token(
@@ -98,8 +95,8 @@ def finish(code: str, nonce: str, code_verifier: str) -> Arrived:
             answers.append(dict(app.userinfo(token=token)))
             if answers[1].get("sub") != answers[0]["sub"]:
                 raise ValueError("the user info is of somebody else")  # OpenID Connect Core 5.3.2
-        return Arrived(_claims(answers), _sign_out(app, str(token["id_token"])))
-    except _WENT_WRONG as error:
+        return Identity(_claims(answers), _sign_out(app, str(token["id_token"])))
+    except _PROTOCOL_ERRORS as error:
         raise _failure(error) from error
 
 
@@ -109,19 +106,19 @@ def _claims(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """
     names = ("email", "email_verified")
     complete = next((answer for answer in answers if all(name in answer for name in names)), {})
-    others = {
+    claims = {
         name: value
         for answer in reversed(answers)
         for name, value in answer.items()
         if name not in names
     }
-    return (
-        others | {"email": complete["email"]} if complete.get("email_verified") is True else others
-    )
+    if complete.get("email_verified") is True:
+        claims["email"] = complete["email"]
+    return claims
 
 
 def _sign_out(app: Any, id_token: str) -> str:
-    """OpenID Connect RP-Initiated Logout 1.0, 2."""
+    """OpenID Connect RP-Initiated Logout 1.0, section 2."""
     endpoint = str(app.server_metadata.get("end_session_endpoint") or "")
     if not endpoint:
         return ""
@@ -129,13 +126,13 @@ def _sign_out(app: Any, id_token: str) -> str:
         "client_id": app.client_id,
         "post_logout_redirect_uri": f"{settings.WEIR.public_url}/sign-in/",
     }
-    if len(id_token) <= _LONGEST_HINT:
+    if len(id_token) <= _LONGEST_ID_TOKEN:
         parameters["id_token_hint"] = id_token
     return f"{endpoint}{'&' if urlsplit(endpoint).query else '?'}{urlencode(parameters)}"
 
 
 def _redirect_uri() -> str:
-    """From the public address, not from the host of the request."""
+    """Uses the public address, not the host of the request, which a client chooses."""
     return f"{settings.WEIR.public_url}/sign-in/oidc/back/"
 
 
@@ -146,17 +143,20 @@ def _app() -> Any:
         weir.oidc_client_id,
         weir.oidc_client_secret,
         weir.oidc_scopes,
-        int(time.time() // KEPT_S),
+        int(time.time() // DISCOVERY_LIFETIME_S),
     )
 
 
 class _Session(OAuth2Session):  # type: ignore[misc]  # Authlib has no types
-    """Bounds requests to a provider that answers slowly."""
+    """Limits the time and size of answers."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         for scheme in ("http://", "https://"):
-            self.mount(scheme, TimedAdapter(WHOLE_S, (TIMEOUT_S, TIMEOUT_S), MOST_BYTES))
+            self.mount(
+                scheme,
+                TimedAdapter(REQUEST_TIMEOUT_S, (STEP_TIMEOUT_S, STEP_TIMEOUT_S), MOST_BYTES),
+            )
 
 
 class _App(DjangoOAuth2App):  # type: ignore[misc]  # Authlib has no types
@@ -165,7 +165,7 @@ class _App(DjangoOAuth2App):  # type: ignore[misc]  # Authlib has no types
 
 @lru_cache(maxsize=1)
 def _discovered(issuer: str, client_id: str, client_secret: str, scopes: str, hour: int) -> Any:
-    """An error is not cached."""
+    """``hour`` limits the lifetime of the cached answer. Errors are not cached."""
     app = _App(
         DjangoIntegration("oidc"),
         name="oidc",
@@ -193,7 +193,7 @@ def _discovered(issuer: str, client_id: str, client_secret: str, scopes: str, ho
 
 
 def _failure(error: Exception) -> ProviderFails:
-    """Logs only error types and OAuth's codes: texts of libraries may repeat what was sent."""
+    """Logs error types, OAuth's codes and this module's texts: those of libraries may have secrets."""
     reason = getattr(error, "error", "") or (str(error) if type(error) is ValueError else "")
     logger.warning(
         "sign-in by OpenID Connect failed: %s %s", type(error).__name__, str(reason)[:200]

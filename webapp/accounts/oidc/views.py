@@ -1,5 +1,5 @@
-"""Redirects to the provider and back. The state is in a signed cookie, so that starting sign-ins
-fills no table.
+"""Redirects to the identity provider and back. The state is in a signed cookie: abandoned sign-ins
+fill no table.
 """
 
 import secrets
@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from webapp.accounts.audit import entries
-from webapp.accounts.kept_choices import own, remember
+from webapp.accounts.kept_choices import safe_path, set_cookie
 from webapp.accounts.models import AuditEntry
 from webapp.accounts.oidc import people
 from webapp.accounts.oidc.configured import ProviderFails, is_configured
@@ -37,9 +37,9 @@ _LONGEST_COOKIE, _LONGEST_CODE = 4_000, 4_000
 def start(request: HttpRequest) -> HttpResponse:
     if not is_configured():
         raise Http404
-    from webapp.accounts.oidc import provider  # with all of the protocol, which no other page needs
+    from webapp.accounts.oidc import provider  # imports Authlib, which no other page needs
 
-    after = own(request, request.GET.get("next", ""))
+    after = safe_path(request, request.GET.get("next", ""))
     try:
         started = provider.start()
     except ProviderFails as why:
@@ -48,7 +48,7 @@ def start(request: HttpRequest) -> HttpResponse:
     signed = signing.dumps(
         [started["state"], started["nonce"], started["code_verifier"], after], salt=SALT
     )
-    remember(answer, COOKIE, signed, LIFETIME_S, _path())
+    set_cookie(answer, COOKIE, signed, LIFETIME_S, _path())
     return answer
 
 
@@ -58,12 +58,12 @@ def start(request: HttpRequest) -> HttpResponse:
 def back(request: HttpRequest) -> HttpResponse:
     if not is_configured():
         raise Http404
-    answer = _back(request)
+    answer = _sign_in(request)
     answer.delete_cookie(COOKIE, path=_path(), samesite="Lax")
     return answer
 
 
-def _back(request: HttpRequest) -> HttpResponse:
+def _sign_in(request: HttpRequest) -> HttpResponse:
     from webapp.accounts.oidc import provider
 
     try:
@@ -85,8 +85,8 @@ def _back(request: HttpRequest) -> HttpResponse:
     if not 0 < len(code) <= _LONGEST_CODE:
         return _refused(request, gettext("The identity provider refused the sign-in."), after)
     try:
-        arrived = provider.finish(code, nonce, code_verifier)
-        user = people.admitted(arrived.claims)
+        identity = provider.finish(code, nonce, code_verifier)
+        user = people.admit(identity.claims)
     except ProviderFails as why:
         return _refused(request, str(why), after)
     except people.NotAdmitted as why:
@@ -99,9 +99,9 @@ def _back(request: HttpRequest) -> HttpResponse:
         )
         return _refused(request, str(why), after)
     login(request, user, backend=BACKEND)
-    if arrived.sign_out:
-        request.session[SIGN_OUT] = arrived.sign_out
-    return redirect(own(request, after) or settings.LOGIN_REDIRECT_URL)
+    if identity.sign_out:
+        request.session[SIGN_OUT] = identity.sign_out
+    return redirect(safe_path(request, after) or settings.LOGIN_REDIRECT_URL)
 
 
 def _refused(request: HttpRequest, why: str, after: str) -> HttpResponse:

@@ -13,7 +13,7 @@ OPEN, CLOSED = "open", "closed"
 class PeopleFilters(ListFilters):
     q = Text("username", "icontains", about="part of the user name")
     role = Choice(GROUPS, method="filter_role")
-    state = Choice((OPEN, CLOSED), method="in_state")
+    state = Choice((OPEN, CLOSED), method="filter_state")
     order = (KeysetColumn("username"), KeysetColumn("id"))
 
     def filter_role(self, people: QuerySet[Any], name: str, role: str) -> QuerySet[Any]:
@@ -24,5 +24,5 @@ class PeopleFilters(ListFilters):
             return others.filter(groups__name=role).exclude(groups__name=Role.ADMIN.group)
         return others.exclude(groups__name__in=(Role.OPERATOR.group, Role.ADMIN.group))
 
-    def in_state(self, people: QuerySet[Any], name: str, state: str) -> QuerySet[Any]:
+    def filter_state(self, people: QuerySet[Any], name: str, state: str) -> QuerySet[Any]:
         return people.filter(is_active=state == OPEN)

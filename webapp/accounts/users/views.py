@@ -32,13 +32,13 @@ def users(request: HttpRequest) -> HttpResponse:
 @require_POST
 @never_cache
 def add(request: HttpRequest) -> HttpResponse:
-    """Only this answer shows the password."""
+    """Only this response ever shows the password."""
     form = NewPersonForm(request.POST)
     if form.is_valid():
         try:
             user, password = people.add(form.cleaned_data["username"], **form.entered())
         except InputRefused as refused:
-            _explain(form, refused)
+            _add_errors(form, refused)
         else:
             return render(
                 request, "accounts/password_made.html", {"person": user, "password": password}
@@ -50,7 +50,7 @@ def add(request: HttpRequest) -> HttpResponse:
 @require_GET
 def user(request: HttpRequest, pk: int) -> HttpResponse:
     person = _person(pk)
-    return _page(request, person, _form_of(person))
+    return _page(request, person, _filled_form(person))
 
 
 @administrators_only
@@ -61,7 +61,7 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
         try:
             people.change(me(request), person, **form.entered())
         except InputRefused as refused:
-            _explain(form, refused)
+            _add_errors(form, refused)
             return _page(request, person, form)
         except ActionRefused as refused:
             messages.error(request, str(refused))
@@ -168,7 +168,7 @@ def _person(pk: int) -> User:
     return get_object_or_404(User, pk=pk)
 
 
-def _form_of(person: User) -> AccessForm:
+def _filled_form(person: User) -> AccessForm:
     sees = people.EVERYTHING if person.grants is None else people.ONLY
     return AccessForm(
         initial={
@@ -179,6 +179,6 @@ def _form_of(person: User) -> AccessForm:
     )
 
 
-def _explain(form: Any, refused: InputRefused) -> None:
+def _add_errors(form: Any, refused: InputRefused) -> None:
     for field, text in (refused.fields or {"": str(refused)}).items():
         form.add_error(field if field in form.fields else None, text)

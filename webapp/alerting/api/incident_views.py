@@ -11,7 +11,12 @@ from rest_framework.response import Response
 
 from webapp.alerting import incident_actions
 from webapp.alerting.actions import LONGEST_SILENCE
-from webapp.alerting.api.serializers import AlertSerializer, CommentSerializer, SilenceSerializer
+from webapp.alerting.api.serializers import (
+    AlertSerializer,
+    CommentSerializer,
+    SilenceSerializer,
+    valid_input,
+)
 from webapp.alerting.models import Alert
 from webapp.incidents.filters import IncidentFilters
 from webapp.incidents.members import members
@@ -132,11 +137,9 @@ class IncidentViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def acknowledge(self, request: Request, uid: str) -> Response:
-        incident, serializer = self._find(uid), CommentSerializer(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        incident_actions.acknowledge(
-            incident, request.user, serializer.validated_data["comment"], timezone.now()
-        )
+        incident = self._find(uid)
+        comment = valid_input(CommentSerializer(data=request.data))["comment"]
+        incident_actions.acknowledge(incident, request.user, comment, timezone.now())
         return Response(IncidentSerializer(incident).data)
 
     @extend_schema(
@@ -156,11 +159,9 @@ class IncidentViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def assign(self, request: Request, uid: str) -> Response:
-        incident, serializer = self._find(uid), IncidentOwnerSerializer(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        incident_actions.assign(
-            incident, serializer.validated_data["owner"], request.user, timezone.now()
-        )
+        incident = self._find(uid)
+        owner = valid_input(IncidentOwnerSerializer(data=request.data))["owner"]
+        incident_actions.assign(incident, owner, request.user, timezone.now())
         return Response(IncidentSerializer(incident).data)
 
     @extend_schema(
@@ -170,12 +171,11 @@ class IncidentViews(ListView):
     )
     @action(detail=True, methods=["post"])
     def silence(self, request: Request, uid: str) -> Response:
-        incident, serializer = self._find(uid), SilenceIncidentSerializer(data=request.data)
-        serializer.is_valid(raise_exception=True)
-        lasts = timedelta(seconds=serializer.validated_data["lasts_s"])
-        reason = serializer.validated_data["reason"]
-        made = incident_actions.silence(incident, lasts, reason, request.user, timezone.now())
-        return Response(SilenceSerializer(made).data, status=status.HTTP_201_CREATED)
+        incident = self._find(uid)
+        entered = valid_input(SilenceIncidentSerializer(data=request.data))
+        duration, reason = timedelta(seconds=entered["lasts_s"]), entered["reason"]
+        silence = incident_actions.silence(incident, duration, reason, request.user, timezone.now())
+        return Response(SilenceSerializer(silence).data, status=status.HTTP_201_CREATED)
 
     def _find(self, uid: str) -> Incident:
         return get_object_or_404(Incident.objects.select_related("merged_into"), uid=uid)

@@ -95,7 +95,7 @@ class MatcherSerializer(serializers.Serializer[Any]):
 
 
 class MatchersField(BoundedList):
-    """Its value is a tuple of checked matchers."""
+    """Its valid value is a tuple of :class:`webapp.lib.matchers.Matcher`."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(child=MatcherSerializer(), max_length=MOST_MATCHERS, **kwargs)
@@ -127,3 +127,9 @@ class SilenceSerializer(serializers.ModelSerializer[Silence]):
             "ended_name",
         )
         read_only_fields = ("id", "author_name", "created_at", "ended_name")
+
+
+def valid_input(serializer: serializers.BaseSerializer[Any]) -> dict[str, Any]:
+    serializer.is_valid(raise_exception=True)
+    entered: dict[str, Any] = serializer.validated_data
+    return entered

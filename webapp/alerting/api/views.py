@@ -1,5 +1,3 @@
-from typing import Any
-
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
@@ -14,6 +12,7 @@ from webapp.alerting.api.serializers import (
     AlertWithStorySerializer,
     CommentSerializer,
     SilenceSerializer,
+    valid_input,
 )
 from webapp.alerting.filters import AlertFilters, SilenceFilters
 from webapp.alerting.models import Alert, Silence
@@ -45,7 +44,7 @@ class AlertViews(ListView):
     @action(detail=True, methods=["post"])
     def acknowledge(self, request: Request, uid: str) -> Response:
         alert = self._find(uid)
-        entered = _valid(CommentSerializer(data=request.data))
+        entered = valid_input(CommentSerializer(data=request.data))
         if not actions.acknowledge([uid], request.user, entered["comment"], timezone.now()):
             alert.refresh_from_db()
             by = alert.acknowledged_name
@@ -84,12 +83,12 @@ class SilenceViews(ListView):
         responses={201: SilenceSerializer, **ERRORS},
     )
     def create(self, request: Request) -> Response:
-        entered, now = _valid(SilenceSerializer(data=request.data)), timezone.now()
+        entered, now = valid_input(SilenceSerializer(data=request.data)), timezone.now()
         start = entered.get("starts_at") or now
-        made = actions.silence(
+        silence = actions.silence(
             entered["matchers"], start, entered["ends_at"], entered["reason"], request.user, now
         )
-        return Response(SilenceSerializer(made).data, status=status.HTTP_201_CREATED)
+        return Response(SilenceSerializer(silence).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(
         summary="End a silence now",
@@ -101,9 +100,3 @@ class SilenceViews(ListView):
         silence = get_object_or_404(Silence, pk=pk)
         actions.end_silence(silence, request.user, timezone.now())
         return Response(SilenceSerializer(silence).data)
-
-
-def _valid(wanted: Any) -> dict[str, Any]:
-    wanted.is_valid(raise_exception=True)
-    entered: dict[str, Any] = wanted.validated_data
-    return entered

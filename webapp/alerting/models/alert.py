@@ -3,7 +3,7 @@ from typing import Any, ClassVar, Self
 
 from django.db import models
 
-from webapp.alerting.choices import OPEN, AlertState, Happened, Mute, Notified
+from webapp.alerting.choices import OPEN, AlertState, EventKind, Mute, Notified
 from webapp.alerting.models.group import AlertGroup
 from webapp.alerting.models.mutes import Silence
 from webapp.alerting.story_texts import story_words
@@ -46,11 +46,11 @@ class AlertQuerySet(models.QuerySet["Alert"]):
         return self.filter(notify_since__isnull=False, muted_by=Mute.NONE)
 
     def with_names(self) -> Self:
-        """With the finding's ``related``, to recognise names in titles."""
+        """Adds ``related`` of the finding, by which pages recognise names in titles."""
         return self.annotate(related=models.F("finding__related"))
 
     def with_all_names(self) -> Self:
-        """Also with the finding's ``data``, which may be long."""
+        """Also adds ``data`` of the finding, which may be long."""
         return self.with_names().annotate(data=models.F("finding__data"))
 
     def overlapping(self, start: datetime, end: datetime) -> Self:
@@ -61,9 +61,9 @@ class AlertQuerySet(models.QuerySet["Alert"]):
 
 @scoped()
 class Alert(models.Model):
-    """Written by the evaluation under its lease; people write acknowledgements only. ``starts_at``,
-    ``ends_at`` and ``episode_at`` are data time, other instants Weir's. Texts are the finding's at
-    its last change or notice.
+    """The evaluation writes alerts under its lease; people only write acknowledgements.
+    ``starts_at``, ``ends_at`` and ``episode_at`` are data time, other instants are Weir's. Texts
+    are copies from the finding at its last change or notice.
     """
 
     uid = models.CharField(max_length=40, unique=True, default=alert_uid, editable=False)
@@ -76,8 +76,7 @@ class Alert(models.Model):
     )
     rule = models.CharField(max_length=64)
     subject_id = models.CharField(max_length=300)
-    # No constraint in the database: another process recreates findings, and must neither wait for
-    # alerts nor fail because of them.
+    # Without a constraint, the process that deletes findings does not wait for alerts or fail.
     finding = models.ForeignKey(
         "findings.Finding",
         null=True,
@@ -214,9 +213,10 @@ class Alert(models.Model):
 
     @property
     def group_key(self) -> str:
-        """Readers of some clusters see the key of this cluster, even if others share the group."""
-        is_seen = scopes.current().holds(self.group.cluster)
-        return (self.group if is_seen else AlertGroup(cluster=self.cluster, family=self.family)).key
+        """For readers who do not see the group's cluster, the key that this cluster would have."""
+        if scopes.current().holds(self.group.cluster):
+            return self.group.key
+        return AlertGroup(cluster=self.cluster, family=self.family).key
 
     @property
     def is_open(self) -> bool:
@@ -233,11 +233,11 @@ class Alert(models.Model):
 
 @scoped_as("alerting.Alert", by="alert")
 class AlertEvent(models.Model):
-    """``at`` is data time for events in the data, else Weir's."""
+    """``at`` is data time if the event is in the data, else Weir's time."""
 
     alert = models.ForeignKey(Alert, on_delete=models.CASCADE, related_name="events")
     at = models.DateTimeField()
-    kind = models.CharField(max_length=16, choices=Happened.choices)
+    kind = models.CharField(max_length=16, choices=EventKind.choices)
     who = models.CharField(
         max_length=200, blank=True, help_text="their name at that time; empty for Weir"
     )

@@ -11,24 +11,23 @@ from webapp.lib.scoped_rows import scoped
 
 class AlertGroupQuerySet(models.QuerySet["AlertGroup"]):
     def ensure(self, keys: Collection[tuple[str, str]]) -> "dict[tuple[str, str], AlertGroup]":
+        """(cluster, family) → its group, created if needed."""
         families = {family for _cluster, family in keys}
-        wanted = self.filter(
-            cluster__in={cluster for cluster, _family in keys}, family__in=families
-        )
-        groups = {(group.cluster, group.family): group for group in wanted}
+        rows = self.filter(cluster__in={cluster for cluster, _family in keys}, family__in=families)
+        groups = {(group.cluster, group.family): group for group in rows}
         missing = [
             self.model(cluster=cluster, family=family)
             for cluster, family in sorted(set(keys) - set(groups))
         ]
         if missing:
             self.bulk_create(missing, ignore_conflicts=True)
-            groups = {(group.cluster, group.family): group for group in wanted.all()}
+            groups = {(group.cluster, group.family): group for group in rows.all()}
         return groups
 
 
 @scoped()
 class AlertGroup(models.Model):
-    """``cluster``: empty for storage roots."""
+    """``cluster``: "" for storage roots."""
 
     cluster = models.CharField(max_length=100, blank=True)
     family = models.CharField(max_length=64)

@@ -17,8 +17,8 @@ class SilenceQuerySet(models.QuerySet["Silence"]):
 
 @scoped()
 class Silence(models.Model):
-    """``matchers``: at least one ``{"label", "operator", "value"}``; all must match. An early end
-    changes ``ends_at``.
+    """``matchers``: ``{"label", "operator", "value"}``, at least one; all must match. Ending the
+    silence early changes ``ends_at``.
     """
 
     matchers = models.JSONField(default=list)
@@ -48,12 +48,12 @@ class Silence(models.Model):
         return self.starts_at <= at < self.ends_at
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        self.cluster = self.pinned
+        self.cluster = self.only_cluster
         super().save(*args, **kwargs)
 
     @property
-    def pinned(self) -> str:
-        """The only cluster that its matchers name; else empty."""
+    def only_cluster(self) -> str:
+        """The only cluster that the matchers accept; "" if there may be several."""
         return named_cluster(as_entered(self.matchers))
 
     @property

@@ -7,7 +7,7 @@ from webapp.lib.scoped_rows import scoped
 
 @scoped(also_of_all=True)
 class RuleSetting(models.Model):
-    """The narrowest scope wins: job, cluster, all. Empty columns inherit."""
+    """The narrowest scope wins: job, then cluster, then all. Empty columns inherit from wider ones."""
 
     rule = models.CharField(max_length=64)
     cluster = models.CharField(max_length=100, blank=True, help_text="empty for all clusters")
@@ -44,7 +44,7 @@ class RuleSetting(models.Model):
         return f"{self.rule} {self.scope}"
 
     @property
-    def narrows(self) -> models.Q:
+    def in_scope(self) -> models.Q:
         query = models.Q(cluster=self.cluster) if self.cluster else models.Q()
         if self.job_id:
             query &= models.Q(job_id=self.job_id) | (

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 from spark_jobs.diagnosis.finding_hosts import hosts_of
 from spark_jobs.diagnosis.registry import all_rules
 from webapp.accounts.guards import operators_only
-from webapp.accounts.kept_choices import back
+from webapp.accounts.kept_choices import redirect_back
 from webapp.accounts.roles import may_operate
 from webapp.alerting import actions, incident_actions
 from webapp.alerting.badges import badges, state_badge
@@ -66,10 +66,10 @@ def alerts(request: HttpRequest) -> HttpResponse:
     filters = AlertFilters.from_page(request.GET, Alert.objects.all())
     state = filters.values.get("state", "")
     is_folded = state not in (AlertState.RESOLVED, ANY_STATE)
-    chosen = cast(AlertQuerySet, folded(filters.qs) if is_folded else filters.qs)
-    rows = chosen.with_names().defer("fired")
+    matching = cast(AlertQuerySet, folded(filters.qs) if is_folded else filters.qs)
+    rows = matching.with_names().defer("fired")
     listed = page(rows, filters.keys, request.GET.get("cursor", ""), PAGE_SIZE)
-    of_rows = troubles(listed.rows, filters.qs if is_folded else None, timezone.now())
+    trouble_by_row = troubles(listed.rows, filters.qs if is_folded else None, timezone.now())
     context: dict[str, Any] = {
         "filters": filters,
         "state": state,
@@ -89,11 +89,17 @@ def alerts(request: HttpRequest) -> HttpResponse:
         ),
         "page": listed,
         "rows": [
-            (row, state_badge(row), severity_badge(row.severity), badges(row), of_rows[row.pk])
+            (
+                row,
+                state_badge(row),
+                severity_badge(row.severity),
+                badges(row),
+                trouble_by_row[row.pk],
+            )
             for row in listed.rows
         ],
         "is_folded": is_folded,
-        "matching": capped_count(chosen),
+        "matching": capped_count(matching),
     }
     return render(request, "alerting/alerts.html", context)
 
@@ -104,13 +110,13 @@ def alert(request: HttpRequest, uid: str) -> HttpResponse:
         Alert.objects.with_all_names().select_related("group", "silence", "inhibited_by"),
         uid=uid,
     )
-    return render(request, "alerting/alert.html", _about(request, shown))
+    return render(request, "alerting/alert.html", _context(request, shown))
 
 
 @operators_only
 @require_POST
 def acknowledge(request: HttpRequest) -> HttpResponse:
-    """The ticked alerts, or ``only`` one."""
+    """Acknowledge the ticked alerts, or ``only`` one, or take acknowledgements back."""
     only = request.POST.get("only")
     chosen = [only] if only else request.POST.getlist("uid")
     uids = [uid[:40].replace("\x00", "") for uid in chosen[: actions.AT_ONCE]]
@@ -121,14 +127,14 @@ def acknowledge(request: HttpRequest) -> HttpResponse:
     elif "take_back" in request.POST:
         actions.take_back(uids, user, now)
     else:
-        # A row of the list is a trouble: its later alerts are acknowledged with it.
+        # A row may be an incident, whose later alerts are acknowledged, too.
         done = _with_incidents(uids, user, comment, now) if "troubles" in request.POST else 0
         done += actions.acknowledge(uids, user, comment, now)
         if not done:
             messages.warning(
                 request, gettext("Nothing to acknowledge: somebody was quicker, or it is resolved.")
             )
-    return back(request, reverse("alerts"))
+    return redirect_back(request, reverse("alerts"))
 
 
 def _with_incidents(uids: list[str], user: Any, comment: str, now: datetime) -> int:
@@ -139,7 +145,7 @@ def _with_incidents(uids: list[str], user: Any, comment: str, now: datetime) -> 
     return done
 
 
-def _about(request: HttpRequest, shown: Alert) -> dict[str, Any]:
+def _context(request: HttpRequest, shown: Alert) -> dict[str, Any]:
     now = timezone.now()
     finding = (
         Finding.objects.filter(pk=shown.finding_id or 0)
@@ -153,15 +159,15 @@ def _about(request: HttpRequest, shown: Alert) -> dict[str, Any]:
         .only("cluster", "job_id", "name")
         .first()
     )
-    of_alert = (
+    newest = (
         Delivery.objects.filter(alerts__alert_uid=shown.uid)
         .select_related("endpoint")
         .defer("payload")
         .order_by("-id")
     )
-    deliveries = list(of_alert[:MOST_DELIVERIES])
-    mutes_others = [shown.pk] if shown.rule == UNREACHABLE else []
-    muted_count, muted = muted_names(mutes_others).get(shown.pk, (0, ()))
+    deliveries = list(newest[:MOST_DELIVERIES])
+    muting = [shown.pk] if shown.rule == UNREACHABLE else []
+    muted_count, muted = muted_names(muting).get(shown.pk, (0, ()))
     until = shown.ends_at or now
     incident = Incident.objects.filter(uid=shown.incident_id or "").first()
     notice = notice_text(shown, deliveries, now)

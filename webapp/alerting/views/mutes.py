@@ -19,7 +19,7 @@ from webapp.lib.timeranges import absolute
 
 PAGE_SIZE = 50
 BY_END = (KeysetColumn("ends_at", descending=True), KeysetColumn("id", descending=True))
-MOST_LOOKED_AT = 2_000
+MOST_READ = 2_000
 SHOWN = 8
 
 
@@ -91,7 +91,7 @@ def _preview(text: str) -> dict[str, Any]:
     rows = (
         Alert.objects.open()
         .order_by("-severity_rank", "-id")
-        .defer("cause", "next_step", "evidence")[:MOST_LOOKED_AT]
+        .defer("cause", "next_step", "evidence")[:MOST_READ]
     )
     matching = match_each(matchers, [matched_labels(row) for row in rows])
     alerts = [row for row, matches in zip(rows, matching, strict=True) if matches]

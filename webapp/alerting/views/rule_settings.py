@@ -25,7 +25,7 @@ MOST_LISTED = 500
 
 
 class RuleSettingForm(forms.Form):
-    """Empty fields inherit."""
+    """Empty fields inherit from the wider scope."""
 
     severity = forms.ChoiceField(
         required=False,
@@ -59,13 +59,13 @@ class RuleSettingForm(forms.Form):
 @require_GET
 def rule_settings(request: HttpRequest) -> HttpResponse:
     units = {threshold.key: threshold.unit for threshold in all_thresholds()}
-    set_rows = list(RuleSetting.objects.all()[:MOST_LISTED])
+    stored = list(RuleSetting.objects.all()[:MOST_LISTED])
     overrides = ThresholdOverride.objects.select_related("author").order_by(
         "key", "cluster", "job_id"
     )[:MOST_LISTED]
     context = {
         "settings": [
-            (row, severity_badge(row.severity) if row.severity else None) for row in set_rows
+            (row, severity_badge(row.severity) if row.severity else None) for row in stored
         ],
         "thresholds": [
             (
@@ -98,12 +98,12 @@ def rule_setting(request: HttpRequest) -> HttpResponse:
         if job_id
         else None
     )
-    of_job = Q(job_name=job.name) if job and job.name else Q(job_id=job_id)
-    standing = RuleSetting.objects.filter(of_job, rule=rule, cluster=cluster).first()
+    same_job = Q(job_name=job.name) if job and job.name else Q(job_id=job_id)
+    current = RuleSetting.objects.filter(same_job, rule=rule, cluster=cluster).first()
     form = RuleSettingForm(
         request.POST if request.method == "POST" else None,
-        initial={name: getattr(standing, name) for name in setting_actions.COLUMNS}
-        if standing
+        initial={name: getattr(current, name) for name in setting_actions.COLUMNS}
+        if current
         else {},
     )
     context: dict[str, Any] = {
@@ -136,7 +136,7 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
 @operators_only
 @require_POST
 def threshold_save(request: HttpRequest) -> HttpResponse:
-    """Empty ones stay unchanged."""
+    """Empty fields change nothing."""
     cluster, job_id, rule = (
         request.POST.get(name, "")[:100].replace("\x00", "")
         for name in ("cluster", "job_id", "rule")

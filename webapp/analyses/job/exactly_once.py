@@ -51,7 +51,9 @@ def job_transactions(
         **of_job, outcome="completed", is_savepoint=False, trigger_time__lte=at
     ).order_by("-trigger_time")
     starts = StoredStart.objects.filter(**of_job, at__lte=at).order_by("-at")
-    log_events = models.LogEvent.objects.filter(**of_job, kind__in=EVENTS_READ, ts__lte=at).order_by("-ts")
+    log_events = models.LogEvent.objects.filter(
+        **of_job, kind__in=EVENTS_READ, ts__lte=at
+    ).order_by("-ts")
     transactions = transactions_of(
         list(samples_of(CheckpointSample, completed[:MOST_COMMITS], *_COMMIT_COLUMNS))[::-1],
         list(samples_of(JobStart, starts[:MOST_STARTS]))[::-1],

@@ -1,4 +1,4 @@
-"""A format: a function from a notice to one request, and a reader of the answer."""
+"""A format makes a request of a notice, and reads the answer."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from webapp.delivery.notices import Notice
 
 @dataclass(frozen=True)
 class Addressee:
-    """``secrets`` sign, newest first; ``credential`` is the receiver's."""
+    """``secrets``: Weir's, which sign, newest first; ``credential``: the receiver's."""
 
     url: str
     message_id: str
@@ -22,8 +22,6 @@ class Addressee:
 
 @dataclass(frozen=True)
 class Outgoing:
-    """One POST."""
-
     url: str = field(repr=False)
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -41,30 +39,30 @@ Rendered = Outgoing | Mail
 Render = Callable[[Notice, Addressee, datetime], Rendered]
 
 
-def taken(body: bytes) -> str:
+def accept(body: bytes) -> str:
     return ""
 
 
 @dataclass(frozen=True)
 class Format:
-    """``refused`` reads the body of a 2xx answer: "" if accepted, else a code. ``keeps_state``: an
-    older notice after a newer one would revert the receiver's state.
+    """``refused`` reads the body of a 2xx answer: "" if accepted, else a code. ``keeps_state``: the
+    receiver has a state, which an older notice after a newer one would revert.
     """
 
     name: str
     render: Render
-    refused: Callable[[bytes], str] = taken
+    refused: Callable[[bytes], str] = accept
     keeps_state: bool = False
     for_machines: bool = False
-    """Weir signs. Machines get every alert, if needed in parts; people get a count of the rest."""
+    """Weir signs. Machines get every alert, in parts if needed; people get the first ones."""
     credential: str = ""
-    """Label of the receiver's credential; "" without one."""
+    """Label of the receiver's credential; "" if it has none."""
     credential_required: bool = False
     default_url: str = ""
 
 
 def json_body(document: Mapping[str, Any] | list[Any]) -> bytes:
-    """UTF-8, without NUL."""
+    """NUL, which some receivers refuse, is replaced."""
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     return text.replace("\\u0000", "\\ufffd").encode(errors="replace")
 

@@ -1,4 +1,4 @@
-"""Shared by bots that always answer 200 with the result in the body."""
+"""For the formats of bots, which always answer 200 and have the result in the body."""
 
 import json
 from collections.abc import Callable
@@ -21,25 +21,22 @@ _WIDE = str.maketrans(
 
 
 def widened(text: str) -> str:
-    """Full-width forms of Markdown and tag characters: these dialects have no escape that all
-    clients support, and names must neither mention people nor load pictures.
+    """Full-width characters for those of Markdown and tags: names mention nobody and load no
+    pictures. These dialects have no escape that all clients support.
     """
     return text.translate(_WIDE)
 
 
 def code_is_zero(*names: str) -> Callable[[bytes], str]:
-    """A reader of answers: "" if the first of ``names`` present is 0."""
+    """A reader of answers: "" if the first field of ``names`` that is present is 0."""
 
     def refused(body: bytes) -> str:
         try:
             answer = json.loads(body)
         except ValueError:
             return "unreadable_answer"
-        code = (
-            next((answer[name] for name in names if name in answer), None)
-            if isinstance(answer, dict)
-            else None
-        )
+        fields = answer if isinstance(answer, dict) else {}
+        code = next((fields[name] for name in names if name in fields), None)
         if code is None:
             return "unreadable_answer"
         return "" if code == 0 else f"code_{line(str(code), 40)}"

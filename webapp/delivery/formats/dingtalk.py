@@ -14,12 +14,12 @@ from webapp.delivery.titles import title_of
 from webapp.lib.translations import gettext_lazy as _
 
 MOST_BYTES = 15_000
-"""Of 20,000 bytes."""
+"""The limit is 20,000 bytes."""
 
 
 def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
     title = cut(title_of(notice), 120)
-    # Its Markdown ignores a single line end unless two spaces precede it.
+    # In its Markdown, only two spaces and a line end begin a new line.
     text = f"### Weir: {widened(title)}\n\n" + fitted(notice, _block, MOST_BYTES, _bytes).replace(
         "\n", "  \n"
     )

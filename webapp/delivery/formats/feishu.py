@@ -14,7 +14,7 @@ from webapp.delivery.titles import leading, title_of
 from webapp.lib.translations import gettext_lazy as _
 
 MOST_BYTES = 18_000
-"""Of 20 KB."""
+"""The limit is 20 KB."""
 _COLOURS = {"critical": "red", "warning": "orange", "info": "blue"}
 
 
@@ -52,7 +52,7 @@ def _block(alert: NoticeAlert) -> str:
 
 
 def signature(secret: str, timestamp_s: int) -> str:
-    """The key is timestamp and secret, the message is empty (the bot's documentation)."""
+    """By the documentation of bots, the key is timestamp and secret, and the message is empty."""
     return base64.b64encode(
         hmac.new(f"{timestamp_s}\n{secret}".encode(), b"", hashlib.sha256).digest()
     ).decode()

@@ -1,5 +1,5 @@
-"""PagerDuty's Events API v2: one incident per group, triggered while anything of it fires and
-resolved with the last.
+"""PagerDuty's Events API v2: one incident per group, which is resolved with the last alert of the
+group.
 """
 
 import hashlib
@@ -18,17 +18,17 @@ _RANK = {"critical": 2, "warning": 1, "info": 0}
 
 
 def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
-    firing = notice.status == FIRING
+    is_firing = notice.status == FIRING
     event: dict[str, Any] = {
         "routing_key": to.credential,
-        "event_action": "trigger" if firing else "resolve",
+        "event_action": "trigger" if is_firing else "resolve",
         "dedup_key": dedup_key(notice.group),
         "client": "Weir",
     }
     lead = leading(notice)
     if lead and lead.links.get("alert"):
         event["client_url"] = lead.links["alert"]
-    if firing:
+    if is_firing:
         event["payload"] = _payload(notice, lead)
         event["links"] = [
             {"href": lead.links[name], "text": name.capitalize()}
@@ -40,17 +40,15 @@ def render(notice: Notice, to: Addressee, at: datetime) -> Outgoing:
 
 def dedup_key(group: str) -> str:
     key = f"weir/{line(group, 10_000)}"
-    return (
-        key
-        if len(key) <= LONGEST_KEY
-        else f"weir/{hashlib.sha256(group.encode(errors='replace')).hexdigest()}"
-    )
+    if len(key) <= LONGEST_KEY:
+        return key
+    return f"weir/{hashlib.sha256(group.encode(errors='replace')).hexdigest()}"
 
 
 def _payload(notice: Notice, lead: NoticeAlert | None) -> dict[str, Any]:
     alerts, more = shown(notice)
-    ranks = [alert.severity for alert in notice.alerts if alert.status == FIRING]
-    worst = max(ranks, key=lambda severity: _RANK.get(severity, 0), default="warning")
+    severities = [alert.severity for alert in notice.alerts if alert.status == FIRING]
+    worst = max(severities, key=lambda severity: _RANK.get(severity, 0), default="warning")
     return {
         "summary": cut(title_of(notice), LONGEST_SUMMARY),
         "source": line(notice.cluster or "storage", 255),

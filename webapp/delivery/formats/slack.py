@@ -14,7 +14,7 @@ _FORMATTING = str.maketrans({"*": "∗", "_": "_\u200b", "`": "ˋ", "~": "∼"})
 
 
 def escaped(text: str) -> str:
-    """So that names mention nobody and format nothing."""
+    """Names mention nobody and format nothing."""
     return _entities(text).translate(_FORMATTING)
 
 

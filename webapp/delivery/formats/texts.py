@@ -1,4 +1,4 @@
-"""Texts of formats and their limits. Formats escape."""
+"""Parts of notices as texts of limited length. The formats escape them."""
 
 from collections.abc import Callable, Iterator
 
@@ -7,7 +7,7 @@ from webapp.delivery.titles import one_line
 
 CUT = " … (cut)"
 MOST_SHOWN = 10
-"""Alerts written out for people; others are counted."""
+"""Alerts that people get as text; the others are counted."""
 
 SHAPES = {"critical": "▲", "warning": "◆", "info": "○"}
 
@@ -28,15 +28,13 @@ def line(text: str, most: int = 300) -> str:
 
 
 def mark(alert: NoticeAlert) -> str:
-    return (
-        f"{SHAPES.get(alert.severity, '?')} {alert.severity}"
-        if alert.status == FIRING
-        else "■ resolved"
-    )
+    if alert.status != FIRING:
+        return "■ resolved"
+    return f"{SHAPES.get(alert.severity, '?')} {alert.severity}"
 
 
 def where(alert: NoticeAlert) -> str:
-    """``prod-eu / orders / slow-enrich``, without what is empty or said twice."""
+    """``prod-eu / orders / slow-enrich``, without empty or repeated parts."""
     parts: list[str] = []
     for part in (alert.cluster, alert.job_name or alert.job_id, alert.subject):
         if part and part not in parts:
@@ -71,8 +69,9 @@ def notes(alert: NoticeAlert) -> list[str]:
 
 
 def shown(notice: Notice, most: int = MOST_SHOWN) -> tuple[list[NoticeAlert], int]:
-    written = list(notice.alerts[:most])
-    return written, max(notice.alerts_total - len(written), 0)
+    """The first alerts, and the number of others."""
+    first = list(notice.alerts[:most])
+    return first, max(notice.alerts_total - len(first), 0)
 
 
 def counted(notice: Notice) -> str:
@@ -102,7 +101,7 @@ def evidence(alert: NoticeAlert, most: int = 5) -> Iterator[str]:
 def block(
     alert: NoticeAlert, head: str, escape: Callable[[str], str], next_step: str, bullet: str
 ) -> str:
-    """The alert in lines that begin with ``head``; ``next_step`` and ``bullet`` precede lines."""
+    """``head`` is the first line; ``next_step`` and ``bullet`` are prefixes."""
     lines = [head, escape(f"{where(alert)} · {since(alert)}")]
     if alert.status == FIRING:
         lines += [
@@ -119,14 +118,14 @@ def fitted(
     most: int,
     size: Callable[[str], int] = len,
 ) -> str:
-    """Blocks that fit into ``most``, and how many are missing."""
-    written, more = shown(notice)
+    """The texts of alerts that fit into ``most``, at least one, and the number of missing alerts."""
+    alerts, more = shown(notice)
     room = most - 80
     blocks: list[str] = []
-    for alert in written:
+    for alert in alerts:
         text = text_of(alert)
         if blocks and size("\n\n".join([*blocks, text])) > room:
-            more += len(written) - len(blocks)
+            more += len(alerts) - len(blocks)
             break
         blocks.append(text)
     return "\n\n".join(blocks) + (f"\n\n… and {more} more." if more else "")

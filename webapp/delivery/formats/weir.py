@@ -1,5 +1,5 @@
-"""Weir's JSON (``reference/notice.schema.json`` of the documentation), signed by the Standard
-Webhooks specification.
+"""Weir's JSON (``reference/notice.schema.json`` of the documentation), signed as Standard Webhooks
+specify.
 """
 
 import json

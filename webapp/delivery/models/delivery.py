@@ -1,4 +1,4 @@
-"""The outbox: one row per notice and endpoint, committed with its alerts."""
+"""The outbox: one row per notice and endpoint, in the transaction that changes the alerts."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -15,7 +15,7 @@ from webapp.work.models import CLOCK_SLACK
 
 ALWAYS_SENT = ("test", "endpoint_disabled")
 LEASE = timedelta(seconds=60)
-"""An attempt takes 15 s at most, and one write."""
+"""An attempt takes at most 15 s and a write."""
 
 
 class DeliveryQuerySet(models.QuerySet["Delivery"]):
@@ -30,17 +30,13 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return self.pending().filter(free, next_attempt_at__lte=now)
 
     def sendable(self, now: datetime) -> "DeliveryQuerySet":
-        """Due; a disabled or paused endpoint gets only :data:`ALWAYS_SENT`."""
-        takes = models.Q(endpoint__enabled=True) | models.Q(kind__in=ALWAYS_SENT)
-        rested = (
-            models.Q(endpoint__paused_until__isnull=True)
-            | models.Q(endpoint__paused_until__lte=now)
-            | models.Q(kind__in=ALWAYS_SENT)
-        )
-        return self.due(now).filter(takes, rested)
+        """Due deliveries; to a disabled or paused endpoint only :data:`ALWAYS_SENT`."""
+        is_paused = models.Q(endpoint__paused_until__gt=now)
+        takes = models.Q(endpoint__enabled=True) & ~is_paused
+        return self.due(now).filter(takes | models.Q(kind__in=ALWAYS_SENT))
 
     def endpoints_waiting(self, now: datetime) -> list[int]:
-        """Longest waiting first."""
+        """Endpoints with sendable deliveries, the longest waiting first."""
         waiting = (
             self.sendable(now)
             .order_by()
@@ -50,7 +46,6 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return [row["endpoint_id"] for row in waiting.order_by("since", "endpoint_id")]
 
     def waiting_by_endpoint(self, endpoints: Collection[int]) -> dict[int, int]:
-        """Endpoints without any are missing."""
         waiting = (
             self.pending()
             .filter(endpoint__in=endpoints)
@@ -61,7 +56,7 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         return {row["endpoint_id"]: row["waiting"] for row in waiting}
 
     def claim(self, pks: Collection[int], holder: str, now: datetime) -> int:
-        """Those of ``pks`` that are still due; ``holder`` is unique. Returns how many."""
+        """Claims those of ``pks`` that are still due; returns how many. ``holder``: a unique name."""
         if not pks:
             return 0
         return (
@@ -71,7 +66,6 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         )
 
     def held_by(self, holder: str) -> "list[Delivery]":
-        """Oldest first."""
         return list(
             self.pending()
             .filter(leased_by=holder, lease_until__isnull=False)
@@ -80,31 +74,34 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
         )
 
     def mend(self, now: datetime) -> int:
-        """After a clock was set back: deliveries in the far future become due, leases end normally.
+        """After a clock was set back: deliveries of the future become due, leases end normally.
         Returns the number of rows.
         """
         latest, pending = now + CLOCK_SLACK, self.pending()
         last_tried = Attempt.objects.filter(
             delivery=models.OuterRef("pk"), number=models.OuterRef("attempts"), at__gt=latest
         )
-        mended = pending.filter(lease_until__gt=latest + LEASE).update(lease_until=now + LEASE)
+        corrected = pending.filter(lease_until__gt=latest + LEASE).update(lease_until=now + LEASE)
         ahead = pending.filter(next_attempt_at__gt=latest)
-        mended += ahead.filter(models.Exists(last_tried)).update(next_attempt_at=now)
-        return mended + pending.filter(made_at__gt=latest).update(made_at=now, next_attempt_at=now)
+        corrected += ahead.filter(models.Exists(last_tried)).update(next_attempt_at=now)
+        return corrected + pending.filter(made_at__gt=latest).update(
+            made_at=now, next_attempt_at=now
+        )
 
     def release_from_the_dead(self) -> int:
         leased = self.pending().filter(lease_until__isnull=False).exclude(leased_by="")
         holders = leased.order_by().values_list("leased_by", flat=True).distinct()
-        gone = [holder for holder in holders if is_dead(holder)]
-        return (
-            leased.filter(leased_by__in=gone).update(lease_until=None, leased_by="") if gone else 0
-        )
+        dead = [holder for holder in holders if is_dead(holder)]
+        if not dead:
+            return 0
+        return leased.filter(leased_by__in=dead).update(lease_until=None, leased_by="")
 
 
 @scoped()
 class Delivery(models.Model):
-    """``uid`` is the ``webhook-id``, the same in retries and replays. A holder has a lease until
-    ``lease_until``; ``fence`` grows with every claim, so that writes of former holders are refused.
+    """``uid`` is the ``webhook-id``, the same in retries and replays. A process that sends has a
+    lease until ``lease_until``; ``fence`` grows with every claim, so that a former holder cannot
+    write.
     """
 
     uid = models.CharField(max_length=64, unique=True)
@@ -185,7 +182,7 @@ class DeliveryAlert(models.Model):
 
 @scoped_as("delivery.Delivery", by="delivery")
 class Attempt(models.Model):
-    """A finished attempt; one of a killed worker has no row and is repeated under the same id."""
+    """A finished attempt. That of a killed worker has no row, and is repeated with the same id."""
 
     delivery = models.ForeignKey(Delivery, on_delete=models.CASCADE, related_name="tried")
     number = models.PositiveIntegerField()

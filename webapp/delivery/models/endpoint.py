@@ -57,7 +57,6 @@ class Endpoint(models.Model):
 
     @property
     def url(self) -> str:
-        """Decrypted, only for sending."""
         return encryption.decrypt(self.url_encrypted) if self.url_encrypted else ""
 
     @property
@@ -73,7 +72,8 @@ class Endpoint(models.Model):
         return SEVERITY_RANK[Severity(self.min_severity)]
 
     def secrets_at(self, now: datetime) -> tuple[str, ...]:
-        """Current signing secrets, newest first."""
-        previous = self.previous_secret_until is not None and now < self.previous_secret_until
-        current = [self.secret_encrypted, self.previous_secret_encrypted if previous else ""]
-        return tuple(encryption.decrypt(text) for text in current if text)
+        """Signing secrets, newest first."""
+        valid = [self.secret_encrypted]
+        if self.previous_secret_until is not None and now < self.previous_secret_until:
+            valid.append(self.previous_secret_encrypted)
+        return tuple(encryption.decrypt(text) for text in valid if text)

@@ -23,8 +23,8 @@ from webapp.lib.row_numbers import row_number
 DELIVERIES_A_PAGE = 50
 MOST_ATTEMPTS = 100
 WATCHED_S = 30
-"""A retry later than this need not be watched, nor one that nobody made for as long after it was
-due: each reload counts as activity, and the session would never end.
+"""The page reloads itself only this long before and after the next attempt: each reload counts as
+activity, and the session would never end.
 """
 MOST_SHOWN_CHARS = 100_000
 

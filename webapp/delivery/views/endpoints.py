@@ -86,7 +86,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @never_cache
 def rotate(request: HttpRequest, pk: int) -> HttpResponse:
-    """Only this answer shows the secret."""
+    """Only this response ever shows the secret."""
     shown = _endpoint(pk)
     try:
         secret = orders.rotate(shown, timezone.now())

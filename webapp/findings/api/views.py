@@ -27,7 +27,7 @@ class BugBesideSerializer(serializers.Serializer[Any]):
 
 
 class FindingsSerializer(serializers.ListSerializer[Finding]):
-    """Reads what is beside all findings of a page at once."""
+    """Reads the known bugs of a page at once."""
 
     def to_representation(self, data: Any) -> list[Any]:
         findings = list(data)
@@ -44,7 +44,7 @@ class FindingSerializer(serializers.ModelSerializer[Finding]):
     known_bugs = serializers.SerializerMethodField()
 
     beside: Mapping[int, Sequence[BugBeside]] | None = None
-    """Read once for a list."""
+    """Finding key → bugs."""
 
     class Meta:
         model = Finding
@@ -53,8 +53,8 @@ class FindingSerializer(serializers.ModelSerializer[Finding]):
 
     @extend_schema_field(BugBesideSerializer(many=True))
     def get_known_bugs(self, finding: Finding) -> list[dict[str, Any]]:
-        known = bugs_beside([finding]) if self.beside is None else self.beside
-        return list(BugBesideSerializer(list(known.get(finding.pk, ())), many=True).data)
+        bugs = bugs_beside([finding]) if self.beside is None else self.beside
+        return list(BugBesideSerializer(list(bugs.get(finding.pk, ())), many=True).data)
 
 
 @listed(FindingSerializer, "Findings, newest first")

@@ -1,4 +1,4 @@
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -76,7 +76,7 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
             )
         )
     rule = all_rules().get(row.rule)
-    [about] = with_known_bugs([shown(row)])
+    [presented] = with_known_bugs([shown(row)])
     job = (
         JobCurrent.objects.filter(cluster=row.cluster, job_id=row.job_id)
         .only("cluster", "job_id", "name")
@@ -85,7 +85,7 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
     first, last = drawable(row.first_seen), drawable(row.last_seen)
     context: dict[str, Any] = {
         "finding": row,
-        "shown": about,
+        "shown": presented,
         "rule": rule,
         "runbook": runbook(rule.id) if rule else [],
         "confidence_means": CONFIDENCE_MEANS.get(row.confidence, ""),
@@ -95,9 +95,7 @@ def finding(request: HttpRequest, pk: int) -> HttpResponse:
     if job and (vertex_id := dumped_vertex_of(row)):
         context["dumped_vertex_id"] = vertex_id
     if job:
-        context["at_that_time"] = around(first, last, _air(first, last))
+        duration = last - first
+        margin = max(duration, (LEAST_SHOWN - duration) / 2)
+        context["at_that_time"] = around(first, last, margin)
     return render(request, "findings/finding.html", context)
-
-
-def _air(first: datetime, last: datetime) -> timedelta:
-    return max(last - first, (LEAST_SHOWN - (last - first)) / 2)

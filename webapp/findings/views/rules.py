@@ -50,10 +50,10 @@ def rules(request: HttpRequest) -> HttpResponse:
                     [threshold_row(threshold, rule.id) for threshold in rule.thresholds],
                     open_now.get(rule.id, 0),
                 )
-                for rule in of
+                for rule in family_rules
             ],
         )
-        for family, of in groupby(all_rules().values(), key=lambda rule: rule.family)
+        for family, family_rules in groupby(all_rules().values(), key=lambda rule: rule.family)
     ]
     return render(request, "rules/rules.html", {"families": families, "total": len(all_rules())})
 

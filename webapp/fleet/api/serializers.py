@@ -77,10 +77,10 @@ class JobSerializer(ServedSerializer[JobCurrent]):
 
     def to_representation(self, instance: JobCurrent) -> dict[str, Any]:
         """A job of unknown state has no health."""
-        shown: dict[str, Any] = super().to_representation(instance)
-        if shown["status"] in (UNKNOWN_STATUS, UNWATCHED_STATUS):
-            shown |= {"health": None, "health_state": HealthState.UNKNOWN}
-        return shown
+        job: dict[str, Any] = super().to_representation(instance)
+        if job["status"] in (UNKNOWN_STATUS, UNWATCHED_STATUS):
+            job |= {"health": None, "health_state": HealthState.UNKNOWN}
+        return job
 
 
 class LogEventSerializer(ServedSerializer[LogEvent]):

@@ -31,8 +31,8 @@ from webapp.lib.translations import gettext_lazy as _
 from webapp.work.models import CLOCK_SLACK
 
 HOW_READ = frozenset({"metrics_interval_s", "time_zone", "log_layout"})
-"""Fields that change how a cluster is read, not what."""
-SILENCE = (
+"""These fields change how a cluster is read, but not what is read."""
+SILENCE_FIELDS = (
     "consecutive_failures",
     "consecutive_refusals",
     "failing_since",
@@ -49,16 +49,16 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
         return self.live().filter(enabled=True, left_at__isnull=True)
 
     def meant_to_run(self) -> Self:
-        """Their silence counts."""
+        """Clusters whose JobManager should answer."""
         return self.collected().exclude(operator_state=OperatorState.SUSPENDED)
 
     def mend(self, now: datetime) -> int:
-        """After the clock was set back. Returns the number of rows."""
+        """Moves instants of the future to ``now`` after the clock was set back; returns how many."""
         ahead = self.live().filter(last_success_at__gt=now + CLOCK_SLACK)
         return ahead.update(last_success_at=now)
 
     def unseen(self, now: datetime) -> Self:
-        """Live clusters whose jobs have an unknown state."""
+        """Live clusters whose present state is unknown, and so is that of their jobs."""
         silent = models.Q(last_success_at__isnull=True) | models.Q(
             last_success_at__lt=now - silence_allowed()
         )
@@ -68,7 +68,7 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
         )
 
     def without_running_jobs(self) -> Self:
-        """Known only by a History Server, which reports ended jobs."""
+        """Clusters with a History Server only, which reports ended jobs."""
         logs = (
             ~models.Q(log_globs=[]) | ~models.Q(log_store_kind="") | models.Q(logs_are_pushed=True)
         )
@@ -77,7 +77,7 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
         )
 
     def register_recordings(self, names: set[str]) -> int:
-        """Clusters that only the lake knows; returns how many."""
+        """Register clusters that only the lake knows; returns how many."""
         removed = RemovedCluster.objects.filter(name__in=names)
         unknown = (
             names
@@ -93,7 +93,7 @@ class ClusterQuerySet(models.QuerySet["Cluster"]):
 
 @scoped(by="name")
 class Cluster(LogStoreFields):
-    """The name is the key in the lake and other tables, so it never changes."""
+    """``name`` is the key in the lake and in other tables, so it never changes."""
 
     name = models.CharField(
         max_length=100,
@@ -327,10 +327,10 @@ class Cluster(LogStoreFields):
         return super().delete(*args, **kwargs)
 
     def source(self) -> ClusterSource:
-        """Only here are secrets decrypted."""
+        """The cluster for collectors, with decrypted secrets."""
         pulled = pulled_spool_of(self.name)
         store = self.log_store_source(str(pulled.folder))
-        waiting = [
+        spool_globs = [
             *([spool_of(self.name).glob] if self.logs_are_pushed else []),
             *([pulled.glob] if store else []),
         ]
@@ -342,10 +342,10 @@ class Cluster(LogStoreFields):
             auth=auth_of(self.auth_scheme, self.auth_user, self.auth_secret_encrypted),
             tls=Tls(self.ca_file, self.client_cert_file, self.client_key_file, self.verify_tls),
             logs=LogSource(
-                (*self.log_globs, *waiting),
+                (*self.log_globs, *spool_globs),
                 self.log_layout,
                 self.time_zone,
-                own_globs=tuple(waiting),
+                own_globs=tuple(spool_globs),
             ),
             log_store=store,
             pushed_metrics=str(metrics) if self.logs_are_pushed and metrics.is_dir() else "",
@@ -360,26 +360,19 @@ class Cluster(LogStoreFields):
 
     @property
     def shown_address(self) -> str:
-        """The first address; "" for log files only."""
-        declared = [
-            setting
+        """The first address entered; "" if there are only log files."""
+        fields = [
+            setting.field
             for source in source_registry.sources()
             if source.suffices
             for setting in source.settings
+            if setting.holds in ("address", "place")
         ]
-        return next(
-            (
-                entered
-                for setting in declared
-                if setting.holds in ("address", "place")
-                and (entered := getattr(self, setting.field))
-            ),
-            "",
-        )
+        return next(filter(None, (getattr(self, name) for name in fields)), "")
 
     @property
     def operator_message(self) -> str:
-        """One line, or ""."""
+        """One line of the operator's report."""
         text = self.operator.get("sentence") if isinstance(self.operator, dict) else ""
         return text if isinstance(text, str) else ""
 
@@ -399,8 +392,8 @@ class Cluster(LogStoreFields):
 
     @property
     def missed_cycles(self) -> int:
-        """Successive polls without an answer, at most one a cycle. Operators restart clusters at
-        upgrades, so their refusals do not count.
+        """In a row. Refused connections count sooner, but not for clusters of an operator, which
+        restarts them at upgrades.
         """
         if self.last_collected_at is None:
             return 0
@@ -421,15 +414,12 @@ class Cluster(LogStoreFields):
         if not self.enabled:
             return Visibility.PAUSED
         if self.operator_state:
-            return (
-                Visibility.BROKEN
-                if self.operator_state == OperatorState.BROKEN
-                else Visibility.SUSPENDED
-            )
+            is_broken = self.operator_state == OperatorState.BROKEN
+            return Visibility.BROKEN if is_broken else Visibility.SUSPENDED
         if self.last_collected_at is None:
             return Visibility.NEW
-        silent = self.last_success_at is None or self.last_success_at < now - silence_allowed()
-        return Visibility.UNREACHABLE if self.unreachable_since or silent else Visibility.LIVE
+        is_silent = self.last_success_at is None or self.last_success_at < now - silence_allowed()
+        return Visibility.UNREACHABLE if self.unreachable_since or is_silent else Visibility.LIVE
 
     @property
     def visibility(self) -> Visibility:
@@ -442,15 +432,14 @@ ENTERED = tuple(
     for field in _FIELDS
     if field.editable and field.name not in {"id", "name", "kind", "enabled"}
 )
-"""Fields that people enter, except the name."""
 SECRETS = tuple(field.name for field in _FIELDS if field.name.endswith("_encrypted"))
 READ_FIELDS = frozenset({*ENTERED, *SECRETS}) - HOW_READ
-"""Changed only by users of the whole fleet."""
+"""Only users who see the whole fleet may change these."""
 
 
 @scoped(by="name")
 class RemovedCluster(models.Model):
-    """Late rows must not bring back a removed cluster."""
+    """Late rows must not register the cluster again, as a recording."""
 
     name = models.CharField(max_length=100, unique=True)
     removed_at = models.DateTimeField(auto_now_add=True)
@@ -464,6 +453,7 @@ class RemovedCluster(models.Model):
 
     @property
     def how(self) -> str:
+        """The end of a sentence that begins with the name of the cluster."""
         return self.because or "was removed from Weir"
 
 

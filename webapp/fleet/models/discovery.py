@@ -16,7 +16,6 @@ class SourceReadingQuerySet(models.QuerySet["SourceReading"]):
         )
 
     def mend(self, now: datetime) -> None:
-        """After a clock was set back: nothing stays in the future."""
         for name in ("last_read_at", "last_success_at"):
             ahead = self.filter(**{f"{name}__gt": now + CLOCK_SLACK})
             ahead.update(**{name: now, "due_at": now})

@@ -89,7 +89,7 @@ class JobException(models.Model):
 
 
 RESTARTS_OF_MARK = Coalesce(Cast(KT("detail__count"), models.BigIntegerField()), 1)
-"""A mark stands for several restarts if a counter rose by several."""
+"""How many restarts an annotation stands for: several if a counter rose by several."""
 
 
 @scoped()

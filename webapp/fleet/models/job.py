@@ -16,8 +16,8 @@ from webapp.lib.scoped_rows import scoped
 
 JOB_FORGOTTEN_AFTER_CYCLES = 20
 OVER = models.Q(terminal=True) | models.Q(state=NOT_LISTED)
-"""Of jobs that no longer run, by what REST reports. Of one that was not seen to end files are needed
-as of one that runs: what may be deleted is proven by ``terminal`` alone.
+"""Jobs that no longer run, as REST reports. A job that is just not listed may still run and need
+its files: only ``terminal`` proves that files may be deleted.
 """
 HEAVY = ("graph", "configuration", "checkpoint_config")
 
@@ -27,23 +27,23 @@ class JobCurrentQuerySet(models.QuerySet["JobCurrent"]):
         return self.filter(is_newest_attempt=True)
 
     def worst_first(self, *ties: str) -> Self:
-        """By trouble or by what is missing of the health, whichever is worse: ended jobs have no
-        health, and running ones have no trouble unless they restart.
+        """Sorts by trouble or by 100 minus health, whichever is greater: ended jobs have no health,
+        and running jobs have no trouble unless they restart.
         """
         missing = Coalesce(models.Value(100) - models.F("health"), models.Value(0))
         return self.order_by(Greatest("trouble", missing).desc(), *ties)
 
     def called(self, cluster: str, job: str) -> "list[JobCurrent]":
-        """By id, else by name, at most two."""
+        """``job`` is an id or a name. Returns two jobs if a name is not unique."""
         of_cluster = self.filter(cluster=cluster)
         by_id = list(of_cluster.filter(job_id=job))
         return by_id or list(of_cluster.newest_attempts().filter(name=job)[:2])
 
     def with_status(
         self, now: datetime
-    ) -> Any:  # a queryset of jobs; the type plugin does not let one filter by annotations
-        """Adds ``status``. Ended jobs keep their state; recordings are judged at their recorded
-        time. Other states are known only if the cluster is seen and the job was judged recently.
+    ) -> Any:  # a queryset of jobs; the type plugin refuses filters by annotations
+        """Adds ``status``. Ended jobs keep their state; other states are known only if the cluster
+        answers, and if the job was judged recently or belongs to a recording.
         """
         interval_s = settings.WEIR.judged_every_s + max(
             settings.WEIR.spark_interval_s, settings.WEIR.judged_every_s

@@ -94,11 +94,11 @@ class LogStoreFields(models.Model):
             raise ValidationError({"log_store_auth_user": gettext("This sign-in needs a user.")})
 
     def log_store_source(self, spool: str) -> LogStoreSource | None:
-        """``spool``: folder for lines."""
+        """``spool``: folder for the lines that are read."""
         if not self.log_store_kind:
             return None
         return LogStoreSource(
-            self.log_store_kind,  # type: ignore[arg-type]  # a word of the same choices
+            self.log_store_kind,  # type: ignore[arg-type]  # one of the same choices
             self.log_store_url,
             query=self.log_store_query,
             index=self.log_store_index,
@@ -117,11 +117,8 @@ class LogStoreFields(models.Model):
             return LogStoreState.FAILING if self.log_store_error else LogStoreState.NEW
         if self.log_store_error:
             return LogStoreState.FAILING
-        return (
-            LogStoreState.BEHIND
-            if self.log_store_read_to < now - silence_allowed()
-            else LogStoreState.READ
-        )
+        is_behind = self.log_store_read_to < now - silence_allowed()
+        return LogStoreState.BEHIND if is_behind else LogStoreState.READ
 
     @property
     def log_store_badge(self) -> Badge:
@@ -131,5 +128,5 @@ class LogStoreFields(models.Model):
 def auth_of(scheme: str, user: str, encrypted: str) -> Auth | None:
     if not scheme:
         return None
-    # a word of the same choices
+    # the scheme is one of the same choices
     return Auth(scheme, encryption.decrypt(encrypted) if encrypted else "", user)  # type: ignore[arg-type]

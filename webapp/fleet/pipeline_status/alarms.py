@@ -1,4 +1,4 @@
-"""Whether Weir runs, judged from rows: a dead worker cannot report its death."""
+"""Whether Weir itself runs, judged from database rows: a dead worker reports nothing."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -15,21 +15,21 @@ from webapp.work.registry import work_of
 
 SLACK = timedelta(seconds=2 * schedule.TICK_S)
 TICK = "tick"
-SILENCE = timedelta(seconds=MISSED_CYCLES * schedule.TICK_S) + SLACK
+LONGEST_SILENCE = timedelta(seconds=MISSED_CYCLES * schedule.TICK_S) + SLACK
 UNREAD_FOR = timedelta(seconds=60)
-"""Grace for a source that is redeployed."""
+"""A source may fail for this time while it is redeployed."""
 
 
 def problems(now: datetime) -> list[Problem]:
-    """Most basic first; empty if nothing was ever started."""
+    """The most basic problem first; none if Weir was never started."""
     rows = list(DueWork.objects.all())
     if not rows:
         return []
     tick = Heartbeat.objects.filter(name=TICK).first()
-    listed = []
-    if tick is None or abs(now - tick.at) > SILENCE:
+    found = []
+    if tick is None or abs(now - tick.at) > LONGEST_SILENCE:
         at = utc_text(tick.at) if tick else ""
-        listed.append(
+        found.append(
             Problem(
                 "beat.silent",
                 TICK,
@@ -44,12 +44,12 @@ def problems(now: datetime) -> list[Problem]:
                 ),
             )
         )
-    taken_at = _taken_at(rows, now)
+    started_at = _started_at(rows, now)
     for row in rows:
-        problem = _problem_of(row, taken_at.get(_queue_of(row)), now)
+        problem = _problem_of(row, started_at.get(_queue_of(row)), now)
         if problem:
-            listed.append(problem)
-    return listed + [
+            found.append(problem)
+    return found + [
         Problem(
             "source.unreadable",
             source.name,
@@ -66,12 +66,13 @@ def problems(now: datetime) -> list[Problem]:
 
 def note_tick(now: datetime) -> None:
     last = Heartbeat.objects.filter(name=TICK).first()
-    goes_on = last is not None and abs(now - last.at) <= SILENCE
-    since = last.since if last is not None and goes_on and last.since else now
+    continues = last is not None and abs(now - last.at) <= LONGEST_SILENCE
+    since = last.since if last is not None and continues and last.since else now
     Heartbeat.objects.update_or_create(name=TICK, defaults={"at": now, "since": since})
 
 
-def _taken_at(rows: list[DueWork], now: datetime) -> dict[str, datetime]:
+def _started_at(rows: list[DueWork], now: datetime) -> dict[str, datetime]:
+    """Queue → when a worker last started or finished any of its work."""
     instants: dict[str, datetime] = {}
     for row in rows:
         signs = [now] if row.is_held(now) else [row.last_started_at, row.last_finished_at]
@@ -89,7 +90,7 @@ def _queue_of(row: DueWork) -> str:
         return ""
 
 
-def _problem_of(row: DueWork, queue_taken_at: datetime | None, now: datetime) -> Problem | None:
+def _problem_of(row: DueWork, queue_started_at: datetime | None, now: datetime) -> Problem | None:
     interval_s = max(row.interval_s, LEAST_CYCLE_S)
     allowed = timedelta(seconds=MISSED_CYCLES * interval_s) + SLACK
     if row.failures >= MISSED_CYCLES:
@@ -102,9 +103,11 @@ def _problem_of(row: DueWork, queue_taken_at: datetime | None, now: datetime) ->
                 last_error=str(row.last_error),
             ),
         )
-    # A stuck queue is silent for all its work, also daily work.
-    is_silent = queue_taken_at is not None and queue_taken_at < now - SILENCE
-    if not row.is_held(now) and row.next_attempt_at < now - (SILENCE if is_silent else allowed):
+    # If the whole queue is stuck, an alarm need not wait for the interval of daily work.
+    is_silent = queue_started_at is not None and queue_started_at < now - LONGEST_SILENCE
+    if not row.is_held(now) and row.next_attempt_at < now - (
+        LONGEST_SILENCE if is_silent else allowed
+    ):
         queue = _queue_of(row)
         return Problem(
             "work.waiting",
@@ -133,15 +136,14 @@ def _problem_of(row: DueWork, queue_taken_at: datetime | None, now: datetime) ->
     return None
 
 
-def record_alarms(alarms: list[Problem], now: datetime) -> None:
-    """Open alarms for new problems, clear those that are over."""
-    standing = {
+def record_alarms(problems: list[Problem], now: datetime) -> None:
+    open_alarms = {
         (alarm.code, alarm.subject): alarm
         for alarm in PipelineAlarm.objects.filter(cleared_at__isnull=True)
     }
-    present = {(problem.code, problem.subject) for problem in alarms}
-    for problem in alarms:
-        alarm = standing.get((problem.code, problem.subject))
+    present = {(problem.code, problem.subject) for problem in problems}
+    for problem in problems:
+        alarm = open_alarms.get((problem.code, problem.subject))
         if alarm is None:
             row = PipelineAlarm(
                 code=problem.code, subject=problem.subject, detail=problem.detail, since=now
@@ -149,5 +151,5 @@ def record_alarms(alarms: list[Problem], now: datetime) -> None:
             PipelineAlarm.objects.bulk_create([row], ignore_conflicts=True)
         elif alarm.detail != problem.detail:
             PipelineAlarm.objects.filter(pk=alarm.pk).update(detail=problem.detail)
-    over = [alarm.pk for key, alarm in standing.items() if key not in present]
-    PipelineAlarm.objects.filter(pk__in=over).update(cleared_at=now)
+    ended = [alarm.pk for key, alarm in open_alarms.items() if key not in present]
+    PipelineAlarm.objects.filter(pk__in=ended).update(cleared_at=now)

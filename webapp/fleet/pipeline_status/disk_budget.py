@@ -14,26 +14,23 @@ from webapp.work.models import KeptSize, PipelineAlarm
 CODE = "disk.budget"
 KEPT = "kept"
 MORE_TO_RESUME = 1.1
-"""So that collecting does not flap around the limit."""
+"""Factor over the least free space: collecting does not stop and resume all the time."""
 
 
 def disks() -> Iterator[tuple[Path, int]]:
     """Each local disk once, with its free bytes."""
-    known = set()
-    homes = (settings.WEIR.home, Path(settings.WEIR.sqlite_file or settings.WEIR.home).parent)
+    devices = set()
+    roots = (settings.WEIR.lake_root, settings.WEIR.runs_root)
     for folder in (
-        *homes,
-        *(
-            Path(root)
-            for root in (settings.WEIR.lake_root, settings.WEIR.runs_root)
-            if "://" not in root
-        ),
+        settings.WEIR.home,
+        Path(settings.WEIR.sqlite_file or settings.WEIR.home).parent,
+        *(Path(root) for root in roots if "://" not in root),
     ):
         if not folder.is_dir():
             continue
         device = folder.stat().st_dev
-        if device not in known:
-            known.add(device)
+        if device not in devices:
+            devices.add(device)
             yield folder, shutil.disk_usage(folder).free
 
 
@@ -42,7 +39,7 @@ def kept_bytes() -> int:
 
 
 def problems() -> list[Problem]:
-    listed = []
+    found = []
     least = settings.WEIR.least_free_mb * 1_000_000
     for folder, free_bytes in disks():
         resumes = least * MORE_TO_RESUME
@@ -56,7 +53,7 @@ def problems() -> list[Problem]:
                 mb2=_mb(least),
                 mb3=_mb(resumes),
             )
-            listed.append(Problem(CODE, str(folder), detail))
+            found.append(Problem(CODE, str(folder), detail))
     if most := settings.WEIR.most_kept_mb * 1_000_000:
         stored, resumes = kept_bytes(), most / MORE_TO_RESUME
         if stored > most or (stored > resumes and _is_stopped(KEPT)):
@@ -67,12 +64,12 @@ def problems() -> list[Problem]:
                 mb2=_mb(most),
                 mb3=_mb(resumes),
             )
-            listed.append(Problem(CODE, KEPT, detail))
-    return listed
+            found.append(Problem(CODE, KEPT, detail))
+    return found
 
 
 def why_stopped() -> str:
-    """ "" if there is room."""
+    """Why nothing is collected; "" if there is room."""
     return next((problem.detail for problem in problems()), "")
 
 

@@ -3,7 +3,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Problem:
-    """``code`` is stable; ``detail`` is in English and UTC, for ``|translated|in_zone``."""
+    """``code`` never changes; ``detail`` is in English and UTC, for ``|translated|in_zone``."""
 
     code: str
     subject: str

@@ -23,8 +23,8 @@ CACHED_FOR_S = 5
 
 @dataclass(frozen=True)
 class PipelineStatus:
-    """``judged_to``: last judgement of running jobs of answering clusters. ``loaded_at``: last
-    arrival of data. ``spark_at``: last cycle that left nothing to load.
+    """``judged_to``: last judgement of running jobs of clusters that answer. ``loaded_at``: when
+    data last arrived. ``spark_at``: the last successful cycle.
     """
 
     at: datetime
@@ -42,9 +42,9 @@ class PipelineStatus:
         if not self.live_clusters:
             return False
         since = late_before(self.at)
-        judged_late = self.judged_to is not None and self.judged_to < since
-        return judged_late or any(
-            seen is None or seen < since for seen in (self.collected_at, self.spark_at)
+        is_judged_late = self.judged_to is not None and self.judged_to < since
+        return is_judged_late or any(
+            at is None or at < since for at in (self.collected_at, self.spark_at)
         )
 
     @property
@@ -53,15 +53,14 @@ class PipelineStatus:
 
     @property
     def is_present(self) -> bool:
-        """Weir runs, nothing is late, every cluster answers."""
+        """Weir runs, nothing is late, and every cluster answers."""
         return self.is_healthy and not self.unreachable_clusters
 
 
 def status(now: datetime) -> PipelineStatus:
     """Six small queries, within the reader's scope."""
-    with (
-        scopes.everything()
-    ):  # whether Weir runs concerns everybody; what is wrong with it names clusters and roots
+    # Everybody may know whether Weir runs, but not the clusters that problems name.
+    with scopes.everything():
         problems = tuple(writability.problems() + alarms.problems(now))
     if not scopes.current().is_everything:
         problems = tuple(
@@ -90,15 +89,10 @@ def status(now: datetime) -> PipelineStatus:
 
 
 def _judged_to(now: datetime) -> datetime | None:
-    seen = (
-        Cluster.objects.collected()
-        .exclude(pk__in=Cluster.objects.unseen(now).values("pk"))
-        .values("name")
-    )
-    # The newest of all running jobs, usually of a seen cluster: an index gives it without reading
-    # every job.
+    answering = Cluster.objects.collected().exclude(pk__in=Cluster.objects.unseen(now).values("pk"))
+    # Sorted by an index: the job that was judged last usually matches.
     judged = (
-        JobCurrent.objects.filter(judged_at__isnull=False, cluster__in=seen)
+        JobCurrent.objects.filter(judged_at__isnull=False, cluster__in=answering.values("name"))
         .exclude(OVER)
         .order_by("-judged_at")
     )
@@ -107,9 +101,9 @@ def _judged_to(now: datetime) -> datetime | None:
 
 def recent_status() -> PipelineStatus:
     """At most five seconds old."""
-    known = cache.get(CACHE_KEY)
-    if isinstance(known, PipelineStatus):
-        return known
+    cached = cache.get(CACHE_KEY)
+    if isinstance(cached, PipelineStatus):
+        return cached
     fresh = status(timezone.now())
     cache.set(CACHE_KEY, fresh, CACHED_FOR_S)
     return fresh

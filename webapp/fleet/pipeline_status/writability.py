@@ -1,4 +1,4 @@
-"""Checked without writing, so that pages wait for no lock."""
+"""Whether Weir can write, found out without a write: pages wait for no lock."""
 
 import os
 from pathlib import Path
@@ -11,16 +11,16 @@ from webapp.fleet.pipeline_status import disk_budget
 from webapp.fleet.pipeline_status.problems import Problem
 
 LEAST_FREE_BYTES = 16 << 20
-"""The next write of a cycle may fail below this."""
+"""With less, the next write of a cycle may fail."""
 
 
 def problems() -> list[Problem]:
-    listed = []
+    found = []
     if _is_read_only():
         detail = message(
             "The database is read-only: nothing new is stored, and the pages become outdated."
         )
-        listed.append(Problem("database.read_only", connection.vendor, detail))
+        found.append(Problem("database.read_only", connection.vendor, detail))
     for folder, free_bytes in disk_budget.disks():
         if free_bytes < LEAST_FREE_BYTES:
             detail = message(
@@ -29,17 +29,17 @@ def problems() -> list[Problem]:
                 folder=str(folder),
                 free_bytes=free_bytes // 1000,
             )
-            listed.append(Problem("disk.full", str(folder), detail))
-    return listed + disk_budget.problems()
+            found.append(Problem("disk.full", str(folder), detail))
+    return found + disk_budget.problems()
 
 
 def _is_read_only() -> bool:
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            # Also on where the server is a standby.
+            # Also "on" if the server is a standby.
             cursor.execute("SHOW transaction_read_only")
             return bool(cursor.fetchone()[0] == "on")
         cursor.execute("PRAGMA query_only")
-        query_only = bool(cursor.fetchone()[0])
+        is_query_only = bool(cursor.fetchone()[0])
     file = settings.WEIR.sqlite_file
-    return query_only or bool(file and Path(file).exists() and not os.access(file, os.W_OK))
+    return is_query_only or bool(file and Path(file).exists() and not os.access(file, os.W_OK))

@@ -1,5 +1,5 @@
-"""Errors of the API, all as ``{"error": {"code": …, "message": …, "fields": {"from": ["…"]}}}``;
-``fields`` only for invalid input.
+"""Errors of the API have the form ``{"error": {"code": …, "message": …, "fields": {"from":
+["…"]}}}``; only invalid input has ``fields``.
 """
 
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ class ActionConflict(exceptions.APIException):
 
 
 def answer(error: Exception, context: dict[str, Any]) -> Response | None:
-    """DRF's handler; ``None`` for bugs. A refused action is 409, refused input 400."""
+    """The ``EXCEPTION_HANDLER`` of DRF; None for bugs. A refused action is 409, refused input 400."""
     if isinstance(error, Http404):
         error = exceptions.NotFound(not_found.sentence(error) or None)
     elif isinstance(error, PermissionDenied):

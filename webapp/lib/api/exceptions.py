@@ -1,6 +1,5 @@
-"""Refusals of the API that REST framework lacks.
-
-Apart from :mod:`webapp.lib.api.errors`, since parsers raise them, which REST framework loads first.
+"""Errors that REST framework lacks. Not in :mod:`webapp.lib.api.errors`, since parsers raise them,
+which REST framework imports first.
 """
 
 from rest_framework import exceptions, status
@@ -12,7 +11,5 @@ class BodyTooLarge(exceptions.APIException):
 
 
 class NotInstalled(exceptions.APIException):
-    """An extra of Weir is missing where it runs."""
-
     status_code = status.HTTP_501_NOT_IMPLEMENTED
     default_code = "not_installed"

@@ -1,4 +1,4 @@
-"""The API's way to the filters of a list."""
+"""Filters of lists for REST framework and its OpenAPI document."""
 
 from collections.abc import Collection
 from typing import Any, TypeVar
@@ -15,7 +15,7 @@ PAGING = ("cursor", "page_size")
 
 
 class FilterBackend(DjangoFilterBackend):
-    """Applies the view's ``filterset_class``; an unknown name is an error like a wrong value."""
+    """Applies the view's ``filterset_class``. Unknown parameters are errors, too."""
 
     def get_filterset(self, request: Any, queryset: Any, view: Any) -> Any:
         filters = super().get_filterset(request, queryset, view)
@@ -30,15 +30,17 @@ class FilterBackend(DjangoFilterBackend):
         return filters
 
 
-def given(filters: type[FiltersT], request: Request) -> FiltersT:
-    """Parameters of a view that lists no rows; raises ``ValidationError``."""
-    filters_given = filters(request.query_params)
-    if not filters_given.is_valid():
-        raise ValidationError(filters_given.errors)
-    return filters_given
+def valid_filters(filters: type[FiltersT], request: Request) -> FiltersT:
+    """The filters of a view that lists no rows. Raises ``ValidationError``."""
+    bound = filters(request.query_params)
+    if not bound.is_valid():
+        raise ValidationError(bound.errors)
+    return bound
 
 
-def described(filters: type[ListFilters], required: Collection[str] = ()) -> list[OpenApiParameter]:
+def openapi_parameters(
+    filters: type[ListFilters], required: Collection[str] = ()
+) -> list[OpenApiParameter]:
     parameters = filters.parameters().items()
     # The YAML writer accepts no subclass of str, such as messages.
     return [

@@ -2,12 +2,11 @@
 CSRF token, bugs.
 """
 
-from collections.abc import Callable
-
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 
 from ingest import log_lines
 from webapp.lib.api.errors import plain_error
+from webapp.lib.middleware import Middleware
 
 PREFIX = "/api/"
 _ERRORS = {
@@ -29,11 +28,8 @@ _ERRORS = {
 _BUG = ("error", "Weir failed to answer; its log has the reason.")
 
 
-class JsonBelowApi:
-    """The outermost middleware, so that it sees every answer."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
+class JsonBelowApi(Middleware):
+    """The outermost middleware: it sees every answer."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
@@ -47,8 +43,8 @@ def _is_json(response: HttpResponseBase) -> bool:
 
 def _as_json(response: HttpResponseBase) -> HttpResponse:
     is_bug = response.status_code >= 500
-    other = _BUG if is_bug else ("error", response.reason_phrase)
-    body = plain_error(*_ERRORS.get(response.status_code, other))
+    default = _BUG if is_bug else ("error", response.reason_phrase)
+    body = plain_error(*_ERRORS.get(response.status_code, default))
     if is_bug:
         body["error"]["request_id"] = log_lines.request_id()
     answer = JsonResponse(body, status=response.status_code)

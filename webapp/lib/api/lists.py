@@ -27,20 +27,20 @@ REFUSALS = {**ERRORS, **NOT_FOUND, **CONFLICT}
 
 
 def listed(serializer: Any, summary: str) -> Callable[[type[ViewT]], type[ViewT]]:
-    """The view lists all rows of the serializer's model, unless it has a ``queryset``."""
+    """Decorates a :class:`ListView`, which lists all rows of the serializer's model by default."""
 
-    def described(view: type[ViewT]) -> type[ViewT]:
+    def decorate(view: type[ViewT]) -> type[ViewT]:
         view.serializer_class = serializer
         if view.queryset is None:
             view.queryset = serializer.Meta.model._default_manager.all()
-        answers = extend_schema(summary=summary, responses={200: serializer(many=True), **ERRORS})
-        listed_view: type[ViewT] = extend_schema_view(list=answers)(view)
+        schema = extend_schema(summary=summary, responses={200: serializer(many=True), **ERRORS})
+        listed_view: type[ViewT] = extend_schema_view(list=schema)(view)
         return listed_view
 
-    return described
+    return decorate
 
 
-# Subclasses are ``listed``. No docstring: the OpenAPI document would show it with every operation.
+# No docstring: the OpenAPI document would show it with every operation.
 class ListView(mixins.ListModelMixin, viewsets.GenericViewSet[Any]):
     filterset_class: ClassVar[type[ListFilters]]
     filter_backends = [FilterBackend]

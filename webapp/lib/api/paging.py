@@ -1,4 +1,4 @@
-"""Cursor paging of the API: keysets, so that page N costs what page 1 costs."""
+"""Pages of the API's lists, by cursor (:mod:`webapp.lib.keysets`)."""
 
 import re
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""JSON bodies of bounded size and depth, without texts that a database cannot store."""
+"""Reads JSON bodies: limited in size and depth, without texts that a database cannot store."""
 
 import json
 import math
@@ -15,11 +15,11 @@ from webapp.lib.api.exceptions import BodyTooLarge
 LARGEST_BODY_BYTES = 2_500_000
 DEEPEST = 64
 MAX_VALUES = 300_000
-"""As ``values_in`` counts them; the largest body of our own has some thousands."""
+"""As ``values_in`` counts; Weir's own bodies have at most some thousand values."""
 
 
 class BoundedJson(BaseParser):
-    """Like DRF's parser, which has no bounds and fails on endless brackets."""
+    """DRF's parser has no limits, and fails on endless brackets."""
 
     media_type = "application/json"
 
@@ -51,7 +51,7 @@ class BoundedJson(BaseParser):
 
 
 class BoundedList(serializers.ListField):
-    """Refuses a list that is too long before REST framework reads its items, at 0.2 ms each."""
+    """Refuses a list that is too long before REST framework reads the items: 0.2 ms each."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, list) and self.max_length and len(data) > self.max_length:
@@ -69,16 +69,16 @@ def _no_number(text: str) -> float:
 
 
 def _check(document: Any) -> None:
-    waiting = [(document, 1)]
-    while waiting:
-        value, depth = waiting.pop()
+    unchecked = [(document, 1)]
+    while unchecked:
+        value, depth = unchecked.pop()
         if isinstance(value, str):
             _check_text(value)
         elif isinstance(value, dict | list):
             if depth > DEEPEST:
                 raise ParseError(f"The body is nested deeper than {DEEPEST} levels.")
             parts = [*value.keys(), *value.values()] if isinstance(value, dict) else value
-            waiting += [(part, depth + 1) for part in parts]
+            unchecked += [(part, depth + 1) for part in parts]
 
 
 def _check_text(text: str) -> None:

@@ -1,4 +1,4 @@
-"""The API resources of a feature: address, views and name of each."""
+"""The API resources of a feature."""
 
 from typing import Any
 

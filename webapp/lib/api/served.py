@@ -1,4 +1,4 @@
-"""Rows of serving tables over the API; a field's description is that of its column."""
+"""Serialises rows of serving tables; fields are described as columns."""
 
 from typing import Any, TypeVar
 

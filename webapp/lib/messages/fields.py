@@ -1,5 +1,5 @@
-"""Columns of messages: template and values as JSON, so that old rows stay readable after changes of
-the code.
+"""Columns for messages. Template and values are stored as JSON, so that old rows stay readable when
+the code changes.
 """
 
 import json
@@ -10,11 +10,11 @@ from django.db import models
 from ingest.messages import Message, as_message, message_document, to_plain
 
 LONGEST_QUOTE = 4_000
-"""Characters of a foreign text."""
+"""Longest text that is no message."""
 
 
 class MessageField(models.TextField):  # type: ignore[type-arg]  # no types of its own at run time
-    """One message. A plain text is stored as a foreign text."""
+    """One message, or a plain text, stored as a quote."""
 
     description = "A sentence as its template and its values"
 
@@ -26,7 +26,7 @@ class MessageField(models.TextField):  # type: ignore[type-arg]  # no types of i
 
 
 class MessagesField(models.JSONField):
-    """A document of JSON with messages anywhere in it."""
+    """JSON with messages anywhere in it."""
 
     description = "JSON with messages in it"
 
@@ -48,7 +48,7 @@ class MessageDecoder(json.JSONDecoder):
 
 
 def encoded(text: str) -> str:
-    """A message or plain text as stored by :class:`MessageField`; an empty one stays empty."""
+    """How :class:`MessageField` stores a message or a text; "" stays ""."""
     if not isinstance(text, Message):
         text = text[:LONGEST_QUOTE]
     return message_document(text) if text else ""

@@ -1,8 +1,5 @@
-"""``{{ finding.title|translated|truncatechars:80 }}``: a message in the reader's language. Every
-template has it.
-
-``{{ finding.title }}`` alone is in the reader's language, too; the filter is for cut or joined
-texts.
+"""``{{ finding.title|translated|truncatechars:80 }}``: a message in the reader's language, before
+it is cut or joined. ``{{ finding.title }}`` alone needs no filter. Available in every template.
 """
 
 from typing import Any
@@ -22,5 +19,5 @@ def translated(text: Any) -> Any:
 
 @register.filter
 def unit(name: str) -> str:
-    """'checkpoints' of a threshold, where no number stands before it."""
+    """The unit of a threshold without a number before it: 'checkpoints'."""
     return COUNTED[name](2).replace("{count}", "").strip() if name in COUNTED else localised(name)

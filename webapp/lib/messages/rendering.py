@@ -12,8 +12,8 @@ LONGEST_WORD = 60
 
 
 def localised(text: str) -> str:
-    """The message in the current language. A plain text stays, unless it is a word of a catalogue
-    (``webapp.lib.messages.code_words``).
+    """The message in the current language. A plain text stays as it is, unless it is one of
+    ``webapp.lib.messages.code_words``.
     """
     if (get_language() or "en").startswith("en"):
         return text
@@ -29,31 +29,31 @@ def _template(message: Message) -> str:
     if message.plural:
         return ngettext(template, message.plural, message.number)
     translated = gettext(template)
-    # Words inside a sentence were declared with a capital letter.
+    # A word inside a sentence may be in the catalogue with a capital letter only.
     return translated if translated != template else gettext(template[:1].upper() + template[1:])
 
 
 def _fill(template: str, values: Mapping[str, str]) -> str:
-    before, *rest = PLACEHOLDER.split(template)
-    shown = before
+    text, *rest = PLACEHOLDER.split(template)
     for name, after in zip(rest[::3], rest[2::3], strict=True):
-        shown = _beside(_beside(shown, values.get(name, "")), after)
-    return shown
+        text = _join(_join(text, values.get(name, "")), after)
+    return text
 
 
-def _beside(left: str, right: str) -> str:
+def _join(left: str, right: str) -> str:
+    """A space between Chinese and Latin, but none between Chinese and Chinese."""
     if not left or not right:
         return left + right
     bare_left, bare_right = left.rstrip(" "), right.lstrip(" ")
     if not bare_left or not bare_right:
         return left + right
-    ends, begins = bare_left[-1], bare_right[0]
+    last, first = bare_left[-1], bare_right[0]
     if (
-        _FULL_WIDTH.match(ends)
-        or _FULL_WIDTH.match(begins)
-        or (_HAN.match(ends) and _HAN.match(begins))
+        _FULL_WIDTH.match(last)
+        or _FULL_WIDTH.match(first)
+        or (_HAN.match(last) and _HAN.match(first))
     ):
         return bare_left + bare_right
-    if (_HAN.match(ends) and _LATIN.match(begins)) or (_LATIN.match(ends) and _HAN.match(begins)):
+    if (_HAN.match(last) and _LATIN.match(first)) or (_LATIN.match(last) and _HAN.match(first)):
         return f"{bare_left} {bare_right}"
     return left + right

@@ -1,4 +1,4 @@
-"""Units that are counted: a figure of one of them has a plural in each language."""
+"""Units that are counted, with their plural in each language."""
 
 from collections.abc import Callable
 
@@ -19,4 +19,4 @@ COUNTED: dict[str, Callable[[int], str]] = {
     "time-outs": lambda count: ngettext("{count} time-out", "{count} time-outs", count),
     "times": lambda count: ngettext("{count} time", "{count} times", count),
 }
-"""Unit → the form for so many, with ``{count}`` where the figure stands."""
+"""Unit → function from a number to a text that contains ``{count}``."""

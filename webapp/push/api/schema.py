@@ -2,7 +2,7 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 
 
 class PushTokenScheme(OpenApiAuthenticationExtension):
-    """drf-spectacular finds it once this module is loaded."""
+    """The import of this module registers it with drf-spectacular."""
 
     target_class = "webapp.push.authentication.PushTokenAuthentication"
     name = "push_token"

@@ -102,7 +102,7 @@ class JsonPushView(PushView):
 
 
 @contextmanager
-def _extra_otlp() -> Iterator[None]:
+def _requires_otlp() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
@@ -110,7 +110,7 @@ def _extra_otlp() -> Iterator[None]:
         raise NotInstalled(f"{lacks}: pip install 'weir[otlp]' where it runs.") from error
 
 
-def _answer_of(message: "Message", *, in_protobuf: bool) -> HttpResponse:
+def _response(message: "Message", *, in_protobuf: bool) -> HttpResponse:
     if in_protobuf:
         return HttpResponse(message.SerializeToString(), content_type=PROTOBUF)
     from google.protobuf.json_format import MessageToJson
@@ -133,11 +133,11 @@ class OtlpPushView(PushView):
         responses={200: OpenApiTypes.OBJECT, **OTLP_ANSWERS},
     )
     def post(self, request: Request) -> HttpResponse:
-        with _extra_otlp():
+        with _requires_otlp():
             from ingest.pushed import otlp
         in_protobuf = _is_protobuf(request)
         answer = self.received(request, otlp.from_protobuf if in_protobuf else otlp.from_json)
-        return _answer_of(otlp.accepted(answer.skipped, answer.problem), in_protobuf=in_protobuf)
+        return _response(otlp.accepted(answer.skipped, answer.problem), in_protobuf=in_protobuf)
 
 
 class OtlpMetricsPushView(PushView):
@@ -152,12 +152,12 @@ class OtlpMetricsPushView(PushView):
         responses={200: OpenApiTypes.OBJECT, **OTLP_ANSWERS},
     )
     def post(self, request: Request) -> HttpResponse:
-        with _extra_otlp():
+        with _requires_otlp():
             from ingest.pushed import otlp_metrics
         in_protobuf = _is_protobuf(request)
         read = otlp_metrics.from_protobuf if in_protobuf else otlp_metrics.from_json
         self.received(request, read, receive_metrics)
-        return _answer_of(otlp_metrics.accepted(), in_protobuf=in_protobuf)
+        return _response(otlp_metrics.accepted(), in_protobuf=in_protobuf)
 
 
 class LokiPushView(PushView):

@@ -1,5 +1,3 @@
-"""What agents ask over MCP (the Model Context Protocol): few read-only tools that answer questions.
-
-Over HTTP at ``/mcp`` with a token of the API and its scope, and by ``manage.py mcp`` over the
-standard streams of one machine.
+"""Read-only tools for agents over MCP (the Model Context Protocol): over HTTP at ``/mcp`` with a
+token of the API and its scope, and by ``manage.py mcp`` over standard input and output.
 """

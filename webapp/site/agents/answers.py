@@ -1,4 +1,4 @@
-"""The tools. Each reads what its page shows, within the scope of who asks."""
+"""The tools. Each one reads what a page shows, within the scope of the caller."""
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
@@ -37,13 +37,13 @@ __all__ = ["TOOLS"]
 
 MOST_JOBS, MOST_CHECKPOINTS, MOST_FINDINGS, MOST_INCIDENTS = 20, 12, 12, 12
 MOST_FIGURES = 5
-"""Of a finding among others."""
-OF_JOB = {
+"""How many figures of a finding are in an answer; the tool ``evidence`` gives all."""
+JOB_ARGUMENTS = {
     "cluster": "name of the cluster, as in sick_jobs",
     "job": "name or id of the job, as in sick_jobs",
 }
 CHECKPOINT_MS = ("end_to_end_ms", "start_delay_ms", "alignment_ms", "sync_ms", "async_ms")
-STORED = (
+STORED_BYTES = (
     "live_bytes",
     "retained_waste_bytes",
     "orphan_bytes",
@@ -63,7 +63,7 @@ def _job(cluster: str, job: str) -> JobCurrent:
     return jobs[0]
 
 
-def _about(job: JobCurrent) -> dict[str, Any]:
+def _job_facts(job: JobCurrent) -> dict[str, Any]:
     return {
         "cluster": job.cluster,
         "job": quoted(job.name),
@@ -76,19 +76,16 @@ def _about(job: JobCurrent) -> dict[str, Any]:
 
 
 def _figures(evidence: Any) -> list[dict[str, Any]]:
-    wanted = ("name", "value", "unit", "threshold", "comparison")
+    names = ("name", "value", "unit", "threshold", "comparison")
     figures = [
-        {name: row[name] for name in wanted if row.get(name) is not None}
+        {name: row[name] for name in names if row.get(name) is not None}
         for row in evidence or ()
         if isinstance(row, Mapping)
     ]
-    # A figure that is a text, such as a root exception, is of the job.
-    return [
-        {**figure, "value": quoted(value)}
-        if isinstance(value := figure.get("value"), str)
-        else figure
-        for figure in figures
-    ]
+    for figure in figures:
+        if isinstance(figure.get("value"), str):  # a text of the job, such as a root exception
+            figure["value"] = quoted(figure["value"])
+    return figures
 
 
 def _finding(row: Finding) -> dict[str, Any]:
@@ -127,21 +124,21 @@ def _bugs(rows: Iterable[Finding]) -> dict[int, list[dict[str, str]]]:
     },
 )
 def sick_jobs(cluster: str = "") -> dict[str, Any]:
-    living = JobCurrent.objects.with_status(timezone.now()).newest_attempts()
-    living = living.exclude(OVER)
-    rows = living.filter(cluster=cluster) if cluster else living
+    rows = JobCurrent.objects.with_status(timezone.now()).newest_attempts().exclude(OVER)
+    if cluster:
+        rows = rows.filter(cluster=cluster)
     in_trouble = rows.filter(Q(health__lt=100) | Q(health=None))
     worst = list(in_trouble.order_by(worst_first(), "id")[:MOST_JOBS])
-    why_sick = reasons(worst)
-    findings = Finding.objects.in_bulk([reason.pk for reason in why_sick.values()])
+    reason_by_job = reasons(worst)
+    findings = Finding.objects.in_bulk([reason.pk for reason in reason_by_job.values()])
     return {
         "jobs_that_run": rows.count(),
         "in_trouble_or_unknown": in_trouble.count(),
         "jobs": [
             {
-                **_about(job),
+                **_job_facts(job),
                 "worst_finding": _finding(findings[reason.pk])
-                if (reason := why_sick.get((job.cluster, job.job_id)))
+                if (reason := reason_by_job.get((job.cluster, job.job_id)))
                 else None,
             }
             for job in worst
@@ -155,11 +152,11 @@ def sick_jobs(cluster: str = "") -> dict[str, Any]:
     "Why a job is sick",
     "Its open findings, causes first, with figures, next steps, known bugs of Flink that explain "
     "them, and its incident.",
-    OF_JOB,
+    JOB_ARGUMENTS,
 )
 def why(cluster: str, job: str) -> dict[str, Any]:
-    about = _job(cluster, job)
-    rows = list(Finding.objects.of_job(about.cluster, about.job_id).open().worst_first())
+    job_row = _job(cluster, job)
+    rows = list(Finding.objects.of_job(job_row.cluster, job_row.job_id).open().worst_first())
     shown = rows[:MOST_FINDINGS]
     bugs = _bugs(shown)
     incident = (
@@ -168,11 +165,11 @@ def why(cluster: str, job: str) -> dict[str, Any]:
         .first()
     )
     return {
-        **_about(about),
+        **_job_facts(job_row),
         "findings": [{**_finding(row), "known_bugs": bugs.get(row.pk, [])} for row in shown],
         "open_findings": len(rows),
         "incident": _incident(incident) if incident else None,
-        "unknown": None if about.judged_at else "this job was not judged yet",
+        "unknown": None if job_row.judged_at else "this job was not judged yet",
     }
 
 
@@ -193,8 +190,13 @@ def evidence(finding: str) -> dict[str, Any]:
         for entry in row.related or ()
         if isinstance(entry, Mapping)
     ]
-    whole = {"figures": _figures(row.evidence), "subject": quoted(row.subject)}
-    return {**_finding(row), **whole, "concerns": related, "known_bugs": _bugs([row])}
+    return {
+        **_finding(row),
+        "figures": _figures(row.evidence),
+        "subject": quoted(row.subject),
+        "concerns": related,
+        "known_bugs": _bugs([row]),
+    }
 
 
 def _analysis(name: str, job: JobCurrent, values: Mapping[str, str]) -> dict[str, Any]:
@@ -203,8 +205,8 @@ def _analysis(name: str, job: JobCurrent, values: Mapping[str, str]) -> dict[str
         parameters = analysis.checked(values)
     except WrongParameters as wrong:
         raise Unanswerable(str(wrong)) from None
-    answered: dict[str, Any] = plain(analysis.answer(job, inputs_for_job(job, parameters)))
-    return answered
+    document: dict[str, Any] = plain(analysis.answer(job, inputs_for_job(job, parameters)))
+    return document
 
 
 @tool(
@@ -212,34 +214,34 @@ def _analysis(name: str, job: JobCurrent, values: Mapping[str, str]) -> dict[str
     "What changed before and after",
     "A job before and after an instant: deploys and restarts, settings, durations, sizes, pressure.",
     {
-        **OF_JOB,
+        **JOB_ARGUMENTS,
         "at": "an ISO 8601 instant; without it, when its worst open finding began",
         "window": "how much before and after, such as 1h",
     },
 )
 def what_changed(cluster: str, job: str, at: str = "", window: str = "") -> dict[str, Any]:
-    about = _job(cluster, job)
+    job_row = _job(cluster, job)
     if not at:
-        worst = Finding.objects.of_job(about.cluster, about.job_id).open().worst_first().first()
+        worst = Finding.objects.of_job(job_row.cluster, job_row.job_id).open().worst_first().first()
         if worst is None:
             raise Unanswerable("Nothing is wrong with this job now: give `at`.")
         at = plain(worst.first_seen)
     values = {"at": at, **({"window": window} if window else {})}
-    compared = _analysis("before-after", about, values)
-    return {**_about(about), "at": at, "comparison": {"quoted": compared}}
+    comparison = _analysis("before-after", job_row, values)
+    return {**_job_facts(job_row), "at": at, "comparison": {"quoted": comparison}}
 
 
 @tool(
     "checkpoints",
     "The newest checkpoints of a job",
     "Outcome, duration of each phase, size, slowest subtask and reason of failure of the newest.",
-    OF_JOB,
+    JOB_ARGUMENTS,
 )
 def checkpoints(cluster: str, job: str) -> dict[str, Any]:
-    about = _job(cluster, job)
-    facts = CheckpointFact.objects.filter(cluster=about.cluster, job_id=about.job_id)
+    job_row = _job(cluster, job)
+    facts = CheckpointFact.objects.filter(cluster=job_row.cluster, job_id=job_row.job_id)
     return {
-        **_about(about),
+        **_job_facts(job_row),
         "checkpoints": [
             {
                 "checkpoint": fact.checkpoint_id,
@@ -267,17 +269,17 @@ def checkpoints(cluster: str, job: str) -> dict[str, Any]:
     "Where back-pressure comes from",
     "The newest measured minute of each vertex: busy, back-pressured, buffers, records, lag; and "
     "open findings on pressure.",
-    OF_JOB,
+    JOB_ARGUMENTS,
 )
 def pressure(cluster: str, job: str) -> dict[str, Any]:
-    about = _job(cluster, job)
-    windows = PressureWindow.objects.filter(cluster=about.cluster, job_id=about.job_id)
+    job_row = _job(cluster, job)
+    windows = PressureWindow.objects.filter(cluster=job_row.cluster, job_id=job_row.job_id)
     newest = windows.order_by("-window_start").values_list("window_start", flat=True).first()
     rows = windows.filter(window_start=newest).order_by("-busy_ms_per_s_mean") if newest else ()
-    of_job = Finding.objects.of_job(about.cluster, about.job_id).open()
-    found = of_job.filter(Q(rule__startswith="pressure.") | Q(rule__startswith="data."))
+    open_findings = Finding.objects.of_job(job_row.cluster, job_row.job_id).open()
+    findings = open_findings.filter(Q(rule__startswith="pressure.") | Q(rule__startswith="data."))
     return {
-        **_about(about),
+        **_job_facts(job_row),
         "minute_from": newest,
         "vertices": [
             {
@@ -294,13 +296,13 @@ def pressure(cluster: str, job: str) -> dict[str, Any]:
             }
             for row in rows
         ],
-        "findings": [_finding(row) for row in found.worst_first()[:MOST_FINDINGS]],
+        "findings": [_finding(row) for row in findings.worst_first()[:MOST_FINDINGS]],
         "unknown": None if newest else "no buffer or busy metric of this job was measured",
     }
 
 
 def _stored(row: JobStorage | RootFigures) -> dict[str, Any]:
-    return {"all_bytes": row.bytes, **{name: getattr(row, name) for name in STORED}}
+    return {"all_bytes": row.bytes, **{name: getattr(row, name) for name in STORED_BYTES}}
 
 
 @tool(
@@ -309,7 +311,7 @@ def _stored(row: JobStorage | RootFigures) -> dict[str, Any]:
     "Live, wasted, orphaned and missing bytes of a job, or of a root, as of the newest audit. "
     "Nothing is deleted by asking.",
     {
-        **OF_JOB,
+        **JOB_ARGUMENTS,
         "root": "URI of a root of checkpoints, instead of a job",
     },
 )
@@ -330,10 +332,10 @@ def storage(cluster: str = "", job: str = "", root: str = "") -> dict[str, Any]:
         }
     if not (cluster and job):
         raise Unanswerable("Give cluster and job, or a root.")
-    about = _job(cluster, job)
-    newest = next(iter(storage_of_job(about.cluster, about.job_id)), None)
+    job_row = _job(cluster, job)
+    newest = next(iter(storage_of_job(job_row.cluster, job_row.job_id)), None)
     return {
-        **_about(about),
+        **_job_facts(job_row),
         "root": newest.root if newest else None,
         "audited_at": newest.audit.as_of if newest else None,
         **(_stored(newest) if newest else {}),
@@ -363,40 +365,40 @@ def _incident(row: Incident) -> dict[str, Any]:
     "Incidents with the same rule as the worst finding of a job, of any job, the newest first, with "
     "what people said.",
     {
-        **OF_JOB,
+        **JOB_ARGUMENTS,
         "rule": "instead of that of the worst finding",
     },
 )
 def similar_incidents(cluster: str, job: str, rule: str = "") -> dict[str, Any]:
-    about = _job(cluster, job)
+    job_row = _job(cluster, job)
     if not rule:
-        worst = Finding.objects.of_job(about.cluster, about.job_id).worst_first().first()
+        worst = Finding.objects.of_job(job_row.cluster, job_row.job_id).worst_first().first()
         rule = worst.rule if worst else ""
     rows = Incident.objects.filter(rule=rule, merged_into=None).order_by("-began_at")
     return {
         "rule": rule,
         "incidents": [_incident(row) for row in rows[:MOST_INCIDENTS]],
         "known": rows.count(),
-        "of_this_job": rows.filter(cluster=about.cluster, job_name=about.name).count(),
+        "of_this_job": rows.filter(cluster=job_row.cluster, job_name=job_row.name).count(),
         "in_30_days": rows.filter(began_at__gte=timezone.now() - timedelta(days=30)).count(),
     }
 
 
 @tool(
     "runbook",
-    "What to do about a rule",
+    "What to do job_row a rule",
     "What a rule means, where to look, what to do now and for good, and when it is not this.",
     {
         "rule": "such as pressure.root",
     },
 )
 def runbook(rule: str) -> dict[str, Any]:
-    known = all_rules().get(rule)
-    if known is None:
+    definition = all_rules().get(rule)
+    if definition is None:
         raise Unanswerable(f"There is no such rule. There are: {', '.join(sorted(all_rules()))}.")
     return {
         "rule": rule,
-        "title": localised(known.title),
+        "title": localised(definition.title),
         "sections": {
             title: [strip_tags(text) for _, texts in blocks for text in texts]
             for title, blocks in sections_of(rule)
@@ -409,13 +411,13 @@ def runbook(rule: str) -> dict[str, Any]:
     "known_bugs",
     "Which bugs of Flink can hit a job",
     "Bugs of its release that it shows, that its configuration allows, or that cannot be told.",
-    OF_JOB,
+    JOB_ARGUMENTS,
 )
 def known_bugs(cluster: str, job: str) -> dict[str, Any]:
-    about = _job(cluster, job)
-    of_job = bugs_of_job(about)
+    job_row = _job(cluster, job)
+    bugs = bugs_of_job(job_row)
 
-    def described(issues: Iterable[str]) -> list[dict[str, Any]]:
+    def describe(issues: Iterable[str]) -> list[dict[str, Any]]:
         return [
             {
                 "issue": issue,
@@ -427,10 +429,10 @@ def known_bugs(cluster: str, job: str) -> dict[str, Any]:
         ]
 
     return {
-        **_about(about),
-        "flink_version": of_job.flink_version,
-        "shows": described(of_job.shows),
-        "can_hit": described(of_job.can_hit),
-        "unknown": described(of_job.unknown),
+        **_job_facts(job_row),
+        "flink_version": bugs.flink_version,
+        "shows": describe(bugs.shows),
+        "can_hit": describe(bugs.can_hit),
+        "unknown": describe(bugs.unknown),
         "page": link(reverse("fleet-known-bugs")),
     }

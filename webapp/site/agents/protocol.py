@@ -1,7 +1,6 @@
-"""The protocol, by its official SDK; the extra ``mcp``.
-
-The SDK is asynchronous and the web server is not, so a call is worked out first, and its answer
-handed to the SDK, which serves one request at a time without sessions.
+"""The protocol, by its official SDK (the extra ``mcp``). The SDK is asynchronous and the web server
+is not: a tool is called first, then the SDK gets its answer. It serves one request at a time,
+without sessions.
 """
 
 import json
@@ -17,7 +16,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from webapp.site.agents.answers import TOOLS
 
-Called = Callable[[str, Any], tuple[dict[str, Any], bool]]
+CallTool = Callable[[str, Any], tuple[dict[str, Any], bool]]
 """Name and arguments of a tool → its answer, and whether it is an error."""
 
 INSTRUCTIONS = (
@@ -34,7 +33,7 @@ class HttpAnswer:
     body: bytes
 
 
-def server(called: Called) -> Server[Any]:
+def server(run_tool: CallTool) -> Server[Any]:
     async def list_tools(context: Any, parameters: Any) -> types.ListToolsResult:
         return types.ListToolsResult(
             tools=[
@@ -51,8 +50,8 @@ def server(called: Called) -> Server[Any]:
             ]
         )
 
-    async def call_tool(context: Any, asked: types.CallToolRequestParams) -> types.CallToolResult:
-        answer, is_error = called(asked.name, asked.arguments)
+    async def call_tool(context: Any, call: types.CallToolRequestParams) -> types.CallToolResult:
+        answer, is_error = run_tool(call.name, call.arguments)
         text = json.dumps(answer, ensure_ascii=False)
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=text)],
@@ -65,8 +64,8 @@ def server(called: Called) -> Server[Any]:
     )
 
 
-def answer_http(body: bytes, headers: Mapping[str, str], called: Called) -> HttpAnswer:
-    """One POST of the streamable HTTP transport, answered with JSON."""
+def answer_http(body: bytes, headers: Mapping[str, str], run_tool: CallTool) -> HttpAnswer:
+    """Answers one POST of the streamable HTTP transport with JSON."""
     sent: list[Mapping[str, Any]] = []
 
     async def receive() -> dict[str, Any]:
@@ -76,7 +75,7 @@ def answer_http(body: bytes, headers: Mapping[str, str], called: Called) -> Http
         sent.append(message)
 
     async def exchange() -> None:
-        manager = StreamableHTTPSessionManager(server(called), json_response=True, stateless=True)
+        manager = StreamableHTTPSessionManager(server(run_tool), json_response=True, stateless=True)
         scope = {
             "type": "http",
             "http_version": "1.1",
@@ -101,12 +100,12 @@ def answer_http(body: bytes, headers: Mapping[str, str], called: Called) -> Http
     )
 
 
-def serve_stdio(called: Called) -> None:
-    """Until the standard input ends."""
+def serve_stdio(run_tool: CallTool) -> None:
+    """Returns when standard input ends."""
 
     async def serve() -> None:
-        made = server(called)
+        mcp_server = server(run_tool)
         async with stdio_server() as (read, write):
-            await made.run(read, write, made.create_initialization_options())
+            await mcp_server.run(read, write, mcp_server.create_initialization_options())
 
     anyio.run(serve)

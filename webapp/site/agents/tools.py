@@ -1,8 +1,7 @@
-"""Declares a tool once: its name, its words, its arguments, and the function that answers.
-
-An answer is JSON of at most ``MOST_CHARACTERS``: long lists and texts are cut, and say so. Texts
-that come from a job (its name, its exceptions, lines of its logs) are wrapped as ``quoted``, so
-that nobody takes them for instructions.
+"""Declares a tool: its name, texts and arguments, and the function that answers. An answer is JSON
+of at most ``MOST_CHARACTERS``; ``left_out`` says which lists were cut. Texts that come from a job
+(its name, exceptions, log lines) are wrapped as ``quoted``, so that nobody takes them for
+instructions.
 """
 
 import json
@@ -23,12 +22,14 @@ LONGEST_ARGUMENT = 2_000
 
 
 class Unanswerable(Exception):
-    """The question cannot be answered as it was asked; the text says what to ask instead."""
+    """The question cannot be answered; the text says what to ask instead."""
 
 
 @dataclass(frozen=True)
 class Tool:
-    """``arguments``: name → what it is; those for which ``answer`` has a default are optional."""
+    """``arguments``: name → description. An argument is optional if ``answer`` has a default for
+    it.
+    """
 
     name: str
     title: str
@@ -38,12 +39,12 @@ class Tool:
 
     @property
     def required(self) -> list[str]:
-        known = signature(self.answer).parameters
-        return [name for name in self.arguments if known[name].default is Parameter.empty]
+        parameters = signature(self.answer).parameters
+        return [name for name in self.arguments if parameters[name].default is Parameter.empty]
 
     @property
     def schema(self) -> dict[str, Any]:
-        """JSON Schema of its arguments, which are texts."""
+        """JSON Schema of the arguments, which are texts."""
         return {
             "type": "object",
             "properties": {
@@ -70,26 +71,26 @@ def tool(
 
 def call(tools: Mapping[str, Tool], name: object, arguments: object) -> dict[str, Any]:
     """Raises :class:`Unanswerable`."""
-    known = tools.get(name) if isinstance(name, str) else None
-    if known is None:
+    chosen = tools.get(name) if isinstance(name, str) else None
+    if chosen is None:
         raise Unanswerable(f"There is no such tool. There are: {', '.join(tools)}.")
-    given = {} if arguments is None else arguments
-    if not isinstance(given, Mapping) or not all(
-        isinstance(value, str) and len(value) <= LONGEST_ARGUMENT for value in given.values()
+    values = {} if arguments is None else arguments
+    if not isinstance(values, Mapping) or not all(
+        isinstance(value, str) and len(value) <= LONGEST_ARGUMENT for value in values.values()
     ):
         raise Unanswerable("Arguments are an object of texts.")
-    needed = known.required
-    if not all(given.get(name) for name in needed) or given.keys() - known.arguments.keys():
+    required = chosen.required
+    if not all(values.get(name) for name in required) or values.keys() - chosen.arguments.keys():
         raise Unanswerable(
-            f"{known.name} needs {', '.join(needed) or 'no argument'} and takes "
-            f"{', '.join(sorted(known.arguments.keys() - set(needed))) or 'nothing else'}."
+            f"{chosen.name} needs {', '.join(required) or 'no argument'} and takes "
+            f"{', '.join(sorted(chosen.arguments.keys() - set(required))) or 'nothing else'}."
         )
-    texts = {name: value.replace("\x00", "") for name, value in given.items() if value}
-    return bounded(known.answer(**texts))
+    texts = {name: value.replace("\x00", "") for name, value in values.items() if value}
+    return bounded(chosen.answer(**texts))
 
 
 def quoted(text: str | None) -> dict[str, str] | None:
-    """A text of a job or its log: data, whatever it says."""
+    """Wraps a text of a job or its log."""
     return None if text is None else {"quoted": text}
 
 
@@ -101,11 +102,11 @@ def bounded(answer: dict[str, Any]) -> dict[str, Any]:
     """``answer`` as JSON data within ``MOST_CHARACTERS``; ``left_out`` says what was cut."""
     for rows in (50, 20, 10, 5, FEWEST_ROWS):
         left_out: list[str] = []
-        made: dict[str, Any] = _cut(answer, rows, "", left_out)
+        shortened: dict[str, Any] = _cut(answer, rows, "", left_out)
         if left_out:
-            made["left_out"] = left_out[:10]
-        if len(json.dumps(made, ensure_ascii=False)) <= MOST_CHARACTERS:
-            return made
+            shortened["left_out"] = left_out[:10]
+        if len(json.dumps(shortened, ensure_ascii=False)) <= MOST_CHARACTERS:
+            return shortened
     return {"left_out": ["everything: the answer is too long; ask for less"]}
 
 

@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from ingest.json_bounds import values_in
 from webapp.accounts.authentication import TokenAuthentication
-from webapp.accounts.permissions import keep_to_limit
+from webapp.accounts.permissions import check_rate
 from webapp.accounts.roles import role_of
 from webapp.lib.api.exceptions import BodyTooLarge, NotInstalled
 from webapp.site.agents.answers import TOOLS
@@ -20,7 +20,7 @@ from webapp.site.agents.tools import Unanswerable, call
 MOST_BYTES = 64 * 1024
 MOST_VALUES = 2_000
 MISSING_EXTRA = "This Weir was installed without the extra mcp: pip install 'weir[mcp]'."
-PASSED_ON = (
+PASSED_HEADERS = (
     "accept",
     "content-type",
     "mcp-protocol-version",
@@ -31,23 +31,23 @@ PASSED_ON = (
 
 
 class ReadsByPost(BasePermission):
-    """Whoever may read: a question is a POST that writes nothing."""
+    """For everybody who may read, since these POST requests write nothing."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         if not request.user.is_authenticated or role_of(request.user) is None:
             return False
-        keep_to_limit(request)
+        check_rate(request)
         return True
 
 
-def answered(name: object, arguments: object) -> tuple[dict[str, Any], bool]:
+def answer_tool(name: object, arguments: object) -> tuple[dict[str, Any], bool]:
     try:
         return call(TOOLS, name, arguments), False
     except Unanswerable as wrong:
         return {"error": str(wrong)}, True
 
 
-# No docstring: the OpenAPI document is of the API alone.
+# No docstring: drf-spectacular would read it.
 class McpView(APIView):
     authentication_classes = [TokenAuthentication]
     permission_classes = [ReadsByPost]
@@ -63,24 +63,26 @@ class McpView(APIView):
         if len(body) > MOST_BYTES or values_in(body) > MOST_VALUES:
             raise BodyTooLarge("A question has 64 KiB and 2,000 values at most.")
         outcome = _answer_call(body)
-        passed = {name: request.headers[name] for name in PASSED_ON if name in request.headers}
-        made = answer_http(body, passed, lambda name, arguments: outcome)
-        response = HttpResponse(made.body, status=made.status)
-        for name, value in made.headers.items():
+        headers = {
+            name: request.headers[name] for name in PASSED_HEADERS if name in request.headers
+        }
+        answer = answer_http(body, headers, lambda name, arguments: outcome)
+        response = HttpResponse(answer.body, status=answer.status)
+        for name, value in answer.headers.items():
             if name not in ("content-length", "server", "date"):
                 response[name] = value
         return response
 
 
 def _answer_call(body: bytes) -> tuple[dict[str, Any], bool]:
-    """The answer to a call of a tool; whatever else is asked needs none."""
+    """The answer to a tool call; other requests do not use it."""
     try:
-        asked = json.loads(body)
+        message = json.loads(body)
     except (ValueError, RecursionError):
         return {}, True
-    if not isinstance(asked, dict) or asked.get("method") != "tools/call":
+    if not isinstance(message, dict) or message.get("method") != "tools/call":
         return {}, True
-    parameters = asked.get("params")
+    parameters = message.get("params")
     if not isinstance(parameters, dict):
         return {}, True
-    return answered(parameters.get("name"), parameters.get("arguments"))
+    return answer_tool(parameters.get("name"), parameters.get("arguments"))

@@ -23,11 +23,11 @@ def pages() -> dict[str, str]:
     generator: Any = SchemaGenerator
     document: dict[str, Any] = generator().get_schema(request=None, public=True)
     parts = [INTRODUCTION.strip()]
-    for section, of in groupby(
+    for section, paths in groupby(
         sorted(document["paths"].items()),
         key=lambda item: item[0].removeprefix("/api/v1/").partition("/")[0],
     ):
-        rows = [row for path, operations in of for row in _rows(path, operations)]
+        rows = [row for path, operations in paths for row in _rows(path, operations)]
         parts.append(
             f"## {section}\n\n{table(('operation', 'what it does', 'parameters', 'answers'), rows)}"
         )

@@ -6,9 +6,9 @@ from webapp.site.documentation.markdown import plain, table
 
 
 def pages() -> dict[str, str]:
-    ours = sorted(name for name, app in get_commands().items() if str(app).startswith("webapp."))
+    names = sorted(name for name, app in get_commands().items() if str(app).startswith("webapp."))
     rows = [
-        (f"`{name}`", plain(load_command_class(get_commands()[name], name).help)) for name in ours
+        (f"`{name}`", plain(load_command_class(get_commands()[name], name).help)) for name in names
     ]
     head = (
         "# Commands\n\nRun `.venv/bin/python manage.py COMMAND`. Each command has `--help`. "

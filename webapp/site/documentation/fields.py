@@ -16,12 +16,12 @@ HEADS = ("field", "type", "unit", "meaning")
 
 
 def pages() -> dict[str, str]:
-    shown = (
+    tables = (
         serving_table for name, serving_table in SERVING_TABLES.items() if name not in INTERNAL
     )
     parts = [
         f"## {serving_table.name}\n\n{_capital(serving_table.row)}.\n\n{table(HEADS, _rows(serving_table))}"
-        for serving_table in shown
+        for serving_table in tables
     ]
     return {"reference/fields.md": "\n\n".join((INTRODUCTION.strip(), *parts)) + "\n"}
 
@@ -30,6 +30,6 @@ def _capital(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _rows(of: ServingTable) -> Iterator[tuple[str, ...]]:
-    for column in of.columns:
+def _rows(serving_table: ServingTable) -> Iterator[tuple[str, ...]]:
+    for column in serving_table.columns:
         yield f"`{column.name}`", column.kind, column.unit or "–", plain(column.meaning) or "–"

@@ -1,4 +1,4 @@
-"""Generated pages of the documentation. They are committed, so that building the site does not need
+"""Generated pages of the documentation, which are committed, so that the site is built without
 Weir.
 """
 
@@ -15,5 +15,5 @@ NOTE = "<!-- Made by `manage.py generate_docs`; do not change it by hand. -->\n\
 
 
 def pages() -> dict[str, str]:
-    made = [part.pages() for part in (rules, known_bugs, settings, api, fields, commands)]
-    return {path: NOTE + text for of in made for path, text in of.items()}
+    modules = (rules, known_bugs, settings, api, fields, commands)
+    return {path: NOTE + text for module in modules for path, text in module.pages().items()}

@@ -9,7 +9,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def plain(text: str) -> str:
-    """A terminal text as one line, escaped for Markdown."""
+    """A plain text as one line, escaped for Markdown."""
     return " ".join(text.split()).replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
 
 

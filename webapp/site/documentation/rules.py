@@ -1,4 +1,4 @@
-"""Every rule, with its thresholds and runbook: one page a family, and one that lists them."""
+"""A page for each family of rules, with thresholds and runbooks, and a page that lists all rules."""
 
 import re
 from itertools import groupby
@@ -23,11 +23,11 @@ UNPROVEN = (
 
 def pages() -> dict[str, str]:
     families = [
-        (family, list(of))
-        for family, of in groupby(all_rules().values(), key=lambda rule: rule.family)
+        (family, list(family_rules))
+        for family, family_rules in groupby(all_rules().values(), key=lambda rule: rule.family)
     ]
     return {"reference/rules.md": _index(families)} | {
-        f"reference/rules-{family}.md": _family(family, of) for family, of in families
+        f"reference/rules-{family}.md": _family(family, rules) for family, rules in families
     }
 
 
@@ -41,17 +41,17 @@ def _index(families: list[tuple[str, list[Rule]]]) -> str:
         "of checkpoint storage. "
         "If a rule lacks data, the result is *unknown*, never healthy."
     ]
-    for family, of in families:
+    for family, rules in families:
         rows = [
             (f"[`{rule.id}`](rules-{family}.md#{_anchor(rule)})", rule.title, rule.summary)
-            for rule in of
+            for rule in rules
         ]
         parts.append(f"## {_title(family)}\n\n{table(('rule', 'finding', 'when'), rows)}")
     return "\n\n".join(parts) + "\n"
 
 
-def _family(family: str, of: list[Rule]) -> str:
-    return "\n\n".join([f"# Rules: {_title(family)}", *map(_rule, of)]) + "\n"
+def _family(family: str, rules: list[Rule]) -> str:
+    return "\n\n".join([f"# Rules: {_title(family)}", *map(_rule, rules)]) + "\n"
 
 
 def _anchor(rule: Rule) -> str:

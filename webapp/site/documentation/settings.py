@@ -13,7 +13,7 @@ def pages() -> dict[str, str]:
 
 
 def documented() -> list[tuple[list[str], str, str]]:
-    """Variables, default, meaning."""
+    """(variables, default, meaning) of each row."""
     return [
         (_VARIABLE.findall(names), default, meaning)
         for names, default, meaning in _ROW.findall(_table())

@@ -1,3 +1,3 @@
-"""Typed or pasted text → links: jobs with their checkpoints and analyses, hosts, rules, pages,
-settings, explanations of a log line or exception, and open findings that quote it.
+"""Search (Ctrl K): finds jobs with their checkpoints and analyses, hosts, rules, pages and settings
+for a typed text, and open findings that quote a pasted one.
 """

@@ -8,7 +8,7 @@ MOST_OF_GROUP = 8
 
 @dataclass(frozen=True)
 class Hit:
-    """``detail`` distinguishes hits of the same title."""
+    """``detail`` distinguishes hits with the same title."""
 
     title: str
     url: str
@@ -17,7 +17,7 @@ class Hit:
 
 @dataclass(frozen=True)
 class Group:
-    """``note``: why nothing is linked."""
+    """``note``: why there are no hits."""
 
     title: str
     hits: Sequence[Hit] = ()

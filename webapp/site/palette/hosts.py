@@ -1,4 +1,4 @@
-"""Hosts by a part of their name, those of the worst open findings first."""
+"""Finds hosts by a part of their name; those with the worst open findings come first."""
 
 from collections.abc import Iterator
 from urllib.parse import urlencode
@@ -22,13 +22,13 @@ def hosts(text: str) -> Iterator[Group]:
         return
     pairs: set[tuple[str, str]] = set()
     for model in (JobHost, HostEvent):
-        named = (
+        matching = (
             model.objects.filter(host__icontains=text)
             .order_by()
             .values_list("host", "cluster")
             .distinct()
         )
-        pairs.update(named[:MOST_READ])
+        pairs.update(matching[:MOST_READ])
     if pairs:
         worst = {
             (host, cluster): rank
@@ -39,12 +39,12 @@ def hosts(text: str) -> Iterator[Group]:
             .values_list("host", "cluster")
             .annotate(Max("finding__severity_rank"))
         }
-        in_order = sorted(pairs, key=lambda pair: (-worst.get(pair, 0), pair))
+        worst_first = sorted(pairs, key=lambda pair: (-worst.get(pair, 0), pair))
         yield Group(
             gettext("Hosts"),
             [
                 Hit(host, host_address(host, cluster), _detail(cluster, worst.get((host, cluster))))
-                for host, cluster in in_order[:MOST_OF_GROUP]
+                for host, cluster in worst_first[:MOST_OF_GROUP]
             ],
         )
 
@@ -54,5 +54,6 @@ def host_address(host: str, cluster: str) -> str:
 
 
 def _detail(cluster: str, rank: int | None) -> str:
-    word = next((str(severity.label) for severity, its in SEVERITY_RANK.items() if its == rank), "")
+    words = (str(severity.label) for severity, value in SEVERITY_RANK.items() if value == rank)
+    word = next(words, "")
     return f"{cluster} · {word}" if word else cluster

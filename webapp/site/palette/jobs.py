@@ -1,5 +1,5 @@
-"""Jobs by a part of their name or the beginning of their id, with a checkpoint or an analysis named
-beside it.
+"""Finds jobs by a part of their name or the beginning of their id, and a checkpoint or analysis of
+a job: ``payments chk 812``, ``payments lag``.
 """
 
 import re
@@ -12,7 +12,7 @@ from django.utils.translation import gettext, ngettext
 
 from webapp.analyses.registry import all_analyses
 from webapp.checkpoints.models import CheckpointFact
-from webapp.fleet.attempts import is_like
+from webapp.fleet.attempts import like
 from webapp.fleet.models import JobCurrent
 from webapp.lib.filters import words
 from webapp.lib.instants import epoch_ms
@@ -22,26 +22,27 @@ from webapp.site.palette.hits import MOST_OF_GROUP, Group, Hit, has_words
 
 LONGEST_NAME = 200
 MOST_READ = 20 * MOST_OF_GROUP
-"""Attempts and submissions of what is shown as one job."""
+"""Rows that are read, of which those of the same cluster and name are shown as one job."""
 _NUMBER = re.compile(r"(?:chk-?|#)?(?P<id>[0-9]{1,19})", re.ASCII)
 _BEFORE_NUMBER = frozenset(("chk", "#", "checkpoint", "savepoint"))
 _MOST_WORDS = 3
-"""Of an analysis behind the name of a job."""
+"""How many words after the name of a job may mean an analysis."""
 _JobKey = tuple[str, str]
 
 
 def jobs(text: str, page: str) -> Iterator[Group]:
-    """``page``: the path of the current page. On a job's page a single number means its checkpoint.
-    At most four queries.
+    """``page``: the path of the current page. On the page of a job, a number alone means a
+    checkpoint of this job. At most four queries.
     """
     if len(text) > LONGEST_NAME:
         return
-    named = _find_named(text)
-    if named:
+    matching = _find_jobs(text)
+    if matching:
         hits = [
-            Hit(job.name or job.job_id, _address(job), _detail(job, count)) for job, count in named
+            Hit(job.name or job.job_id, _address(job), _detail(job, count))
+            for job, count in matching
         ]
-        if len(named) > 1:
+        if len(matching) > 1:
             query = urlencode({"q": text})
             hits.append(Hit(gettext("All of them in the fleet"), f"{reverse('fleet')}?{query}"))
         yield Group(gettext("Jobs"), hits)
@@ -50,12 +51,12 @@ def jobs(text: str, page: str) -> Iterator[Group]:
     if number is None or number > LARGEST:
         return
     checkpoint_id = number
-    of = _submissions(name) if name else _jobs_of_page(page)
-    hits = list(_checkpoints(checkpoint_id, of))
+    chosen = _submissions(name) if name else _jobs_of_page(page)
+    hits = list(_checkpoints(checkpoint_id, chosen))
     if hits:
         yield Group(gettext("Checkpoints"), hits)
-    elif of:
-        is_single = len({job.name or job.job_id for job in of}) == 1
+    elif chosen:
+        is_single = len({job.name or job.job_id for job in chosen}) == 1
         yield Group(
             gettext("Checkpoints"),
             note=gettext("No checkpoint %(checkpoint_id)s of %(job)s is stored.")
@@ -64,7 +65,7 @@ def jobs(text: str, page: str) -> Iterator[Group]:
                 "job": gettext("this job") if is_single else gettext("these jobs"),
             },
         )
-    elif not name and not named:
+    elif not name and not matching:
         yield Group(
             gettext("Checkpoints"),
             note=gettext(
@@ -75,58 +76,58 @@ def jobs(text: str, page: str) -> Iterator[Group]:
 
 
 def _name_and_number(text: str) -> tuple[str, int | None]:
-    """'payments chk 812', 'payments #812' and '812 payments' alike."""
+    """'payments chk 812', 'payments #812' and '812 payments' mean the same."""
     parts = text.split()
-    behind = [at + 1 for at, part in enumerate(parts[:-1]) if part.lower() in _BEFORE_NUMBER]
-    for place in dict.fromkeys((*behind, len(parts) - 1, 0)):
-        match = _NUMBER.fullmatch(parts[place].lower())
+    after_chk = [at + 1 for at, part in enumerate(parts[:-1]) if part.lower() in _BEFORE_NUMBER]
+    for index in dict.fromkeys((*after_chk, len(parts) - 1, 0)):
+        match = _NUMBER.fullmatch(parts[index].lower())
         if match:
-            rest = [part for at, part in enumerate(parts) if at != place]
-            name = " ".join(part for part in rest if part.lower() not in _BEFORE_NUMBER)
+            others = [part for at, part in enumerate(parts) if at != index]
+            name = " ".join(part for part in others if part.lower() not in _BEFORE_NUMBER)
             return name, int(match["id"])
     return text, None
 
 
 def _submissions(text: str) -> list[JobCurrent]:
-    """The newest attempt of each job: running ones first, the worst of them first."""
+    """The newest attempt of each matching job: running jobs first, then by health."""
     newest = JobCurrent.objects.newest_attempts()
-    rows = newest.filter(is_like(text))
+    rows = newest.filter(like(text))
     order = ("terminal", F("health").asc(nulls_last=True), "-last_seen_at", "id")
     return list(
         rows.only("cluster", "job_id", "name", "state", "terminal").order_by(*order)[:MOST_READ]
     )
 
 
-def _find_named(text: str) -> list[tuple[JobCurrent, int]]:
+def _find_jobs(text: str) -> list[tuple[JobCurrent, int]]:
+    """A job of each cluster and name, and how many there are."""
     by_job: dict[_JobKey, list[JobCurrent]] = {}
     for job in _submissions(text):
         by_job.setdefault((job.cluster, job.name or job.job_id), []).append(job)
-    return [(of[0], len(of)) for of in list(by_job.values())[:MOST_OF_GROUP]]
+    return [(rows[0], len(rows)) for rows in list(by_job.values())[:MOST_OF_GROUP]]
 
 
 def _analyses(text: str, page: str) -> Iterator[Group]:
+    """Of the job of the page, else of the jobs that the words before the analysis name."""
     parts = text.split()
-    of = _jobs_of_page(page)
-    wanted = _about(parts) if of else []
+    chosen = _jobs_of_page(page)
+    analyses = _matching_analyses(parts) if chosen else []
     for count in range(min(len(parts) - 1, _MOST_WORDS), 0, -1):
-        if wanted:
+        if analyses:
             break
-        if (wanted := _about(parts[-count:])) and not (
-            of := [job for job, _ in _find_named(" ".join(parts[:-count]))]
-        ):
-            return
-    if wanted and of:
+        if analyses := _matching_analyses(parts[-count:]):
+            chosen = [job for job, _ in _find_jobs(" ".join(parts[:-count]))]
+    if analyses and chosen:
         yield Group(
             gettext("Analyses"),
             [
                 Hit(title, reverse(name, args=[job.cluster, job.job_id]), job.name or job.job_id)
-                for job in of
-                for name, title in wanted
+                for job in chosen
+                for name, title in analyses
             ][:MOST_OF_GROUP],
         )
 
 
-def _about(parts: list[str]) -> list[tuple[str, str]]:
+def _matching_analyses(parts: list[str]) -> list[tuple[str, str]]:
     return [
         (name, localised(analysis.title))
         for name, analysis in all_analyses().items()
@@ -136,20 +137,20 @@ def _about(parts: list[str]) -> list[tuple[str, str]]:
 
 def _jobs_of_page(page: str) -> list[JobCurrent]:
     try:
-        place = resolve(page).kwargs
+        parameters = resolve(page).kwargs
     except Resolver404:
         return []
-    if not {"cluster", "job_id"} <= place.keys():
+    if not {"cluster", "job_id"} <= parameters.keys():
         return []
     return list(
-        JobCurrent.objects.filter(cluster=place["cluster"], job_id=place["job_id"]).only(
+        JobCurrent.objects.filter(cluster=parameters["cluster"], job_id=parameters["job_id"]).only(
             "cluster", "job_id", "name"
         )
     )
 
 
-def _checkpoints(checkpoint_id: int, of: Iterable[JobCurrent]) -> Iterator[Hit]:
-    names: dict[_JobKey, str] = {(job.cluster, job.job_id): job.name or job.job_id for job in of}
+def _checkpoints(checkpoint_id: int, jobs: Iterable[JobCurrent]) -> Iterator[Hit]:
+    names: dict[_JobKey, str] = {(job.cluster, job.job_id): job.name or job.job_id for job in jobs}
     facts = CheckpointFact.objects.filter(
         checkpoint_id=checkpoint_id,
         cluster__in={cluster for cluster, _ in names},

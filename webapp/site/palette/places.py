@@ -1,4 +1,4 @@
-"""Pages, rules and settings by their names; no query."""
+"""Finds pages, rules and settings by their names, without a query."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -21,11 +21,11 @@ MORE_PAGES = (
     (gettext_noop("Objectives and error budgets"), "objectives"),
     (gettext_noop("Account and API tokens"), "account"),
 )
-OF_SETTINGS = (
+PAGES_OF_ALERTS = (
     (gettext_noop("Settings of alerts"), "alert-settings"),
     (gettext_noop("Silences"), "silences"),
 )
-OF_WHOLE_FLEET = (
+FOR_WHOLE_FLEET = (
     (gettext_noop("Endpoints of notifications"), "endpoints"),
     (gettext_noop("Deliveries of notifications"), "deliveries"),
     (gettext_noop("Add a cluster"), "cluster-add"),
@@ -35,29 +35,29 @@ FOR_ADMINISTRATORS = (
     (gettext_noop("Users and roles"), "access-users"),
     (gettext_noop("Audit log"), "access-audit"),
 )
-"""Pages that have no entry in the menu."""
+"""These pages have no entry in the menu."""
 
 
 def places(text: str, administers: bool) -> Iterator[Group]:
-    """Titles are found in the reader's language and in English."""
+    """Titles match in the reader's language and in English."""
     words = text.split()
-    all_seen = scopes.current().is_everything
-    shown = [(entry.english, entry.page) for entry in MENU if not entry.whole_fleet or all_seen]
+    sees_all = scopes.current().is_everything
+    in_menu = [(entry.english, entry.page) for entry in MENU if not entry.whole_fleet or sees_all]
     more = (
         *MORE_PAGES,
-        *OF_SETTINGS,
-        *(OF_WHOLE_FLEET if all_seen else ()),
+        *PAGES_OF_ALERTS,
+        *(FOR_WHOLE_FLEET if sees_all else ()),
         *(FOR_ADMINISTRATORS if administers else ()),
     )
     pages = [
         Hit(gettext(title), reverse(page))
-        for title, page in (*shown, *more)
+        for title, page in (*in_menu, *more)
         if has_words(f"{title} {gettext(title)}", words)
     ]
     for name, analysis in all_analyses("fleet").items():
-        known = f"{analysis.title} {analysis.summary}", localised(analysis.title)
-        if has_words(" ".join((*known, localised(analysis.summary))), words):
-            pages.append(Hit(known[1], reverse(f"fleet-{name}")))
+        title, summary = localised(analysis.title), localised(analysis.summary)
+        if has_words(f"{analysis.title} {analysis.summary} {title} {summary}", words):
+            pages.append(Hit(title, reverse(f"fleet-{name}")))
     if pages:
         yield Group(gettext("Pages"), pages[:MOST_OF_GROUP])
     rules = [

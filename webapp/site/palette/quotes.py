@@ -1,5 +1,5 @@
-"""Open findings that quote the pasted text: the message of an exception or log line, else only the
-exception's class.
+"""Finds open findings that quote the pasted text: the message of an exception or log line, or else
+the class of an exception.
 """
 
 import re
@@ -18,24 +18,25 @@ from webapp.lib.messages.rendering import localised
 from webapp.site.palette.hits import MOST_OF_GROUP, Group, Hit
 
 SHORTEST = 20
-"""Shorter texts are names."""
+"""Shorter texts are taken for names."""
 EXCEPTION = re.compile(r"(?<![\w$.])(?:[a-z][\w$]*+\.)++[A-Z][\w$]*(?:Exception|Error)\b")
 MOST_PARTS, LONGEST_PART, SHORTEST_PART = 6, 80, 12
 QUOTING = ("cause", "title", "evidence", "data")
 _MESSAGES = re.compile(r"(?:(?:Exception|Error): | - )(?P<message>[^\n\"\\]++)")
-"""The message behind an exception's class or a line's header, up to a character that JSON escapes.
+"""The message after the class of an exception or the header of a line, up to a character that JSON
+escapes.
 """
 
 
 def quoting(text: str) -> Iterator[Group]:
-    """At most two queries; parts are searched literally."""
+    """At most two queries."""
     if len(text) < SHORTEST:
         return
     messages = [match["message"].strip()[:LONGEST_PART] for match in _MESSAGES.finditer(text)]
     for parts in (messages[::-1], EXCEPTION.findall(text)[::-1]):
         long_enough = [part for part in parts if len(part) >= SHORTEST_PART]
-        if found := _findings(list(dict.fromkeys(long_enough))[:MOST_PARTS]):
-            yield Group(gettext("Open findings that quote it"), found)
+        if hits := _findings(list(dict.fromkeys(long_enough))[:MOST_PARTS]):
+            yield Group(gettext("Open findings that quote it"), hits)
             return
 
 

@@ -17,7 +17,7 @@ from webapp.site.palette.places import places, settings
 from webapp.site.palette.quotes import quoting
 
 MOST_CHARS = 4_000
-"""Longer texts are read as far as this."""
+"""The rest of a longer text is ignored."""
 
 
 @require_GET

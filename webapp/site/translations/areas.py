@@ -1,5 +1,5 @@
-"""Which messages belong to which area: those of a package of ``webapp`` and of the templates of its
-folders are one catalogue.
+"""An area is a package of ``webapp`` and the folders of its templates, whose messages are in one
+catalogue.
 """
 
 from collections.abc import Iterator
@@ -14,23 +14,21 @@ from webapp.lib.code_words import spaced
 from webapp.site.translations.extraction import Message, messages_in_code, messages_in_template
 
 LANGUAGE = "zh_Hans"
-FLOOR = "lib"
-"""Also the area of the messages of ``ingest`` and ``spark_jobs``."""
-OF_FOLDER = {
-    "": FLOOR,
-    "api": FLOOR,
+LIB = "lib"
+"""Also has the messages of ``ingest`` and ``spark_jobs``."""
+AREA_OF_FOLDER = {
+    "": LIB,
+    "api": LIB,
     "rules": "findings",
     "documentation": "site",
     "palette": "site",
 }
-"""Folders of templates without a package of their name; templates outside folders belong to the
-floor.
-"""
+"""Folders of templates without a package of their name; "" is for templates outside folders."""
 
 
 @dataclass(frozen=True)
 class Area:
-    """``name``: of the package. Paths are absolute."""
+    """``name``: that of the package."""
 
     name: str
 
@@ -45,12 +43,12 @@ class Area:
         return self.po.with_suffix(".mo")
 
     def messages(self) -> list[Message]:
-        """Each once, in the order of files and lines."""
+        """Each message once, in the order of files and lines."""
         messages_by_key: dict[object, Message] = {}
         for message in self._all():
-            known = messages_by_key.setdefault(message.key, message)
-            if message.paths[0] not in known.paths:
-                known.paths.append(message.paths[0])
+            first = messages_by_key.setdefault(message.key, message)
+            if message.paths[0] not in first.paths:
+                first.paths.append(message.paths[0])
         return list(messages_by_key.values())
 
     def _all(self) -> Iterator[Message]:
@@ -59,7 +57,7 @@ class Area:
         for path in sorted((PROJECT_DIR / "webapp" / self.name).rglob("*.py")):
             if "migrations" not in path.parts:
                 yield from messages_in_code(str(path.relative_to(PROJECT_DIR)), path.read_text())
-        if self.name == FLOOR:
+        if self.name == LIB:
             for path in sorted(
                 path
                 for folder in ("ingest", "spark_jobs")
@@ -85,7 +83,7 @@ class Area:
         for path in sorted(base.rglob("*.html")):
             folders = path.relative_to(base).parts[:-1]
             folder = folders[0] if folders else ""
-            if OF_FOLDER.get(folder, folder) == self.name:
+            if AREA_OF_FOLDER.get(folder, folder) == self.name:
                 yield path
 
 

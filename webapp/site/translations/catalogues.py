@@ -1,6 +1,4 @@
-"""Catalogue files: read, updated from the marked messages, written, compiled. They contain no times
-and no line numbers.
-"""
+"""Reads, builds, writes and compiles catalogue files, which contain no times and no line numbers."""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -15,8 +13,8 @@ from webapp.site.translations.areas import LANGUAGE, Area
 from webapp.site.translations.extraction import Message
 
 Key = tuple[str, str]
-"""Context, and the text in English."""
-_NEVER = datetime(2026, 1, 1, tzinfo=UTC)
+"""Context and the text in English."""
+_FIXED_DATE = datetime(2026, 1, 1, tzinfo=UTC)
 _HEADER = """\
 # Translations of Weir.
 msgid ""
@@ -28,11 +26,11 @@ msgstr ""
 "Plural-Forms: nplurals=1; plural=0;\\n"
 
 """
-"""Nothing that differs from one machine, day or release of Babel to another."""
+"""The header is the same on all machines and days, and with all releases of Babel."""
 
 
 def read(path: Path) -> Catalog:
-    """Empty if there is no file."""
+    """An empty catalogue if there is no file."""
     if not path.exists():
         return _empty()
     with path.open("rb") as file:
@@ -46,17 +44,13 @@ def entries(catalogue: Catalog) -> dict[Key, Entry]:
 def key_of(entry: Entry) -> Key:
     # From a compiled file Babel reads the context as bytes, and plurals as a list.
     context: object = entry.context or ""
-    return context.decode() if isinstance(context, bytes) else str(context), entry.id[
-        0
-    ] if isinstance(entry.id, tuple | list) else str(entry.id)
+    text = entry.id[0] if isinstance(entry.id, tuple | list) else str(entry.id)
+    return context.decode() if isinstance(context, bytes) else str(context), text
 
 
 def text_of(entry: Entry) -> str:
-    return str(
-        (entry.string[0] if entry.string else "")
-        if isinstance(entry.string, tuple | list)
-        else entry.string or ""
-    )
+    translated = entry.string or ""
+    return str(translated[0] if isinstance(translated, tuple | list) else translated)
 
 
 def texts(catalogue: Catalog) -> dict[Key, str]:
@@ -67,10 +61,10 @@ def texts(catalogue: Catalog) -> dict[Key, str]:
     }
 
 
-def made_of(messages: Iterable[Message], known: Mapping[Key, str]) -> Catalog:
+def build(messages: Iterable[Message], translated: Mapping[Key, str]) -> Catalog:
     catalogue = _empty()
     for message in messages:
-        text = known.get(message.key, "")
+        text = translated.get(message.key, "")
         catalogue.add(
             (message.text, message.plural) if message.plural else message.text,
             (text,) if message.plural else text,
@@ -101,4 +95,6 @@ def compiled(path: Path) -> dict[Key, str]:
 
 
 def _empty() -> Catalog:
-    return Catalog(locale=LANGUAGE, creation_date=_NEVER, revision_date=_NEVER, fuzzy=False)
+    return Catalog(
+        locale=LANGUAGE, creation_date=_FIXED_DATE, revision_date=_FIXED_DATE, fuzzy=False
+    )

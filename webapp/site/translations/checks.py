@@ -1,25 +1,25 @@
-"""Checks of a translation: lost values, changed markup, changed lines."""
+"""Checks of a translation: placeholders, tags and line breaks have to be those of the English text."""
 
 import re
 from collections import Counter
 
 _PLACEHOLDER = re.compile(r"%%|%\(\w+\)[sdif]|%[sdif]|{\w*(?=[:}])")
 _TAG = re.compile(r"<(/?[a-zA-Z][\w-]*)((?:\s[^<>]*)?)/?>")
-_SPOKEN = re.compile(r"""\s(?:title|aria-label|placeholder)=(?:"[^"]*"|'[^']*')""")
+_TRANSLATED_ATTRIBUTE = re.compile(r"""\s(?:title|aria-label|placeholder)=(?:"[^"]*"|'[^']*')""")
 
 
-def wrong(english: str, plural: str, text: str) -> str:
-    """What a translation has lost or added, in one sentence; empty if it is correct. A plural may
-    omit the number only if the English plural does.
-    """
+def fault_of(english: str, plural: str, text: str) -> str:
+    """What a translation lacks or has too much, in one sentence; "" if it is correct."""
     if not text:
         return "is not translated"
-    if (lost := _placeholders(plural or english)) != (has := _placeholders(text)):
-        return f"has the placeholders {sorted(has)} where English has {sorted(lost)}"
-    if (lost_tags := _tags(plural or english)) != (tags := _tags(text)):
+    expected, placeholders = _placeholders(plural or english), _placeholders(text)
+    if placeholders != expected:
+        return f"has the placeholders {sorted(placeholders)} where English has {sorted(expected)}"
+    expected_tags, tags = _tags(plural or english), _tags(text)
+    if tags != expected_tags:
         return (
             f"has the tags {sorted(tags.elements())} where English has "
-            f"{sorted(lost_tags.elements())}"
+            f"{sorted(expected_tags.elements())}"
         )
     if (english[:1] == "\n", english[-1:] == "\n") != (text[:1] == "\n", text[-1:] == "\n"):
         return "begins or ends with another line break than English"
@@ -27,13 +27,11 @@ def wrong(english: str, plural: str, text: str) -> str:
 
 
 def _placeholders(text: str) -> set[str]:
-    return {placeholder for placeholder in _PLACEHOLDER.findall(text) if placeholder != "%%"} | (
-        {"%%"} if "%%" in text else set()
-    )
+    return set(_PLACEHOLDER.findall(text)) - {"%%"} | ({"%%"} if "%%" in text else set())
 
 
 def _tags(text: str) -> Counter[str]:
     return Counter(
-        f"{name}{_SPOKEN.sub('', attributes).rstrip(' /')}"
+        f"{name}{_TRANSLATED_ATTRIBUTE.sub('', attributes).rstrip(' /')}"
         for name, attributes in _TAG.findall(text)
     )

@@ -1,11 +1,11 @@
-"""Faults of the catalogues, one per line; a test requires an empty list."""
+"""Faults of the catalogues, one per line. A test requires that there are none."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from webapp.site.translations import catalogues
 from webapp.site.translations.areas import Area
-from webapp.site.translations.checks import wrong
+from webapp.site.translations.checks import fault_of
 
 
 def complaints(areas: Iterable[Area]) -> Iterator[str]:
@@ -23,25 +23,26 @@ def complaints(areas: Iterable[Area]) -> Iterator[str]:
 
 
 def _area_complaints(area: Area) -> Iterator[str]:
-    known = catalogues.read(area.po)
-    held, marked = catalogues.entries(known), {message.key: message for message in area.messages()}
+    catalogue = catalogues.read(area.po)
+    entries = catalogues.entries(catalogue)
+    marked = {message.key: message for message in area.messages()}
     for key, message in marked.items():
-        if key not in held:
+        if key not in entries:
             yield (
                 f"{area.name}: {_short(message.text)} of {message.paths[0]} is in no catalogue; "
                 "run manage.py translations"
             )
             continue
-        problem = wrong(message.text, message.plural, catalogues.text_of(held[key]))
-        if held[key].fuzzy:
+        problem = fault_of(message.text, message.plural, catalogues.text_of(entries[key]))
+        if entries[key].fuzzy:
             problem = "is marked as fuzzy"
         if problem:
             yield f"{area.name}: {_short(message.text)} of {message.paths[0]} {problem}"
-    for key in held.keys() - marked.keys():
+    for key in entries.keys() - marked.keys():
         yield (
             f"{area.name}: {_short(key[1])} is marked nowhere any more; run manage.py translations"
         )
-    if catalogues.compiled(area.mo) != catalogues.texts(known):
+    if catalogues.compiled(area.mo) != catalogues.texts(catalogue):
         yield (
             f"{area.name}: the compiled catalogue is not that of its .po; run manage.py "
             "translations"

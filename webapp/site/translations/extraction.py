@@ -11,7 +11,7 @@ from django.template.base import Lexer, TokenType
 from django.templatetags.i18n import BlockTranslateNode, TranslateNode
 
 _IN_TAGS = re.compile(r"""(?<![\w.])_\((?:"([^"]*)"|'([^']*)')\)""")
-_OF_TEXT = re.compile(r'^text "([^"]*)"')
+_TEXT_TAG = re.compile(r'^text "([^"]*)"')
 _PLAIN = {"_", "gettext", "gettext_lazy", "gettext_noop", "message"}
 _COUNTED = {"ngettext", "ngettext_lazy", "ngettext_noop", "plural"}
 _IN_CONTEXT = {"pgettext", "pgettext_lazy"}
@@ -30,10 +30,7 @@ class NoPlainText(Exception):
 
 @dataclass
 class Message:
-    """``text`` in English; ``plural`` and ``context`` are empty if there is none.
-
-    ``paths``: relative to the project.
-    """
+    """An English text and the files that contain it. Empty: no plural, no context."""
 
     text: str
     plural: str = ""
@@ -47,9 +44,9 @@ class Message:
 
 def messages_in_template(path: str, source: str) -> Iterator[Message]:
     template = Engine.get_default().from_string(source)
-    # As isinstance takes them.
-    marking: Any = (TranslateNode, BlockTranslateNode)
-    for node in template.nodelist.get_nodes_by_type(marking):
+    # Django passes it to isinstance(), which accepts tuples too.
+    node_types: Any = (TranslateNode, BlockTranslateNode)
+    for node in template.nodelist.get_nodes_by_type(node_types):
         message = (
             _block_texts(node)
             if isinstance(node, BlockTranslateNode)
@@ -59,7 +56,7 @@ def messages_in_template(path: str, source: str) -> Iterator[Message]:
             yield Message(*message, [path])
     for token in Lexer(source).tokenize():
         if token.token_type in (TokenType.VAR, TokenType.BLOCK):
-            if match := _OF_TEXT.match(token.contents):
+            if match := _TEXT_TAG.match(token.contents):
                 yield Message(match[1], paths=[path])
             for match in _IN_TAGS.finditer(token.contents):
                 yield Message(_double(match[1] or match[2] or ""), paths=[path])
@@ -87,20 +84,15 @@ def _double(text: str) -> str:
 
 
 def messages_in_code(path: str, source: str) -> Iterator[Message]:
-    """Raises :class:`NoPlainText` if a text has values in it already."""
+    """Raise :class:`NoPlainText` for f-strings."""
     if not any(
         name in source for name in ("gettext", "_(", "message(", "plural(", "marked(", *_DECLARED)
     ):
         return
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):
-        name = (
-            call.func.id
-            if isinstance(call.func, ast.Name)
-            else call.func.attr
-            if isinstance(call.func, ast.Attribute)
-            else ""
-        )
+        # of a function, or of a method
+        name = getattr(call.func, "id", "") or getattr(call.func, "attr", "")
         if name in _DECLARED:
             yield from (Message(text, paths=[path]) for text in _declared_texts(call, name))
         if name == "marked":

@@ -38,10 +38,10 @@ from webapp.lib.timeranges import TimeRange, around, from_request, last_day
 JOBS_SHOWN, ALERTS_SHOWN, EVENTS_SHOWN = 12, 8, 20
 MOST_LIVES = MOST_STARTS = 5_000
 MOST_LINES = 2_000
-"""The newest of its log, among which the JobManager's are searched."""
+"""Log events of the cluster that are searched for the JobManager's; the newest."""
 SILENT_AFTER = timedelta(minutes=10)
-"""A living TaskManager is noted as seen every five minutes."""
-OF_JOBMANAGER = {
+"""After this time unseen, a TaskManager has ended: living ones are recorded every 5 minutes."""
+JOBMANAGER_KINDS = {
     "cluster_shut_down",
     "fatal_error",
     "ha_recovery",
@@ -59,7 +59,7 @@ OF_JOBMANAGER = {
 
 @dataclass(frozen=True)
 class ClusterEvent:
-    """``tone``: as in badges; ``url``: of its subject."""
+    """``url``: the page of the TaskManager or job."""
 
     at: datetime
     tone: str
@@ -82,11 +82,9 @@ def page(request: HttpRequest, name: str) -> HttpResponse:
     time_range = _time(request, cluster, now)
     start, end = time_range.from_time, time_range.to_time
     jobs = list(_worst_jobs(name, now))
-    why, healths, sizes = (
-        reasons(jobs),
-        health_trends(jobs, start, end),
-        state_trends(jobs, start, end),
-    )
+    why = reasons(jobs)
+    healths = health_trends(jobs, start, end)
+    sizes = state_trends(jobs, start, end)
     alerts = Alert.objects.filter(cluster=name).open().order_by("-severity_rank", "-starts_at")
     shown_alerts = list(alerts.with_names()[: ALERTS_SHOWN + 1])
     lives = list(_lives(name, start, end)[:MOST_LIVES])
@@ -148,11 +146,11 @@ def chart(request: HttpRequest, name: str, key: str) -> HttpResponse:
 def _time(request: HttpRequest, cluster: Cluster, now: datetime) -> TimeRange:
     if cluster.kind != ClusterKind.RECORDING:
         return last_day(request, now)
-    lived = JobCurrent.objects.filter(cluster=cluster.name).aggregate(
+    seen = JobCurrent.objects.filter(cluster=cluster.name).aggregate(
         first=Min("first_seen_at"), last=Max("last_seen_at")
     )
-    whole = around(lived["first"] or now, lived["last"] or now, chosen=False)
-    return from_request(request, now, whole)
+    recorded = around(seen["first"] or now, seen["last"] or now, chosen=False)
+    return from_request(request, now, recorded)
 
 
 def _worst_jobs(cluster: str, now: datetime) -> Any:
@@ -174,8 +172,8 @@ def _lives(cluster: str, start: datetime, end: datetime) -> QuerySet[TaskManager
 def _ended_at(life: TaskManagerLife, cluster: Cluster) -> datetime | None:
     if life.ended_at is not None or life.last_seen_at is None or cluster.last_success_at is None:
         return life.ended_at
-    silent = life.last_seen_at + SILENT_AFTER
-    return silent if silent < cluster.last_success_at else None
+    presumed_end = life.last_seen_at + SILENT_AFTER
+    return presumed_end if presumed_end < cluster.last_success_at else None
 
 
 def _is_alive(life: TaskManagerLife, cluster: Cluster) -> bool:
@@ -187,7 +185,7 @@ def _taskmanagers(cluster: Cluster, start: datetime, end: datetime) -> go.Figure
     if not lives:
         return None
     spans = [(life.born_at, _ended_at(life, cluster), life.slots) for life in lives]
-    drawn = [
+    chart_lines = [
         Line(
             "TaskManagers",
             running([(born, ended, 1) for born, ended, _slots in spans], start, end),
@@ -196,9 +194,9 @@ def _taskmanagers(cluster: Cluster, start: datetime, end: datetime) -> go.Figure
         )
     ]
     if all(slots is not None for *_, slots in spans):
-        counted = [(born, ended, slots or 0) for born, ended, slots in spans]
-        drawn.append(Line(gettext("slots"), running(counted, start, end), WARN, steps=True))
-    return lines(drawn, start, end, rangemode="tozero", tickformat=",d")
+        weighted = [(born, ended, slots or 0) for born, ended, slots in spans]
+        chart_lines.append(Line(gettext("slots"), running(weighted, start, end), WARN, steps=True))
+    return lines(chart_lines, start, end, rangemode="tozero", tickformat=",d")
 
 
 def _failures(cluster: str, start: datetime, end: datetime) -> go.Figure:
@@ -220,9 +218,9 @@ def _events(
     lost_ids = set(lost(start, end).filter(cluster=cluster).values_list("pk", flat=True))
     for life in lives:
         url = reverse("taskmanager", args=(cluster, life.taskmanager_id))
-        named = {"taskmanager": life.taskmanager_id[:80]}
+        values = {"taskmanager": life.taskmanager_id[:80]}
         if life.born_at and life.born_at >= start:
-            title = gettext("TaskManager %(taskmanager)s registered") % named
+            title = gettext("TaskManager %(taskmanager)s registered") % values
             yield ClusterEvent(life.born_at, "done", title, life.host, url)
         if life.ended_at and life.ended_at <= end:
             was_lost = life.pk in lost_ids
@@ -232,11 +230,11 @@ def _events(
                 else gettext("TaskManager %(taskmanager)s left")
             )
             tone = "crit" if was_lost else "done"
-            yield ClusterEvent(life.ended_at, tone, title % named, ended_words(life), url)
+            yield ClusterEvent(life.ended_at, tone, title % values, ended_words(life), url)
     logged = LogEvent.objects.filter(cluster=cluster, ts__gte=start, ts__lte=end)
     newest = logged.order_by("-ts", "-id").values_list("ts", "kind", "message")[:MOST_LINES]
     for at, kind, text in newest:
-        if kind in OF_JOBMANAGER:
+        if kind in JOBMANAGER_KINDS:
             title = gettext("JobManager: %(what)s") % {"what": words(kind)}
             yield ClusterEvent(at, "done", title, text or "")
     restarts = list(_restarts(cluster, start, end)[:EVENTS_SHOWN])

@@ -13,7 +13,7 @@ from webapp.accounts.audit import entries
 from webapp.accounts.guards import operators_only
 from webapp.fleet.badges import VISIBILITY_BADGES
 from webapp.fleet.choices import ClusterKind, Visibility
-from webapp.fleet.connection_test import TestReport, tried_connection
+from webapp.fleet.connection_test import TestReport, check_connection
 from webapp.fleet.filters import ClusterFilters
 from webapp.fleet.forms import ClusterForm
 from webapp.fleet.models import Cluster
@@ -61,20 +61,19 @@ def add(request: HttpRequest) -> HttpResponse:
     form = ClusterForm(request.POST or None)
     report = None
     if request.method == "POST" and form.is_valid():
-        cluster = form.filled()
-        report = tried_connection(cluster)
+        cluster = form.to_cluster()
+        report = check_connection(cluster)
         if "test" in request.POST:
             entries.mark_carried_out(request)
         else:
             cluster.misses = list(report.misses)
             try:
                 register(cluster)
-            except (
-                ValidationError
-            ) as error:  # its name's address, or whether it is taken, may change within seconds
+            except ValidationError as error:
+                # since the form was checked, the address or the use of the name has changed
                 form.add_error(None, error)
             else:
-                _say(request, cluster, report)
+                _show_report(request, cluster, report)
                 return redirect("clusters")
     return render(
         request, "fleet/cluster_form.html", {"form": form, "report": report, "cluster": None}
@@ -88,9 +87,9 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
     form = ClusterForm(request.POST or None, instance=cluster)
     report = None
     if request.method == "POST" and form.is_valid():
-        changed = form.filled()
+        changed = form.to_cluster()
         if "test" in request.POST:
-            report = tried_connection(changed)
+            report = check_connection(changed)
             entries.mark_carried_out(request)
         else:
             changed.save(update_fields=[*form.Meta.fields[1:], *SECRETS])
@@ -108,10 +107,10 @@ def edit(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def test(request: HttpRequest, name: str) -> HttpResponse:
     cluster = get_object_or_404(Cluster, name=name, kind=ClusterKind.LIVE)
-    report = tried_connection(cluster)
+    report = check_connection(cluster)
     cluster.misses = list(report.misses)
     cluster.save(update_fields=["misses"])
-    _say(request, cluster, report)
+    _show_report(request, cluster, report)
     return redirect("clusters")
 
 
@@ -175,7 +174,7 @@ def remove_demo(request: HttpRequest) -> HttpResponse:
     return redirect("clusters")
 
 
-def _say(request: HttpRequest, cluster: Cluster, report: TestReport) -> None:
+def _show_report(request: HttpRequest, cluster: Cluster, report: TestReport) -> None:
     level = messages.SUCCESS if report.reachable else messages.WARNING
     messages.add_message(request, level, f"{cluster.name}: {report.sentence}")
 

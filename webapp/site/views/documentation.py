@@ -18,7 +18,7 @@ TYPES = {
 
 
 def documentation(request: HttpRequest, rest: str = "") -> HttpResponse:
-    """``rest``: as in links between pages, where a folder means its page."""
+    """``rest``: the path of a file, or of a folder for its ``index.html``."""
     if not (SITE / "index.html").is_file():
         return render(request, "documentation/not_built.html", status=404)
     file = _file(rest)
@@ -36,11 +36,8 @@ def _file(path: str) -> Path:
             else safe_join(SITE, path)
         )
         is_file = file.is_file()
-    except (
-        SuspiciousFileOperation,
-        ValueError,
-        OSError,
-    ):  # outside the site, with a NUL, or longer than file names can be
+    except (SuspiciousFileOperation, ValueError, OSError):
+        # outside the site, with a NUL, or longer than file names can be
         is_file = False
     if not is_file:
         raise Http404("There is no such page in the documentation.")

@@ -30,7 +30,8 @@ from webapp.site.demo_strip import stops
 
 PAGE_SIZE = 50
 ENDED = "ended"
-NAMES_ENDED = {"q", "status", "state", "health"}
+FILTERS_OF_ENDED = {"q", "status", "state", "health"}
+"""With one of these filters, ended jobs are listed too."""
 LABELS_OFFERED = 12
 EXPORT_COLUMNS = (
     "cluster",
@@ -69,7 +70,7 @@ def fleet(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     time_range = last_day(request, now)
     filters = JobFilters.from_page(request.GET, JobCurrent.objects.with_status(now))
-    demo.look()
+    demo.note_visit()
     clusters = list(Cluster.objects.only("name", "kind", "labels"))
     counts = totals(filters.values.get("cluster", ""), now)
     shows_ended = _shows_ended(filters, counts)
@@ -91,10 +92,10 @@ def fleet(request: HttpRequest) -> HttpResponse:
         "living": (living := counts["total"] - counts[ENDED]),
         "listed": counts[ENDED] if shows_ended else living,
     }
-    jobs = _asked(filters, counts)
+    jobs = _matching_jobs(filters, counts)
     if by in (CLUSTER, FAMILY, *label_names):
-        every = groups(jobs, by, clusters)
-        context |= {"by": by, "groups": every[:MOST_SHOWN], "all_groups": len(every)}
+        found = groups(jobs, by, clusters)
+        context |= {"by": by, "groups": found[:MOST_SHOWN], "all_groups": len(found)}
     else:
         recorded = {cluster.name for cluster in clusters if cluster.kind == "recording"}
         context |= _jobs(request, filters, jobs, time_range, recorded)
@@ -107,9 +108,9 @@ def _shows_ended(filters: JobFilters, counts: dict[str, int]) -> bool:
     )
 
 
-def _asked(filters: JobFilters, counts: dict[str, int]) -> Any:
+def _matching_jobs(filters: JobFilters, counts: dict[str, int]) -> Any:
     jobs = filters.qs
-    if _shows_ended(filters, counts) or NAMES_ENDED & filters.values.keys():
+    if _shows_ended(filters, counts) or FILTERS_OF_ENDED & filters.values.keys():
         return jobs
     return jobs.exclude(HEALTH_GROUPS[ENDED].condition)
 
@@ -161,12 +162,12 @@ def _controls(clusters: list[Cluster], label_names: list[str]) -> Iterator[Contr
     labels = [
         (name, name) for name in label_names[:LABELS_OFFERED] if name not in (CLUSTER, FAMILY)
     ]
-    ways = [
+    groupings = [
         ("", gettext("Not grouped")),
         (CLUSTER, gettext("By cluster")),
         (FAMILY, gettext("By family of names")),
     ]
-    yield Control("group", "Group", [*ways, *labels])
+    yield Control("group", "Group", [*groupings, *labels])
 
 
 def _health_options() -> Iterator[tuple[str, str]]:
@@ -179,7 +180,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
     filters = JobFilters.from_page(request.GET, JobCurrent.objects.with_status(now))
     filters.check()
     jobs = (
-        _asked(filters, totals(filters.values.get("cluster", ""), now))
+        _matching_jobs(filters, totals(filters.values.get("cluster", ""), now))
         .annotate(sort_key=filters.sorting[0].key)
         .order_by(*(key.order_by for key in filters.keys))
     )

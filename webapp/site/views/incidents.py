@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 from ingest.messages import count_text
 from spark_jobs.diagnosis.registry import all_rules
 from webapp.accounts.guards import operators_only
-from webapp.accounts.kept_choices import back
+from webapp.accounts.kept_choices import redirect_back
 from webapp.accounts.roles import may_operate
 from webapp.alerting import incident_actions
 from webapp.alerting.badges import badges
@@ -57,8 +57,8 @@ MOST_HOSTS = 12
 MATTERS_SHOWN, ALERTS_SHOWN = 8, 8
 FIRST_MOMENTS, LAST_MOMENTS = 6, 12
 """The first and the last events of an incident; those in between are folded."""
-AIR = timedelta(minutes=10)
-"""Its causes came before."""
+MARGIN = timedelta(minutes=10)
+"""Shown before and after an incident: its causes came before."""
 STATES = {
     IncidentState.OPEN: _("open"),
     IncidentState.CLOSED: _("closed"),
@@ -74,10 +74,10 @@ def incidents(request: HttpRequest) -> HttpResponse:
         filters.qs.select_related("cause"), filters.keys, request.GET.get("cursor", ""), PAGE_SIZE
     )
     state = filters.values.get("state", "")
-    of_them = Alert.objects.filter(incident__in=[row.uid for row in listed.rows])
-    worst = list(folded(of_them).defer("cause", "next_step", "fired"))
-    by_alert = troubles(worst, of_them, timezone.now())
-    of_rows = {alert.incident_id: by_alert[alert.pk] for alert in worst}
+    list_alerts = Alert.objects.filter(incident__in=[row.uid for row in listed.rows])
+    worst = list(folded(list_alerts).defer("cause", "next_step", "fired"))
+    by_alert = troubles(worst, list_alerts, timezone.now())
+    troubles_of = {alert.incident_id: by_alert[alert.pk] for alert in worst}
     context: dict[str, Any] = {
         "filters": filters,
         "state": state,
@@ -94,7 +94,7 @@ def incidents(request: HttpRequest) -> HttpResponse:
         ),
         "page": listed,
         "rows": [
-            (row, state_badge(row), severity_badge(row.severity), of_rows.get(row.uid))
+            (row, state_badge(row), severity_badge(row.severity), troubles_of.get(row.uid))
             for row in listed.rows
         ],
         "matching": capped_count(filters.qs),
@@ -108,17 +108,10 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
     if row.merged_into is not None:
         return redirect("incident", row.merged_into.uid)
     now = timezone.now()
-    lasted = around(
-        row.began_at,
-        max(
-            row.ended_at or now if row.is_open else row.last_seen,
-            row.last_seen,
-        ),
-        AIR,
-        chosen=False,
-    )
-    time_range = from_request(request, now, lasted)
-    of_it = members(row)
+    end = max(row.ended_at or now if row.is_open else row.last_seen, row.last_seen)
+    duration = around(row.began_at, end, MARGIN, chosen=False)
+    time_range = from_request(request, now, duration)
+    incident_members = members(row)
     of_incident = Alert.objects.filter(incident__uid=row.uid)
     alerts = of_incident.with_names().order_by("-severity_rank", "starts_at", "id").defer("fired")
     alert_rows = [
@@ -126,11 +119,13 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
         for alert in sorted(alerts[:MOST_ALERTS], key=lambda alert: not alert.is_open)
     ]
     worst = alert_rows[0][0] if alert_rows else None
-    story = timeline(row, of_it, time_range)
-    moments, of_matter = list(story.moments), matters(of_it)
+    story = timeline(row, incident_members, time_range)
+    moments, all_matters = list(story.moments), matters(incident_members)
     is_long = len(moments) > FIRST_MOMENTS + LAST_MOMENTS + 1
-    matters_first = with_bugs(of_matter[:MATTERS_SHOWN])
-    named = FindingHost.objects.filter(finding__in=[member.finding.pk for member in of_it])
+    matters_first = with_bugs(all_matters[:MATTERS_SHOWN])
+    named = FindingHost.objects.filter(
+        finding__in=[member.finding.pk for member in incident_members]
+    )
     uids = of_incident.order_by("-pk").values_list("uid", flat=True)[:MOST_NOTIFIED]
     receivers = notifications(dict.fromkeys(uids, row.uid)).get(row.uid, [])
     context: dict[str, Any] = {
@@ -139,7 +134,7 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
         "severity": severity_badge(row.severity),
         "cause": next((matter.shown for matter in matters_first if matter.member.is_cause), None),
         "cost": cost(
-            jobs_of(row, of_it),
+            jobs_of(row, incident_members),
             row.began_at,
             None if row.is_open else row.ended_at or row.last_seen,
             now,
@@ -147,16 +142,16 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
         "receivers": receivers,
         "unnotified": None
         if receivers
-        else _why_nobody([alert for alert, _, _ in alert_rows], of_it, now),
+        else _why_nobody([alert for alert, _, _ in alert_rows], incident_members, now),
         "matters_first": matters_first,
-        "more_matters": of_matter[MATTERS_SHOWN:],
+        "more_matters": all_matters[MATTERS_SHOWN:],
         "hosts": named.order_by("host").values_list("host", flat=True).distinct()[: MOST_HOSTS + 1],
-        "newest": len(of_it),
+        "newest": len(incident_members),
         "alerts": alert_rows[:ALERTS_SHOWN],
         "more_alerts": alert_rows[ALERTS_SHOWN:],
         "time_range": time_range,
         "range_query": time_range.query if time_range.chosen else "",
-        "at_that_time": lasted,
+        "at_that_time": duration,
         "days": _by_day(moments[:FIRST_MOMENTS] if is_long else moments),
         "folded": _by_day(moments[FIRST_MOMENTS:-LAST_MOMENTS]) if is_long else [],
         "folded_count": len(moments) - FIRST_MOMENTS - LAST_MOMENTS,
@@ -171,8 +166,12 @@ def incident(request: HttpRequest, uid: str) -> HttpResponse:
     return render(request, "incidents/incident.html", context)
 
 
-def _why_nobody(alerts: list[Alert], of_it: list[Member], now: datetime) -> Unnotified:
-    return why_nobody(alerts, now) if alerts else why_no_alert([member.finding for member in of_it])
+def _why_nobody(alerts: list[Alert], incident_members: list[Member], now: datetime) -> Unnotified:
+    return (
+        why_nobody(alerts, now)
+        if alerts
+        else why_no_alert([member.finding for member in incident_members])
+    )
 
 
 def _by_day(moments: list[Moment]) -> list[tuple[str, list[tuple[Moment, str]]]]:
@@ -209,7 +208,7 @@ def acknowledge(request: HttpRequest, uid: str) -> HttpResponse:
 @operators_only
 @require_POST
 def assign(request: HttpRequest, uid: str) -> HttpResponse:
-    """Assign it to the person named ``owner``; to nobody if empty."""
+    """An empty ``owner``: nobody."""
     shown = get_object_or_404(Incident, uid=uid)
     owner = request.POST.get("owner", "").replace("\x00", "")
     with refusal_as_message(request):
@@ -220,17 +219,17 @@ def assign(request: HttpRequest, uid: str) -> HttpResponse:
             if owner
             else gettext("Nobody works on it now."),
         )
-    return back(request)
+    return redirect_back(request)
 
 
 @operators_only
 @require_POST
 def silence(request: HttpRequest, uid: str) -> HttpResponse:
     shown = get_object_or_404(Incident, uid=uid)
-    given = request.POST.get("hours", "")
-    hours = next((hours for hours in SILENCES_H if given == str(hours)), SILENCES_H[0])
+    chosen = request.POST.get("hours", "")
+    hours = next((hours for hours in SILENCES_H if chosen == str(hours)), SILENCES_H[0])
     with refusal_as_message(request):
-        made = incident_actions.silence(
+        created = incident_actions.silence(
             shown,
             timedelta(hours=hours),
             request.POST.get("reason", ""),
@@ -242,6 +241,6 @@ def silence(request: HttpRequest, uid: str) -> HttpResponse:
             gettext(
                 "Silenced until %(ends_at)s, with what joins it. What still fires then is sent."
             )
-            % {"ends_at": minute_text(made.ends_at)},
+            % {"ends_at": minute_text(created.ends_at)},
         )
     return redirect("incident", uid)

@@ -25,17 +25,19 @@ from webapp.work.models import (
 RUNS_A_PAGE = 15
 SKIPS_A_PAGE = 10
 RESTARTS_SHOWN, RESTARTS_SHOWN_FOR = 3, timedelta(days=7)
-RANGE = ("from", "to")
-"""The range of the page narrows skipped inputs alone."""
+RANGE_PARAMETERS = ("from", "to")
+"""They narrow the skipped inputs, not the runs."""
 
 
 def pipeline(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
-    of_runs = {name: str(value) for name, value in request.GET.items() if name not in RANGE}
-    filters = RunFilters.from_page(of_runs, PipelineRun.objects.defer("log_tail"))
-    of_skips = SkipFilters.from_page(request.GET, SkippedInput.objects.all())
+    run_parameters = {
+        name: str(value) for name, value in request.GET.items() if name not in RANGE_PARAMETERS
+    }
+    filters = RunFilters.from_page(run_parameters, PipelineRun.objects.defer("log_tail"))
+    skip_filters = SkipFilters.from_page(request.GET, SkippedInput.objects.all())
     shown_runs = page(filters.qs, filters.order, request.GET.get("runs", ""), RUNS_A_PAGE)
-    skips = page(of_skips.qs, of_skips.order, request.GET.get("skips", ""), SKIPS_A_PAGE)
+    skips = page(skip_filters.qs, skip_filters.order, request.GET.get("skips", ""), SKIPS_A_PAGE)
     pipeline_status = status(now)
     alarms = list(PipelineAlarm.objects.filter(cleared_at__isnull=True))
     recorded = {(alarm.code, alarm.subject) for alarm in alarms}
@@ -55,13 +57,13 @@ def pipeline(request: HttpRequest) -> HttpResponse:
         "runs": shown_runs,
         "run_rows": [(run, run_badge(run.state)) for run in shown_runs.rows],
         "filters": filters,
-        "skip_filters": of_skips,
+        "skip_filters": skip_filters,
         "kind": filters.values.get("kind"),
         "kinds": PipelineRun.objects.order_by("kind").values_list("kind", flat=True).distinct(),
         "skips": skips,
-        "unread": unread_lines(now, of_skips.values.get("cluster")),
-        "unknown_causes": unknown_causes(now, of_skips.values.get("cluster")),
-        "cluster": of_skips.values.get("cluster"),
+        "unread": unread_lines(now, skip_filters.values.get("cluster")),
+        "unknown_causes": unknown_causes(now, skip_filters.values.get("cluster")),
+        "cluster": skip_filters.values.get("cluster"),
     }
     return render(request, "pipeline/pipeline.html", context)
 

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from ingest.errors import IngestError
-from webapp.lib.api.filtering import described, given
+from webapp.lib.api.filtering import openapi_parameters, valid_filters
 from webapp.lib.api.lists import ERRORS, NOT_FOUND, ListView, listed
 from webapp.lib.filter_sets import ListFilters
 from webapp.lib.query_parameters import LongText
@@ -95,11 +95,11 @@ class StorageFilesView(APIView):
     @extend_schema(
         summary="Files that are not live, in the order of their paths",
         operation_id="storage_files_list",
-        parameters=described(FileFilters, required=("root",)),
+        parameters=openapi_parameters(FileFilters, required=("root",)),
         responses={200: serializers.StorageFilesAnswer, **ERRORS, **NOT_FOUND},
     )
     def get(self, request: Request) -> Response:
-        query = given(FileFilters, request).query
+        query = valid_filters(FileFilters, request).query
         figures = audited_or_404(query.root)
         page, unreadable = read(figures, query, FILES_A_PAGE)
         if unreadable:
@@ -125,11 +125,11 @@ class XrayView(APIView):
     @extend_schema(
         summary="X-ray of a checkpoint or savepoint",
         operation_id="storage_xray_retrieve",
-        parameters=described(XrayParameters, required=("path",)),
+        parameters=openapi_parameters(XrayParameters, required=("path",)),
         responses={200: serializers.XrayAnswer, **ERRORS, **NOT_FOUND},
     )
     def get(self, request: Request) -> Response:
-        values = given(XrayParameters, request).values
+        values = valid_filters(XrayParameters, request).values
         try:
             file = located(values.get("path", ""))
             xray = xray_reader.xray(file)

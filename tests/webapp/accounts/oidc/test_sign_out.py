@@ -93,7 +93,7 @@ def test_a_provider_that_does_not_say_how_is_not_asked(weir: WeirSettings) -> No
 def test_an_id_token_that_is_too_long_for_an_address_is_left_out(
     weir: WeirSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("webapp.accounts.oidc.provider._LONGEST_HINT", 100)
+    monkeypatch.setattr("webapp.accounts.oidc.provider._LONGEST_ID_TOKEN", 100)
     with provider() as issuer:
         client = signed_in(weir, issuer)
     asked = parse_qs(urlsplit(led_to(client.post("/sign-out/"))).query)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from ingest.messages import is_message
 from tests.webapp.alerting.test_recordings import imported
 from webapp.alerting.evaluation import evaluate
-from webapp.site.translations.areas import FLOOR, Area
+from webapp.site.translations.areas import LIB, Area
 
 LONG_ENOUGH = 28
 """Letters of a template between two values: less may stand in a name or a log line by chance."""
@@ -22,7 +22,7 @@ LONG_ENOUGH = 28
 def fragments() -> set[str]:
     """What is always the same in sentences of ``ingest`` and ``spark_jobs``."""
     messages = [
-        one for one in Area(FLOOR).messages() if one.paths[0].startswith(("ingest/", "spark_jobs/"))
+        one for one in Area(LIB).messages() if one.paths[0].startswith(("ingest/", "spark_jobs/"))
     ]
     texts = [text for one in messages for text in (one.text, one.plural) if text]
     parts = [part.strip() for text in texts for part in re.split(r"\{\w+(?::\w+)?\}", text)]

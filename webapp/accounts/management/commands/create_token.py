@@ -25,8 +25,10 @@ class Command(PreparedCommand):
             default=ApiToken.Scope.READ,
             help="default: read",
         )
-        narrowed = """narrow it to these clusters of its user: 'team="payments"'; may be repeated"""
-        parser.add_argument("--sees", action="append", metavar="GRANT", help=narrowed)
+        sees_help = (
+            """narrow it to these clusters of its user: 'team="payments"'; may be repeated"""
+        )
+        parser.add_argument("--sees", action="append", metavar="GRANT", help=sees_help)
         parser.add_argument(
             "--days", type=int, default=90, help="days until it expires, 0 for never (default: 90)"
         )
@@ -39,8 +41,8 @@ class Command(PreparedCommand):
             raise CommandError("--days must not be negative.", returncode=REFUSED)
         expires_at = timezone.now() + timedelta(days=options["days"]) if options["days"] else None
         try:
-            given = options["sees"]
-            sees = grants.as_json(grants.parse("\n".join(given))) if given else None
+            lines = options["sees"]
+            sees = grants.as_json(grants.parse("\n".join(lines))) if lines else None
         except BadMatcher as wrong:
             raise CommandError(str(wrong), returncode=REFUSED) from None
         _token, text = ApiToken.objects.issue(

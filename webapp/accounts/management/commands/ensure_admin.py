@@ -6,7 +6,7 @@ from django.core.exceptions import ValidationError
 
 from webapp.accounts.models import User
 from webapp.config.preparation import PreparedCommand
-from webapp.config.secrets import kept
+from webapp.config.secrets import stored
 
 NAME = "admin"
 
@@ -19,12 +19,14 @@ class Command(PreparedCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         user = User.objects.filter(username=NAME).first()
-        others = (
+        has_other_admin = (
             User.objects.filter(is_superuser=True, is_active=True).exclude(username=NAME).exists()
         )
         password = None
-        if user is None and not others:
-            password = kept(settings.WEIR.home, "admin_password", lambda: secrets.token_urlsafe(15))
+        if user is None and not has_other_admin:
+            password = stored(
+                settings.WEIR.home, "admin_password", lambda: secrets.token_urlsafe(15)
+            )
             try:
                 User.objects.create_superuser(NAME, password=password)
             except ValidationError as error:
@@ -34,12 +36,12 @@ class Command(PreparedCommand):
                     "manage.py createsuperuser"
                 )
         elif user is not None:
-            remembered = settings.WEIR.home / "secrets" / "admin_password"
-            text = remembered.read_text().strip() if remembered.is_file() else ""
+            file = settings.WEIR.home / "secrets" / "admin_password"
+            text = file.read_text().strip() if file.is_file() else ""
             password = text if text and user.check_password(text) else None
         if password:
             self.stdout.write(f"Sign in as {NAME} with password {password}")
-        elif user or others:
+        elif user or has_other_admin:
             self.stdout.write(
                 f"Sign in as {NAME} with the password you gave it"
                 if user

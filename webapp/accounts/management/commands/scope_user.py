@@ -37,8 +37,8 @@ class Command(PreparedCommand):
         user = User.objects.filter(username=options["user"]).first()
         if user is None:
             raise CommandError(f"There is no user {options['user']}.", returncode=REFUSED)
-        written = "\n".join(options["grants"])
-        if written and (options["everything"] or options["nothing"]):
+        lines = "\n".join(options["grants"])
+        if lines and (options["everything"] or options["nothing"]):
             raise CommandError("Give grants, or --everything, or --nothing.", returncode=REFUSED)
         if options["everything"] or options["nothing"] or options["grants"]:
             if user.is_superuser and not options["everything"]:
@@ -46,7 +46,7 @@ class Command(PreparedCommand):
                     f"{user.username} is a superuser, who sees everything.", returncode=REFUSED
                 )
             try:
-                matchers = grants.parse(written)
+                matchers = grants.parse(lines)
             except BadMatcher as wrong:
                 raise CommandError(str(wrong), returncode=REFUSED) from None
             if options["grants"] and not matchers:
@@ -55,5 +55,5 @@ class Command(PreparedCommand):
                 )
             user.sees = None if options["everything"] else grants.as_json(matchers)
             user.save(update_fields=["sees"])
-        told = "everything" if user.grants is None else "; or ".join(user.grants) or "nothing"
-        self.stdout.write(f"{user.username} sees {told}")
+        seen = "everything" if user.grants is None else "; or ".join(user.grants) or "nothing"
+        self.stdout.write(f"{user.username} sees {seen}")

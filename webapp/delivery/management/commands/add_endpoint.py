@@ -78,15 +78,15 @@ class Command(PreparedCommand):
 
 
 def _url(name: str) -> str | None:
-    given = os.environ.get(URL_VARIABLE, "")
-    return given or (None if FORMATS[name].default_url else _prompt("Address"))
+    url = os.environ.get(URL_VARIABLE, "")
+    return url or (None if FORMATS[name].default_url else _prompt("Address"))
 
 
 def _credential(name: str) -> str | None:
-    given = os.environ.get(CREDENTIAL_VARIABLE, "")
-    return given or (
-        _prompt(FORMATS[name].credential) if FORMATS[name].credential_required else None
-    )
+    credential = os.environ.get(CREDENTIAL_VARIABLE, "")
+    if credential or not FORMATS[name].credential_required:
+        return credential or None
+    return _prompt(FORMATS[name].credential)
 
 
 def _prompt(what: str) -> str:

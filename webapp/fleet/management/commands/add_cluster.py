@@ -11,7 +11,7 @@ from django.db import models
 from ingest import source_registry
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.fleet.choices import AuthScheme, ClusterKind, LogStoreKind, LogStoreSignIn
-from webapp.fleet.connection_test import TestReport, tried_connection
+from webapp.fleet.connection_test import TestReport, check_connection
 from webapp.fleet.models import Cluster
 from webapp.fleet.registration import register
 from webapp.fleet.sign_ins import JOBMANAGER, LOG_STORE, PROMETHEUS
@@ -21,7 +21,6 @@ SIGN_INS = (
     ("--prometheus-auth", PROMETHEUS, AuthScheme, "WEIR_PROMETHEUS_SECRET"),
     ("--log-auth", LOG_STORE, LogStoreSignIn, "WEIR_LOG_STORE_SECRET"),
 )
-"""Option, sign-in, its schemes, and the variable of its secret."""
 OPTIONS = {
     setting.option: setting.field
     for setting in source_registry.settings()
@@ -40,7 +39,6 @@ OPTIONS = {
     "--cert": "client_cert_file",
     "--key": "client_key_file",
 }
-"""Options that fill one column."""
 
 
 class Command(PreparedCommand):
@@ -52,9 +50,8 @@ class Command(PreparedCommand):
     )
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        """argparse misses an address behind options."""
+        """argparse would not find an address after options."""
         parser = super().create_parser(prog_name, subcommand, **kwargs)
-        # argparse has no switch for it
         parser.parse_args = parser.parse_intermixed_args  # type: ignore[method-assign]
         return parser
 
@@ -72,12 +69,12 @@ class Command(PreparedCommand):
         for option, name in OPTIONS.items():
             _add(parser, option, cast("models.Field[Any, Any]", Cluster._meta.get_field(name)))
         for option, sign_in, schemes, _variable in SIGN_INS:
-            there = sign_in.prefix.rstrip("_").replace("_", " ") or "JobManager"
+            service = sign_in.prefix.rstrip("_").replace("_", " ") or "JobManager"
             parser.add_argument(
                 option,
                 default="",
                 metavar="|".join(_spellings(schemes)),
-                help=f"how to sign in to the {there}",
+                help=f"how to sign in to the {service}",
             )
         parser.add_argument(
             "--log-store",
@@ -104,8 +101,8 @@ class Command(PreparedCommand):
         try:
             cluster.full_clean()
         except ValidationError as error:
-            raise CommandError(_in_words(error), returncode=REFUSED) from error
-        report = None if options["untested"] else tried_connection(cluster)
+            raise CommandError(_sentences(error), returncode=REFUSED) from error
+        report = None if options["untested"] else check_connection(cluster)
         if report is not None and not report.reachable:
             self._print(report)
             raise CommandError(
@@ -148,14 +145,14 @@ class Command(PreparedCommand):
         for option, sign_in, schemes, variable in SIGN_INS:
             scheme, _, user = options[_name(option)].partition(":")
             if scheme not in schemes.values or bool(user) != (scheme == AuthScheme.BASIC):
-                *others, last = _spellings(schemes)
+                *first, last = _spellings(schemes)
                 raise CommandError(
-                    f"{option} must be {', '.join(others)} or {last}.", returncode=REFUSED
+                    f"{option} must be {', '.join(first)} or {last}.", returncode=REFUSED
                 )
             setattr(cluster, sign_in.scheme, scheme)
             setattr(cluster, sign_in.user, user)
-            is_secret = scheme and scheme != AuthScheme.KERBEROS
-            sign_in.keep(cluster, _secret(option, variable) if is_secret else "")
+            needs_secret = scheme and scheme != AuthScheme.KERBEROS
+            sign_in.store(cluster, _secret(option, variable) if needs_secret else "")
         return cluster
 
     def _print(self, report: TestReport) -> None:
@@ -168,7 +165,7 @@ class Command(PreparedCommand):
 
 def _add(parser: ArgumentParser, option: str, field: "models.Field[Any, Any]") -> None:
     meaning = str(field.help_text or field.verbose_name)
-    value = field.name.rpartition("_")[2].upper()
+    metavar = field.name.rpartition("_")[2].upper()
     if isinstance(field, models.BooleanField):
         parser.add_argument(option, action="store_true", help=meaning)
     elif isinstance(field, models.JSONField):
@@ -176,10 +173,10 @@ def _add(parser: ArgumentParser, option: str, field: "models.Field[Any, Any]") -
             option, action="append", default=[], metavar="GLOB", help=f"{meaning}; may be repeated"
         )
     else:
-        default, whole = field.get_default(), isinstance(field, models.IntegerField)
+        default, is_integer = field.get_default(), isinstance(field, models.IntegerField)
         meaning += f" (default: {default})" if default else ""
         parser.add_argument(
-            option, type=int if whole else str, default=default, metavar=value, help=meaning
+            option, type=int if is_integer else str, default=default, metavar=metavar, help=meaning
         )
 
 
@@ -208,7 +205,7 @@ def _secret(option: str, variable: str) -> str:
     return secret
 
 
-def _in_words(error: ValidationError) -> str:
+def _sentences(error: ValidationError) -> str:
     fields = (
         error.message_dict.items()
         if hasattr(error, "error_dict")

@@ -21,27 +21,26 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        made = pages()
-        old = [
+        generated = pages()
+        outdated = [
             path
-            for path, text in made.items()
+            for path, text in generated.items()
             if not (PAGES / path).is_file() or (PAGES / path).read_text() != text
         ]
-        gone = sorted(
-            {str(path.relative_to(PAGES)) for path in PAGES.glob("reference/*.md")} - set(made)
-        )
+        stored = {str(path.relative_to(PAGES)) for path in PAGES.glob("reference/*.md")}
+        obsolete = sorted(stored - set(generated))
         if options["check"]:
-            if old or gone:
+            if outdated or obsolete:
                 raise CommandError(
-                    f"Not up to date: {', '.join([*old, *gone])}. Run manage.py generate_docs.",
+                    f"Not up to date: {', '.join([*outdated, *obsolete])}. Run manage.py generate_docs.",
                     returncode=1,
                 )
             return
-        for path in old:
-            (PAGES / path).write_text(made[path])
-        for path in gone:
+        for path in outdated:
+            (PAGES / path).write_text(generated[path])
+        for path in obsolete:
             (PAGES / path).unlink()
+        current = len(generated) - len(outdated)
         self.stdout.write(
-            f"{len(old)} pages written, {len(gone)} removed, {len(made) - len(old)} were up to "
-            "date."
+            f"{len(outdated)} pages written, {len(obsolete)} removed, {current} were up to date."
         )

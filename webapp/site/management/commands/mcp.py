@@ -10,7 +10,7 @@ from webapp.accounts.models import User
 from webapp.accounts.viewers import scope_of
 from webapp.config.preparation import REFUSED, PreparedCommand
 from webapp.lib import scopes
-from webapp.site.agents.views import MISSING_EXTRA, answered
+from webapp.site.agents.views import MISSING_EXTRA, answer_tool
 
 
 class Command(PreparedCommand):
@@ -30,7 +30,7 @@ class Command(PreparedCommand):
         user = User.objects.filter(username=options["user"], is_active=True).first()
         if user is None:
             raise CommandError(f"There is no user {options['user']}.", returncode=REFUSED)
-        # One person asks one question after the other: nothing runs beside what this blocks.
+        # One client asks one question after the other, so nothing waits for the blocked event loop.
         os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
         with scopes.within(scope_of(user)):
-            serve_stdio(answered)
+            serve_stdio(answer_tool)

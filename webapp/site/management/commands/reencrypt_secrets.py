@@ -10,14 +10,14 @@ from webapp.delivery.models import Endpoint
 from webapp.fleet.models import Cluster
 from webapp.fleet.models.cluster import SECRETS
 
-KEPT: list[tuple[Any, list[str]]] = [
+ENCRYPTED_FIELDS: list[tuple[Any, list[str]]] = [
     (Cluster, [*SECRETS]),
     (
         Endpoint,
         ["url_encrypted", "credential_encrypted", "secret_encrypted", "previous_secret_encrypted"],
     ),
 ]
-"""Every encrypted field there is."""
+"""All encrypted fields of the database."""
 
 
 class Command(PreparedCommand):
@@ -30,11 +30,11 @@ class Command(PreparedCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         done, lost = 0, []
         with transaction.atomic():
-            for model, fields in KEPT:
+            for model, fields in ENCRYPTED_FIELDS:
                 for row in model.objects.only("name", *fields).select_for_update():
-                    kept = [field for field in fields if getattr(row, field)]
+                    filled = [field for field in fields if getattr(row, field)]
                     try:
-                        for field in kept:
+                        for field in filled:
                             setattr(
                                 row,
                                 field,
@@ -43,9 +43,9 @@ class Command(PreparedCommand):
                     except ImproperlyConfigured:
                         lost.append(row.name)
                     else:
-                        done += len(kept)
+                        done += len(filled)
                         model.objects.filter(pk=row.pk).update(
-                            **{field: getattr(row, field) for field in kept}
+                            **{field: getattr(row, field) for field in filled}
                         )
         self.stdout.write(f"{done} secrets are encrypted with the first key.")
         if lost:

@@ -40,10 +40,10 @@ class Command(BaseCommand):
             raise CommandError(f"{len(problems)} problems in the catalogues of translations.")
 
     def _update(self) -> None:
-        known = {area: catalogues.texts(catalogues.read(area.po)) for area in areas()}
-        of_all = {key: text for texts in known.values() for key, text in texts.items()}
-        for area, own in known.items():
-            catalogue = catalogues.made_of(area.messages(), of_all | own)
+        texts_by_area = {area: catalogues.texts(catalogues.read(area.po)) for area in areas()}
+        all_texts = {key: text for texts in texts_by_area.values() for key, text in texts.items()}
+        for area, own_texts in texts_by_area.items():
+            catalogue = catalogues.build(area.messages(), all_texts | own_texts)
             catalogues.write(area, catalogue)
             entries = catalogues.entries(catalogue)
             missing = sum(not catalogues.text_of(entry) for entry in entries.values())
