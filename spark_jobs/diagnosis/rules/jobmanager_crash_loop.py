@@ -23,6 +23,10 @@ THREAD = "fatal_error"
 IN_ORDER = ("job_submitted", "job_terminal", "cluster_shut_down")
 ENDED = (*TERMINAL_STATES, "SUSPENDED")
 """Between two that take the lead: the first was stopped, or the job was started anew."""
+TOLD = " lost leadership"
+"""A TaskManager says so of a JobManager that was killed, too: where that one's log is read, it knows."""
+OF_MAIN = "ApplicationExecutionException: Could not execute application"
+"""``jobmanager.error`` judges a program that fails before it has a job."""
 MESSAGE_CHARS = 300
 SAME_MS = 2_000
 
@@ -37,7 +41,7 @@ SAME_MS = 2_000
     hold_s=1800,
     reads=(FATAL, LOST, LEADS, THREAD, *IN_ORDER, "job_state"),
     needs=("events",),
-    fed_by="field/b24-ha-handle",
+    fed_by="incidents/1.20.5/lost-handle",
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - LOOK_BACK_MS
@@ -90,7 +94,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         )
     else:
         title = message(
-            "The JobManager ended {ends:number} times by a fatal error: {what:text}",
+            "The JobManager ended {ends:number} times, last by a fatal error: {what:text}",
             ends=len(ends),
             what=what,
         )
@@ -128,6 +132,9 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _ends(events: Sequence[LogEvent]) -> list[LogEvent]:
+    if any(event.kind == LEADS for event in events):
+        events = [one for one in events if one.kind != LOST or TOLD not in (one.message or "")]
+    events = [one for one in events if OF_MAIN not in (one.detail or "")]
     logged = [event for event in events if event.kind in (FATAL, LOST)]
     ends = logged[:1] + [
         event for before, event in pairwise(logged) if event.at_ms - before.at_ms > SAME_MS

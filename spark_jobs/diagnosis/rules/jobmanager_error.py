@@ -13,7 +13,9 @@ from spark_jobs.diagnosis.stack_traces import without_middle
 RULE = "jobmanager.error"
 LOOK_BACK_MS = 900_000
 """One line is enough, and it is not repeated."""
-NOT_RUN = ("program_failed", "submission_ignored", "cluster_shut_down")
+SAYS_WHY = ("program_failed", "submission_ignored")
+NOT_RUN = (*SAYS_WHY, "cluster_shut_down")
+"""The last follows one of the others, and says less."""
 OTHERS = ("rpc_too_large", "association_quarantined", "registration_failed")
 FATAL = "taskmanager_fatal"
 """Of these events only the one with which Flink ends a TaskManager that cannot register."""
@@ -31,7 +33,7 @@ MESSAGE_CHARS = 300
     outlives_job=True,
     reads=(*NOT_RUN, *OTHERS, FATAL, "job_state"),
     needs=("events",),
-    fed_by="diagnosis/test_field_stories.py",
+    fed_by="incidents/2.3.0/main-throws",
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - LOOK_BACK_MS
@@ -40,7 +42,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     ]
     if not errors:
         return
-    newest = next((event for event in reversed(errors) if event.kind in NOT_RUN), errors[-1])
+    newest = max(errors, key=lambda one: (one.kind in NOT_RUN, one.kind in SAYS_WHY, one.at_ms))
     is_down = newest.kind in NOT_RUN and window.state != "RUNNING"
     root, cause = root_of(newest.message or "", newest.detail), _cause(newest)
     what = cause.title if cause else root.group
