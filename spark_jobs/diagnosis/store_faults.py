@@ -98,12 +98,7 @@ def _place_of(text: str) -> StorePlace | None:
 
 
 def _reports(window: JobWindow, since_ms: int) -> Iterator[_Report]:
-    for sample in window.checkpoints:
-        if since_ms <= sample.ended_ms <= window.at_ms and sample.outcome in FAILED_OUTCOMES:
-            yield from _checkpoint_reports(sample)
-    for failure in window.failures:
-        if failure.at_ms >= since_ms:
-            yield _Report(failure.at_ms, TASK, failure.stacktrace or failure.name)
+    told = set()
     for event in window.events:
         if event.at_ms < since_ms:
             continue
@@ -112,24 +107,38 @@ def _reports(window: JobWindow, since_ms: int) -> Iterator[_Report]:
         if event.kind in LINES:
             came_of = RETRIED if event.kind == RETRIES else LOGGED
             path = str(event.fields.get("path") or "")
-            yield _Report(event.at_ms, came_of, text, code=event.reason, path=path)
+            of_job = window.job_id in text
+            yield _Report(event.at_ms, came_of, text, of_job, event.reason, path)
         elif event.rule_kind == FAILURES[0]:
             yield _Report(event.at_ms, TASK, text)
-        elif not event.checkpoint_id:
-            # The JobManager could not begin the checkpoint.
-            yield _Report(event.at_ms, CHECKPOINT, text, of_checkpoint=True)
+        else:
+            # REST does not say why a checkpoint could not be begun, nor in which bucket.
+            yield (report := _Report(event.at_ms, CHECKPOINT, text, _is_written(text)))
+            if _code_of(report):
+                told.add(event.checkpoint_id)
+    for sample in window.checkpoints:
+        is_recent = since_ms <= sample.ended_ms <= window.at_ms
+        if is_recent and sample.outcome in FAILED_OUTCOMES and sample.checkpoint_id not in told:
+            yield from _checkpoint_reports(sample)
+    for failure in window.failures:
+        if failure.at_ms >= since_ms:
+            yield _Report(failure.at_ms, TASK, failure.stacktrace or failure.name)
 
 
 def _checkpoint_reports(sample: CheckpointSample) -> Iterator[_Report]:
     texts = [str(decline["exception"]) for decline in sample.declines if decline.get("exception")]
     texts += filter(None, (sample.failure_message, sample.reason_text))
     for text in texts:
-        is_written = sample.reason in _OF_CHECKPOINTS and not _WRITES_RESULTS.search(text)
+        is_written = sample.reason in _OF_CHECKPOINTS and _is_written(text)
         yield _Report(sample.ended_ms, CHECKPOINT, text, is_written)
 
 
+def _is_written(text: str) -> bool:
+    return not _WRITES_RESULTS.search(text)
+
+
 def _is_of_checkpoint(text: str) -> bool:
-    return bool(_WRITES_STATE.search(text)) and not _WRITES_RESULTS.search(text)
+    return bool(_WRITES_STATE.search(text)) and _is_written(text)
 
 
 def _checkpoint_directory(window: JobWindow) -> StorePlace | None:

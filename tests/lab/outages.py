@@ -156,10 +156,8 @@ def main_runs(version: str, folder: Path) -> Path:
     return lab.layout.logs
 
 
-@outage
-def ended_before(version: str, folder: Path) -> Path:
-    """application mode in high availability, results of jobs are kept: the job has finished, and
-    its JobManager is started again"""
+def run_twice(version: str, folder: Path, **given: str) -> Path:
+    """Application mode in high availability, where the results of jobs are kept."""
     port = free_port()
     settings = {
         "high-availability.type": "zookeeper",
@@ -167,8 +165,9 @@ def ended_before(version: str, folder: Path) -> Path:
         "high-availability.cluster-id": "/orders",
         "high-availability.storageDir": f"file://{folder}/ha",
         "job-result-store.delete-on-commit": "false",
+        "restart-strategy": "none",
     }
-    with application(version, folder, settings, limit="3000") as lab:
+    with application(version, folder, settings, **given) as lab:
         for file in lab.layout.folder.glob(f"conf-*/{lab.release.conf_file}"):
             file.write_text(file.read_text().replace(f'"127.0.0.1:{port}"', f"127.0.0.1:{port}"))
         with zookeeper(folder / "zookeeper", port):
@@ -178,6 +177,19 @@ def ended_before(version: str, folder: Path) -> Path:
             lab.start_jobmanager()
             lab.ended("jm")
     return lab.layout.logs
+
+
+@outage
+def failed_before(version: str, folder: Path) -> Path:
+    """application mode in high availability, results of jobs are kept: the job fails for good, and
+    its JobManager is started again"""
+    return run_twice(version, folder, **{"fail-every-s": "10"})
+
+
+@outage
+def finished_before(version: str, folder: Path) -> Path:
+    """the same with a job that has come to its end"""
+    return run_twice(version, folder, limit="3000")
 
 
 @outage
