@@ -45,10 +45,9 @@ class Rule:
     class of sample that ``judge`` takes. ``reads``: kinds of log events. ``needs``: fields of the
     sample; if all are empty, the rule is not run, and lacks ``lacking`` unless the job has ended.
     ``outlives_job``: its findings stay open until a later attempt runs. ``fed_by``: a case in which
-    it fires; without one, findings are information only. It is a path below ``tests/fixtures``: a
-    recording of a real Flink (``incidents/…``, ``windows/…``, ``audits/…``, ``recordings/…``) or a
-    case made after public reports (``field/…``); or a test below ``tests`` (``diagnosis/…``,
-    ``integration/…``).
+    it fires; without one, findings are information only. It is a path below ``tests/fixtures``, of a
+    recording of a real Flink (``incidents/…``, ``windows/…``, ``audits/…``, ``recordings/…``), or a
+    test below ``tests`` that plays one (``integration/…``).
     """
 
     id: str
@@ -63,10 +62,6 @@ class Rule:
     lacking: str = ""
     outlives_job: bool = False
     fed_by: str = ""
-
-    @property
-    def is_reported(self) -> bool:
-        return self.fed_by.startswith(("field/", "diagnosis/"))
 
     @property
     def is_proven(self) -> bool:

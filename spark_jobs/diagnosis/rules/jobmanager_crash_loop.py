@@ -24,9 +24,9 @@ IN_ORDER = ("job_submitted", "job_terminal", "cluster_shut_down")
 ENDED = (*TERMINAL_STATES, "SUSPENDED")
 """Between two that take the lead: the first was stopped, or the job was started anew."""
 TOLD = " lost leadership"
-"""A TaskManager says so of a JobManager that was killed, too: where that one's log is read, it knows."""
-OF_MAIN = "ApplicationExecutionException: Could not execute application"
-"""``jobmanager.error`` judges a program that fails before it has a job."""
+"""TaskManagers say so also of a JobManager that was killed; its own log knows better."""
+OF_MAIN = "ApplicationExecutionException: "
+"""Judged by ``jobmanager.error``."""
 MESSAGE_CHARS = 300
 SAME_MS = 2_000
 
@@ -132,9 +132,12 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 
 def _ends(events: Sequence[LogEvent]) -> list[LogEvent]:
-    if any(event.kind == LEADS for event in events):
-        events = [one for one in events if one.kind != LOST or TOLD not in (one.message or "")]
-    events = [one for one in events if OF_MAIN not in (one.detail or "")]
+    is_logged = any(event.kind == LEADS for event in events)
+    events = [
+        one
+        for one in events
+        if not (is_logged and TOLD in (one.message or "")) and OF_MAIN not in (one.detail or "")
+    ]
     logged = [event for event in events if event.kind in (FATAL, LOST)]
     ends = logged[:1] + [
         event for before, event in pairwise(logged) if event.at_ms - before.at_ms > SAME_MS

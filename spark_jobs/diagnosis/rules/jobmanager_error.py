@@ -83,8 +83,9 @@ def _is_error(window: JobWindow, event: LogEvent) -> bool:
         return False
     if event.kind == FATAL:
         return code_of(_cause(event)) == "REGISTRATION_FAILED"
-    # job.failed judges what ended a job; if the job ran afterwards, its program was run.
+    # job.failed judges what ended a job; one that ran afterwards, or to its end, was run.
     return event.kind not in NOT_RUN or not (
         (window.state == "FAILED" and event.kind != "submission_ignored")
+        or window.state == "FINISHED"
         or runs_after(window, event.at_ms)
     )
