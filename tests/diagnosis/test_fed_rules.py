@@ -18,13 +18,8 @@ from webapp.site.documentation.rules import UNPROVEN, pages
 TESTS = Path(__file__).parents[1]
 FED = [known for known in registry.all_rules().values() if known.fed_by]
 ON_JOBS = [known for known in FED if known.judges is JobWindow]
-IN_THE_DATABASE = {
-    "restore.without_state": "webapp/checkpoints/test_fresh_starts.py",
-    "jobmanager.error": "webapp/findings/test_played_errors.py",
-}
-"""Rules that judge once the attempts of a job are known to be of one job, or what has no job, and where
-they are played.
-"""
+AMONG_ATTEMPTS = {"restore.without_state": "webapp/checkpoints/test_fresh_starts.py"}
+"""Rules that judge once the attempts of a job are known to be of one job, and where they are played."""
 ON_OTHERS = [known for known in FED if known.judges is not JobWindow]
 
 
@@ -35,8 +30,8 @@ def ids(known):
 @pytest.mark.parametrize("known", ON_JOBS, ids=ids)
 def test_a_rule_on_jobs_fires_on_the_recording_that_it_names(known):
     kind, _, name = known.fed_by.partition("/")
-    if known.id in IN_THE_DATABASE:
-        text = (TESTS / IN_THE_DATABASE[known.id]).read_text("utf-8")
+    if known.id in AMONG_ATTEMPTS:
+        text = (TESTS / AMONG_ATTEMPTS[known.id]).read_text("utf-8")
         assert f'"{known.id}"' in text and f'"{name}"' in text
     elif kind == "incidents":
         assert of_rule(name, known.id)

@@ -1,5 +1,5 @@
-"""JobManagers that ended again and again on a real Flink (``tests/lab/outages.py``): how they ended is
-read in their logs in the plainest way.
+"""JobManagers that ended again and again on a real Flink, and errors that only their logs name
+(``tests/lab/outages.py``): how they ended is read there in the plainest way.
 """
 
 import gzip
@@ -11,7 +11,7 @@ import pytest
 from spark_jobs.diagnosis.failure_causes.table import of_code
 from tests.played import FOLDER, of_rule
 
-RULE = "jobmanager.crash_loop"
+RULE, ERROR = "jobmanager.crash_loop", "jobmanager.error"
 STARTED = "  Starting StandaloneSessionClusterEntrypoint (Version"
 REVOKED = "JobMasterServiceLeadershipRunner for job .* was revoked leadership"
 FATAL = "Fatal error occurred in the cluster entrypoint"
@@ -60,3 +60,21 @@ def test_one_that_cannot_recover_names_the_file_that_is_gone():
     assert re.search("/ha/orders/completedCheckpoint[0-9a-f]+$", last["data"]["path"])
     assert last["data"]["ends"] == ends == 4
     assert last["next_step"] == of_code("HA_STORE_BROKEN").next_step
+
+
+@pytest.mark.parametrize(
+    ("played", "severity", "code"),
+    [
+        ("2.3.0/failed-before", "critical", "JOB_KNOWN_ALREADY"),
+        ("1.20.5/unregistered-taskmanager", "warning", "REGISTRATION_FAILED"),
+    ],
+)
+def test_an_error_that_only_the_log_names_is_a_finding_with_its_cause(played, severity, code):
+    last = of_rule(played, ERROR)[-1]
+    assert (last["severity"], last["data"]["cause"]) == (severity, code)
+    assert last["next_step"] == of_code(code).next_step
+
+
+@pytest.mark.parametrize("played", ["2.3.0/finished-before", "2.3.0/main-runs"])
+def test_a_job_that_ran_to_its_end_or_runs_has_none(played):
+    assert not of_rule(played, ERROR)

@@ -248,7 +248,6 @@ def on_kubernetes(version: str, folder: Path, ends: dict[str, object] | None) ->
     settings = {
         "kubernetes.cluster-id": "orders",
         "kubernetes.config.file": str(pods.configuration(folder)),
-        "taskmanager.memory.process.size": "1024m",
     }
     lab.incident = replace(lab.incident, settings=settings)
     write_configuration(lab.layout, lab.release, lab.incident)

@@ -33,7 +33,7 @@ MESSAGE_CHARS = 300
     outlives_job=True,
     reads=(*NOT_RUN, *OTHERS, FATAL, "job_state"),
     needs=("events",),
-    fed_by="incidents/2.3.0/main-throws",
+    fed_by="incidents/2.3.0/failed-before",
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - LOOK_BACK_MS
