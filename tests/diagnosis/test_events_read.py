@@ -30,6 +30,8 @@ ONLY_IN_INCIDENTS = {
     "transaction_lost",
     "transaction_open",
     "transaction_timeout_set",
+    "worker_request_failed",
+    "worker_terminated",
 }
 """Played for one rule each, whose own tests read them."""
 ONLY_IN_FIELD = {
@@ -42,8 +44,6 @@ ONLY_IN_FIELD = {
     "rpc_too_large",
     "slots_missing",
     "state_skipped",
-    "worker_request_failed",
-    "worker_terminated",
     "worker_unregistered",
     *STORE_KINDS,
 }

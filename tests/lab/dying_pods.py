@@ -25,11 +25,14 @@ DEPLOYMENT = {
 
 
 class DyingPods:
-    """``ends``: the state in which containers terminate; None: a quota refuses all pods."""
+    """``ends``: the state in which containers terminate; None: a quota refuses all pods.
+    ``is_scheduled``: the pods say that they found a node.
+    """
 
-    def __init__(self, port: int, ends: dict[str, Any] | None) -> None:
-        self.port, self.ends = port, ends
+    def __init__(self, port: int, ends: dict[str, Any] | None, *, is_scheduled: bool) -> None:
+        self.port, self.ends, self.is_scheduled = port, ends, is_scheduled
         self._watches: list[queue.Queue[dict[str, Any]]] = []
+        self._pods: list[dict[str, Any]] = []
         self._version = 1
         outer = self
 
@@ -63,6 +66,7 @@ class DyingPods:
         self._version += 1
         pod["metadata"] |= {"resourceVersion": str(self._version), "uid": f"pod-{self._version}"}
         pod["status"] = {"phase": "Pending"}
+        self._pods.append(pod)
         threading.Thread(target=self._live, args=(pod,), daemon=True).start()
         return pod
 
@@ -73,6 +77,7 @@ class DyingPods:
     def watched(self) -> Iterator[dict[str, Any]]:
         events: queue.Queue[dict[str, Any]] = queue.Queue()
         self._watches.append(events)
+        yield from ({"type": "ADDED", "object": pod} for pod in list(self._pods))
         while True:
             yield events.get()
 
@@ -83,7 +88,9 @@ class DyingPods:
         for phase, state in (("Running", running), ("Failed", {"terminated": self.ends})):
             time.sleep(LIVES_S / 2)
             status = {"name": name, "restartCount": 0, "ready": False, "state": state}
-            pod["status"] = {"phase": phase, "containerStatuses": [status]}
+            scheduled = {"type": "PodScheduled", "status": str(self.is_scheduled)}
+            pod["status"] = {"phase": phase, "conditions": [scheduled]}
+            pod["status"]["containerStatuses"] = [status]
             self.tell("MODIFIED", pod)
 
 
@@ -93,7 +100,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.headers.get("Upgrade"):
-            self._answer(503, {"kind": "Status", "code": 503})  # it then asks without a web socket
+            self._answer(200, {"kind": "Status"})  # it then asks without a web socket
         elif "watch=true" in self.path:
             self._watch()
         elif "/deployments/" in self.path:

@@ -241,13 +241,16 @@ class KubernetesLab(Lab):
         self._java("jm", "kubernetes-session-0-flink-jm", 448, [KUBERNETES_CLASS], [])
 
 
-def on_kubernetes(version: str, folder: Path, ends: dict[str, object] | None) -> Path:
+def on_kubernetes(
+    version: str, folder: Path, ends: dict[str, object] | None, *, is_scheduled: bool = True
+) -> Path:
     lab = KubernetesLab(version, "healthy", SLOT, folder / "flink")
-    pods = DyingPods(free_port(), ends)
+    pods = DyingPods(free_port(), ends, is_scheduled=is_scheduled)
     folder.mkdir(parents=True, exist_ok=True)
     settings = {
         "kubernetes.cluster-id": "orders",
         "kubernetes.config.file": str(pods.configuration(folder)),
+        "taskmanager.rpc.port": "6122",
     }
     lab.incident = replace(lab.incident, settings=settings)
     write_configuration(lab.layout, lab.release, lab.incident)
@@ -264,6 +267,12 @@ def dying_pods(version: str, folder: Path) -> Path:
     """a job waits for slots; Flink asks the lab's Kubernetes for TaskManagers, and each pod is
     killed for its memory after 4 s"""
     return on_kubernetes(version, folder, OUT_OF_MEMORY)
+
+
+@outage
+def unscheduled_pods(version: str, folder: Path) -> Path:
+    """the same, and no pod has found a node before it ends"""
+    return on_kubernetes(version, folder, OUT_OF_MEMORY, is_scheduled=False)
 
 
 @outage

@@ -41,6 +41,9 @@ REASON_CHARS = 300
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - LOOK_BACK_MS
     lost = [event for event in window.events if event.at_ms > since_ms and _is_lost(event)]
+    if any(event.kind == REFUSED and event.container for event in lost):
+        # What Kubernetes' driver says of a pod, the ResourceManager logs again without its name.
+        lost = [event for event in lost if event.kind != REFUSED or event.container]
     if window.terminal or len(lost) < WORKERS:
         return
     newest = lost[-1]
