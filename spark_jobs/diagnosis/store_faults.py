@@ -113,7 +113,9 @@ def _reports(window: JobWindow, since_ms: int) -> Iterator[_Report]:
             yield _Report(event.at_ms, TASK, text)
         else:
             # REST does not say why a checkpoint could not be begun, nor in which bucket.
-            yield (report := _Report(event.at_ms, CHECKPOINT, text, _is_written(text)))
+            of_state = event.reason in _OF_CHECKPOINTS or not event.checkpoint_id
+            of_state &= not _WRITES_RESULTS.search(text)
+            yield (report := _Report(event.at_ms, CHECKPOINT, text, of_state))
             if _code_of(report):
                 told.add(event.checkpoint_id)
     for sample in window.checkpoints:
@@ -129,16 +131,12 @@ def _checkpoint_reports(sample: CheckpointSample) -> Iterator[_Report]:
     texts = [str(decline["exception"]) for decline in sample.declines if decline.get("exception")]
     texts += filter(None, (sample.failure_message, sample.reason_text))
     for text in texts:
-        is_written = sample.reason in _OF_CHECKPOINTS and _is_written(text)
+        is_written = sample.reason in _OF_CHECKPOINTS and not _WRITES_RESULTS.search(text)
         yield _Report(sample.ended_ms, CHECKPOINT, text, is_written)
 
 
-def _is_written(text: str) -> bool:
-    return not _WRITES_RESULTS.search(text)
-
-
 def _is_of_checkpoint(text: str) -> bool:
-    return bool(_WRITES_STATE.search(text)) and _is_written(text)
+    return bool(_WRITES_STATE.search(text)) and not _WRITES_RESULTS.search(text)
 
 
 def _checkpoint_directory(window: JobWindow) -> StorePlace | None:

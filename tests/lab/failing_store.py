@@ -2,6 +2,7 @@
 policy was changed.
 """
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -24,6 +25,7 @@ class FailingStore:
     def __init__(self, address: tuple[str, int], fault: str, after_s: float, for_s: float) -> None:
         self._status, self._message = FAULTS[fault]
         self._fault = fault
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)
         began = time.monotonic()
         self._from, self._to = began + after_s, began + after_s + for_s
         self._store = DomainDispatcherApplication(create_backend_app)
