@@ -8,10 +8,6 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import boto3
-from moto.server import DomainDispatcherApplication, create_backend_app
-from werkzeug.serving import make_server
-
 FAULTS = {
     "SlowDown": ("503 Slow Down", "Please reduce your request rate."),
     "AccessDenied": ("403 Forbidden", "Access Denied"),
@@ -23,6 +19,11 @@ class FailingStore:
     """``fault``: a key of ``FAULTS``, from ``after_s`` on for ``for_s``."""
 
     def __init__(self, address: tuple[str, int], fault: str, after_s: float, for_s: float) -> None:
+        # They take a second, and few labs need them.
+        import boto3
+        from moto.server import DomainDispatcherApplication, create_backend_app
+        from werkzeug.serving import make_server
+
         self._status, self._message = FAULTS[fault]
         self._fault = fault
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
