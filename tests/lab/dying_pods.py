@@ -16,7 +16,6 @@ QUOTA = (
     'pods "{name}" is forbidden: exceeded quota: team, requested: pods=1, used: pods=40, limited: '
     "pods=40"
 )
-LIVES_S = 4
 DEPLOYMENT = {
     "apiVersion": "apps/v1",
     "kind": "Deployment",
@@ -29,8 +28,11 @@ class DyingPods:
     ``is_scheduled``: the pods say that they found a node.
     """
 
-    def __init__(self, port: int, ends: dict[str, Any] | None, *, is_scheduled: bool) -> None:
+    def __init__(
+        self, port: int, ends: dict[str, Any] | None, *, is_scheduled: bool, lives_s: float = 4
+    ) -> None:
         self.port, self.ends, self.is_scheduled = port, ends, is_scheduled
+        self._lives_s = lives_s
         self._watches: list[queue.Queue[dict[str, Any]]] = []
         self._pods: list[dict[str, Any]] = []
         self._version = 1
@@ -86,7 +88,7 @@ class DyingPods:
         self.tell("ADDED", pod)
         running = {"running": {"startedAt": "2026-01-01T00:00:00Z"}}
         for phase, state in (("Running", running), ("Failed", {"terminated": self.ends})):
-            time.sleep(LIVES_S / 2)
+            time.sleep(self._lives_s / 2)
             status = {"name": name, "restartCount": 0, "ready": False, "state": state}
             scheduled = {"type": "PodScheduled", "status": str(self.is_scheduled)}
             pod["status"] = {"phase": phase, "conditions": [scheduled]}

@@ -41,6 +41,10 @@ class FailingStore:
             region_name="us-east-1",
         ).create_bucket(Bucket=BUCKET)
 
+    def ends(self, at: float) -> None:
+        """Its fault, by the monotonic clock."""
+        self._to = at
+
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
