@@ -22,4 +22,4 @@ def test_writes_fail_for_a_while_and_reads_do_not():
     with closing(FailingStore(("127.0.0.1", port), "SlowDown", 0, 60)) as store:
         assert [asked(f"{root}/a/b", "PUT"), asked(root, "GET")] == [503, 200]
         store.ends(time.monotonic())
-        assert [asked(f"{root}/a/b", "PUT"), asked(f"{root}/a/b", "GET")] == [200, 200]
+        assert asked(f"{root}/a/b", "PUT") == 200
