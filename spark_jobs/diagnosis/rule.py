@@ -47,8 +47,8 @@ class Rule:
     job has ended. ``outlives_job``: its findings stay open until a later attempt runs.
 
     ``fed_by``: a case in which the rule fires; without it, findings are information only. The path
-    of a recording of a real Flink below ``tests/fixtures``, of a case made after public reports
-    there (``field/…``), or of a test below ``tests`` (``diagnosis/…``, ``integration/…``).
+    of a recording of a real Flink below ``tests/fixtures``, or of a test below ``tests`` that plays
+    one (``integration/…``).
     """
 
     id: str
@@ -63,10 +63,6 @@ class Rule:
     lacking: str = ""
     outlives_job: bool = False
     fed_by: str = ""
-
-    @property
-    def is_reported(self) -> bool:
-        return self.fed_by.startswith(("field/", "diagnosis/"))
 
     @property
     def is_proven(self) -> bool:

@@ -98,12 +98,7 @@ def _place_of(text: str) -> StorePlace | None:
 
 
 def _reports(window: JobWindow, since_ms: int) -> Iterator[_Report]:
-    for sample in window.checkpoints:
-        if since_ms <= sample.ended_ms <= window.at_ms and sample.outcome in FAILED_OUTCOMES:
-            yield from _checkpoint_reports(sample)
-    for failure in window.failures:
-        if failure.at_ms >= since_ms:
-            yield _Report(failure.at_ms, TASK, failure.stacktrace or failure.name)
+    explained = set()
     for event in window.events:
         if event.at_ms < since_ms:
             continue
@@ -112,12 +107,25 @@ def _reports(window: JobWindow, since_ms: int) -> Iterator[_Report]:
         if event.kind in LINES:
             effect = RETRIED if event.kind == RETRIES else LOGGED
             path = str(event.fields.get("path") or "")
-            yield _Report(event.at_ms, effect, text, code=event.reason, path=path)
+            is_of_job = window.job_id in text
+            yield _Report(event.at_ms, effect, text, is_of_job, event.reason, path)
         elif event.rule_kind == FAILURES[0]:
             yield _Report(event.at_ms, TASK, text)
-        elif not event.checkpoint_id:
-            # The JobManager could not begin the checkpoint.
-            yield _Report(event.at_ms, CHECKPOINT, text, is_of_checkpoint=True)
+        else:
+            # REST does not say why a checkpoint could not be begun, nor in which bucket.
+            is_of_checkpoint = event.reason in _OF_CHECKPOINTS or not event.checkpoint_id
+            is_of_checkpoint &= not _WRITES_RESULTS.search(text)
+            yield (report := _Report(event.at_ms, CHECKPOINT, text, is_of_checkpoint))
+            if _code_of(report):
+                explained.add(event.checkpoint_id)
+    for sample in window.checkpoints:
+        is_recent = since_ms <= sample.ended_ms <= window.at_ms
+        is_explained = sample.checkpoint_id in explained
+        if is_recent and sample.outcome in FAILED_OUTCOMES and not is_explained:
+            yield from _checkpoint_reports(sample)
+    for failure in window.failures:
+        if failure.at_ms >= since_ms:
+            yield _Report(failure.at_ms, TASK, failure.stacktrace or failure.name)
 
 
 def _checkpoint_reports(sample: CheckpointSample) -> Iterator[_Report]:

@@ -300,6 +300,9 @@ def _to_judge(
     if current["state"] == NOT_LISTED:
         # Log lines and samples may be newer than the last listing. Their minute is then its last.
         ended_ms = largest(ended_ms, before.judged_start)
+    if ended_ms is not None:  # it may be submitted again, in vain
+        ignored = (one["ts"] for one in update.events if one["kind"] == "submission_ignored")
+        ended_ms = largest(ended_ms, *ignored)
     return judged_starts(known, before.judged_start, ended_ms), largest(
         *known, before.judged_to
     ) or 0

@@ -17,33 +17,33 @@ NOT_RECORDED = {"trigger_failed"}
 beside it.
 """
 ONLY_IN_INCIDENTS = {
+    "cluster_shut_down",
+    "enumeration_failed",
+    "jobmanager_fatal",
+    "leadership_granted",
+    "leadership_lost",
     "partition_state_request",
+    "program_failed",
     "slot_request_failed",
+    "submission_ignored",
+    "taskmanager_fatal",
     "transaction_lost",
     "transaction_open",
     "transaction_timeout_set",
+    "worker_request_failed",
+    "worker_terminated",
 }
 """Played for one rule each, whose own tests read them."""
 ONLY_IN_FIELD = {
     "association_quarantined",
-    "cluster_shut_down",
-    "enumeration_failed",
     "fatal_error",
     "global_restart",
-    "jobmanager_fatal",
-    "leadership_granted",
-    "leadership_lost",
-    "program_failed",
     "registration_failed",
     "restore_requested",
     "restored",
     "rpc_too_large",
     "slots_missing",
     "state_skipped",
-    "submission_ignored",
-    "taskmanager_fatal",
-    "worker_request_failed",
-    "worker_terminated",
     "worker_unregistered",
     *STORE_KINDS,
 }

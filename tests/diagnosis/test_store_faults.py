@@ -138,6 +138,17 @@ def test_retries_alone_are_information_and_many_lines_a_warning():
     assert few.severity == "info"
 
 
+def test_a_logged_loss_that_names_no_bucket_is_of_the_checkpoints_only_if_its_reason_says_so():
+    def logged(reason):
+        lost = event(
+            179, "checkpoint_failed", checkpoint_id=4, reason=reason, message="x", detail=SLOW_DOWN
+        )
+        return found(window(*kept(), events=(lost,), at=180), RULE)
+
+    assert [one.subject for one in logged("IO_EXCEPTION")] == ["s3://lake"]
+    assert not logged("CHECKPOINT_DECLINED")
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -20,16 +20,19 @@ from typing import Any, BinaryIO, Self
 
 from tests.lab.configuration import MODULE_OPTIONS, TASKMANAGERS, Layout, write_configuration
 from tests.lab.containers import piped, pod_log
+from tests.lab.failing_store import FailingStore
 from tests.lab.incidents import INCIDENTS
 from tests.lab.jars import (
     ENTRY_CLASS,
     HADOOP_JARS,
     broker,
+    files_jars,
     flink_jars,
     job_jar,
     kafka_jars,
     lab_home,
     reporter_jars,
+    s3_jars,
 )
 from tests.lab.marked_processes import VARIABLE
 from tests.lab.releases import DEFAULT_VERSION, RELEASES
@@ -42,6 +45,7 @@ from webapp.launch.home import listens
 UP_WITHIN_S = 120
 SUBMISSIONS = 40
 _UNLIMITED = 1_000_000_000
+JOBMANAGER_LOG = "standalonesession-0-flink-jm"
 JOBMANAGER_CLASS = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
 TASKMANAGER_CLASS = "org.apache.flink.runtime.taskexecutor.TaskManagerRunner"
 
@@ -71,7 +75,7 @@ class Lab:
             self.incident = replace(self.incident, reports_metrics=True, prints_json=True)
         self.job_id = ""
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        self._links: list[SlowLink | ResettingDatabase] = []
+        self._links: list[SlowLink | ResettingDatabase | FailingStore] = []
         self._mark = secrets.token_hex(16)
         self._guard = subprocess.Popen(
             [sys.executable, "-m", "tests.lab.guard", self._mark, "5"],
@@ -161,6 +165,17 @@ class Lab:
             self.kill_taskmanager(1)
             time.sleep(self.incident.killed_for_s)
             self.start_taskmanager(1)
+        if self.incident.input_gone_after is not None:
+            enough = self.incident.input_gone_after
+            self.wait_for(lambda account: account["counts"]["completed"] >= enough)
+            gone = self._input.rename(self.layout.folder / "moved")
+            while self.incident.input_comes_back and self._input != gone:
+                if (
+                    "Failed to enumerate files"
+                    in (self.layout.logs / f"flink-lab-{JOBMANAGER_LOG}.log").read_text()
+                ):
+                    gone = gone.rename(self._input)
+                time.sleep(0.5)
         if self.incident.storage_gone_after is not None:
             enough = self.incident.storage_gone_after
             self.wait_for(lambda account: account["counts"]["completed"] >= enough)
@@ -233,12 +248,31 @@ class Lab:
     def kill_jobmanager(self) -> None:
         self._kill("jm")
 
+    def start_jobmanager(self) -> None:
+        """Also again, after it ended: it goes on with its log."""
+        self._java(
+            "jm",
+            JOBMANAGER_LOG,
+            448,
+            [JOBMANAGER_CLASS],
+            ["--executionMode", "cluster"],
+        )
+
+    @property
+    def _input(self) -> Path:
+        """What the source watches."""
+        return self.layout.folder / "input"
+
     @property
     def jobmanager_pid(self) -> int:
         return self._processes["jm"].pid
 
     def kill_taskmanager(self, number: int) -> None:
         self._kill(f"tm{number}")
+
+    def ended(self, name: str, within_s: float = 90) -> None:
+        """Wait for a process that ends by itself."""
+        self._processes[name].wait(within_s)
 
     def start_taskmanager(self, number: int) -> None:
         """Again, after it was killed."""
@@ -273,13 +307,14 @@ class Lab:
     def start_processes(self) -> None:
         if self.incident.reads_kafka:
             self._start_broker()
-        self._java(
-            "jm",
-            "standalonesession-0-flink-jm",
-            448,
-            [JOBMANAGER_CLASS],
-            ["--executionMode", "cluster"],
-        )
+        if self.incident.reads_files:
+            self._input.mkdir()
+            (self._input / "numbers.txt").write_text("\n".join(map(str, range(1000))))
+        if self.incident.store_fault is not None:
+            self._links.append(
+                FailingStore(self.layout.database, self.incident.store_fault, 90, 60)
+            )
+        self.start_jobmanager()
         if self.incident.database_resets_every_s is not None:
             every_s = self.incident.database_resets_every_s
             self._links.append(ResettingDatabase(self.layout.database, every_s))
@@ -336,12 +371,13 @@ class Lab:
         return [f"{name}={value.format(**places)}" for name, value in arguments.items()]
 
     def _job_jar(self) -> Path:
-        return job_jar(self.release, reads_kafka=self.incident.reads_kafka)
+        one = self.incident
+        return job_jar(self.release, reads_kafka=one.reads_kafka, reads_files=one.reads_files)
 
     def wait_up(self) -> None:
         deadline = time.monotonic() + UP_WITHIN_S
         while (call_or_none(f"{self.url}/overview") or {}).get(
-            "taskmanagers", 0
+            "taskmanagers", -1
         ) < self.taskmanagers:
             dead = [name for name, process in self._processes.items() if process.poll() is not None]
             if dead or time.monotonic() > deadline:
@@ -437,14 +473,18 @@ class Lab:
         return log.with_suffix(".out").open("ab")
 
     def _class_path(self) -> str:
-        hadoop = HADOOP_JARS if self.incident.counts_calls else ()
+        is_on_s3 = self.incident.store_fault is not None
+        hadoop = HADOOP_JARS if self.incident.counts_calls or is_on_s3 else ()
+        hadoop += tuple(s3_jars().iterdir()) if is_on_s3 else ()
         reporter = (f"{reporter_jars(self.release)}/*",) if self.incident.reports_metrics else ()
         kafka = (f"{kafka_jars()}/*",) if self.incident.reads_kafka else ()
+        files = (f"{files_jars(self.release)}/*",) if self.incident.reads_files else ()
         return ":".join(
             (
                 f"{flink_jars(self.release)}/*",
                 *reporter,
                 *kafka,
+                *files,
                 str(self._job_jar()),
                 *map(str, hadoop),
             )

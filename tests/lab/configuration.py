@@ -6,6 +6,7 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.lab.failing_store import BUCKET
 from tests.lab.incidents import Incident
 from tests.lab.releases import Release
 
@@ -176,6 +177,13 @@ def write_configuration(layout: Layout, release: Release, incident: Incident) ->
             "state.savepoints.dir": f"slow://{layout.savepoints}",
             "lab.storage.bytes-per-s": str(incident.storage_bytes_per_s),
         }
+    if incident.store_fault is not None:
+        host, port = layout.database
+        settings |= {
+            "state.checkpoints.dir": f"s3a://{BUCKET}/flink/ck",
+            "state.savepoints.dir": f"s3a://{BUCKET}/flink/sp",
+            "flink.hadoop.fs.s3a.endpoint": f"http://{host}:{port}",
+        }
     if incident.counts_calls:
         layout.calls.mkdir(exist_ok=True)
         settings |= {
@@ -263,7 +271,7 @@ def _write(folder: Path, release: Release, settings: dict[str, str], logging: st
 def _quoted(value: str) -> str:
     return (
         f'"{value}"'
-        if ":" in value and not value.startswith(("file:", "slow:", "hdfs:"))
+        if ":" in value and not value.startswith(("file:", "slow:", "hdfs:", "s3a:", "http:"))
         else value
     )
 

@@ -38,6 +38,13 @@ STANDBY = 1_000
 @contextlib.contextmanager
 def zookeeper(folder: Path, port: int) -> Iterator[str]:
     """A server alone; gives its host and port."""
+    with standing(folder, port):
+        yield f"127.0.0.1:{port}"
+
+
+@contextlib.contextmanager
+def standing(folder: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """The same server; gives its process."""
     folder.mkdir(parents=True)
     settings = {
         "tickTime": 500,
@@ -58,7 +65,7 @@ def zookeeper(folder: Path, port: int) -> Iterator[str]:
             if server.poll() is not None or time.monotonic() > deadline:
                 raise LabFailed("ZooKeeper did not come up.")
             time.sleep(0.2)
-        yield f"127.0.0.1:{port}"
+        yield server
     finally:
         server.terminate()
         server.wait()

@@ -32,7 +32,9 @@ class Incident:
     Prometheus, see :attr:`tests.lab.configuration.Layout.metrics_ports`. ``prints_json``: each
     process prints its log as JSON besides, which is kept as a container runtime would.
     ``counts_calls``: its storage is HDFS as Flink sees it, and each call to the NameNode is written
-    down. ``taskmanager_heap_mb``: of each. ``debugs``: loggers that write DEBUG, too.
+    down. ``store_fault``: its storage is S3, which answers so to all writes for a minute
+    (``failing_store``). ``input_gone_after``: completed checkpoints, after which the folder that the
+    source watches is moved away; ``input_comes_back``: once a look into it has failed. ``taskmanager_heap_mb``: of each. ``debugs``: loggers that write DEBUG, too.
     """
 
     name: str
@@ -52,6 +54,9 @@ class Incident:
     rescaled_after: int | None = None
     restored_from: str | None = None
     counts_calls: bool = False
+    store_fault: str | None = None
+    input_gone_after: int | None = None
+    input_comes_back: bool = False
     reports_metrics: bool = False
     prints_json: bool = False
     taskmanager_heap_mb: int = 256
@@ -60,6 +65,10 @@ class Incident:
     @property
     def reads_kafka(self) -> bool:
         return "kafka" in self.arguments
+
+    @property
+    def reads_files(self) -> bool:
+        return "watches" in self.arguments
 
 
 _SUMMED = {
@@ -103,6 +112,29 @@ _SLOW_HOST = {
     "slow-on": "flink-tm-1",
 }
 _COUNTED = {"rate": "1000", "keys": "20000", "value-bytes": "100", "partitions": "2"}
+_ON_S3 = {
+    "execution.checkpointing.interval": "8s",
+    "state.storage.fs.memory-threshold": "0",
+    "fs.allowed-fallback-filesystems": "s3a",
+    **{
+        f"flink.hadoop.fs.s3a.{name}": value
+        for name, value in {
+            "access.key": "lab",
+            "secret.key": "lab",
+            "path.style.access": "true",
+            "aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+            # Those of the newer Hadoop that is beside it have units, which it cannot read.
+            "connection.timeout": "20000",
+            "connection.establish.timeout": "5000",
+            "threads.keepalivetime": "60",
+            "multipart.purge.age": "86400",
+            # Else it tries again for longer than a checkpoint may take.
+            "attempts.maximum": "3",
+            "retry.limit": "3",
+            "retry.throttle.limit": "3",
+        }.items()
+    },
+}
 
 INCIDENTS = {
     incident.name: incident
@@ -748,6 +780,35 @@ INCIDENTS = {
             ),
             {"rate": "100", "keys": "100", "states": "2", "ttl-s": "20"},
             {"execution.checkpointing.interval": "10s", "state.storage.fs.memory-threshold": "0"},
+        ),
+        Incident(
+            "gone-input",
+            "the folder in which the source looks for new files each 10 s is moved away",
+            {"watches": "{folder}/input"},
+            {"execution.checkpointing.interval": "5s"},
+            input_gone_after=12,
+        ),
+        Incident(
+            "input-gone-once",
+            "the same, and it comes back before the source looks once more",
+            {"watches": "{folder}/input"},
+            {"execution.checkpointing.interval": "5s"},
+            input_gone_after=4,
+            input_comes_back=True,
+        ),
+        Incident(
+            "throttled-store",
+            "after a minute and a half S3 answers SlowDown to all writes for a minute",
+            {"rate": "300"},
+            _ON_S3,
+            store_fault="SlowDown",
+        ),
+        Incident(
+            "refused-store",
+            "after a minute and a half S3 refuses all writes for a minute, as a policy would",
+            {"rate": "300"},
+            _ON_S3,
+            store_fault="AccessDenied",
         ),
         Incident(
             "crashing",

@@ -28,6 +28,7 @@ SOURCES = tuple(sorted((_SRC / "lab").glob("*.java")))
 GROWING_LOG = _SRC / "sources" / "GrowingLog.java"
 """For releases from 1.17 on."""
 KAFKA_LOG = _SRC / "kafka" / "KafkaLog.java"
+WATCHED_FILES = _SRC / "files" / "WatchedFiles.java"
 _KAFKA = Release(
     "2.0.0.post1",
     "shigawire-apache-flink-libraries",
@@ -43,9 +44,16 @@ _BROKER = Release(
     download_options=("--only-binary=:all:", "--platform", "manylinux2014_x86_64"),
 )
 """Has Tansu, a broker that speaks Kafka's protocol, with its topics in memory."""
+_S3 = Release(
+    "1.4.5",
+    "sagemaker-pyspark",
+    "05ca2d5081d7138ce29a8fb0a9cba077f28c825288ed07aed46a82e63c0bf1fb",
+    java=0,
+)
+"""Has Hadoop's S3A 3.3.1, and the client of Amazon that it needs."""
 HADOOP_JARS = tuple(
     jar
-    for name in ("hadoop-client-api", "hadoop-client-runtime", "jcl-over-slf4j")
+    for name in ("hadoop-client-api", "hadoop-client-runtime", "jcl-over-slf4j", "commons-lang3")
     for jar in sorted((Path(pyspark.__file__).parent / "jars").glob(f"{name}-*.jar"))
 )
 """Of Spark: what Flink's HDFS file system needs on the class path."""
@@ -88,6 +96,24 @@ def kafka_jars() -> Path:
     return folder
 
 
+def files_jars(release: Release) -> Path:
+    """Folder with the jar of Flink's file source, out of the same package as its others."""
+    folder = lab_home() / f"flink-{release.version}-files"
+    with _alone(folder):
+        if not folder.is_dir():
+            _fetch(release, folder, ("flink-connector-files",))
+    return folder
+
+
+def s3_jars() -> Path:
+    """Folder with the jars of Hadoop's S3A; fetched at first use (about 180 MB)."""
+    folder = lab_home() / f"s3a-{_S3.version}"
+    with _alone(folder):
+        if not folder.is_dir():
+            _fetch(_S3, folder, ("hadoop-aws", "aws-java-sdk-bundle"))
+    return folder
+
+
 def broker() -> Path:
     """A program that is a broker of Kafka's protocol; fetched at first use (about 15 MB)."""
     folder = lab_home() / f"broker-{_BROKER.version}"
@@ -99,10 +125,14 @@ def broker() -> Path:
     return program
 
 
-def job_jar(release: Release, *, reads_kafka: bool = False) -> Path:
+def job_jar(release: Release, *, reads_kafka: bool = False, reads_files: bool = False) -> Path:
     """The incident job for this release; compiled at first use and after a change of its source."""
-    libraries = [flink_jars(release), *((kafka_jars(),) if reads_kafka else ())]
-    sources = _sources(release, reads_kafka)
+    libraries = [
+        flink_jars(release),
+        *((kafka_jars(),) if reads_kafka else ()),
+        *((files_jars(release),) if reads_files else ()),
+    ]
+    sources = (*_sources(release, reads_kafka), *((WATCHED_FILES,) if reads_files else ()))
     content = b"".join(source.read_bytes() for source in sources)
     fingerprint = hashlib.sha256(content).hexdigest()[:12]
     jar = lab_home() / "jobs" / f"incident-{release.version}-{fingerprint}.jar"
@@ -176,7 +206,7 @@ def _is_needed(name: str, needed: tuple[str, ...]) -> bool:
     path = Path(name)
     is_program = path.parent.name == "bin" and path.suffix == ""
     is_jar = path.suffix == ".jar" and bool(
-        {"lib", "plugins"} & {path.parent.name, path.parent.parent.name}
+        {"lib", "plugins", "jars"} & {path.parent.name, path.parent.parent.name}
     )
     return (is_program or is_jar) and path.name.startswith(needed)
 

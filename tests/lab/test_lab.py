@@ -6,7 +6,7 @@ import pytest
 
 from tests.lab.configuration import Layout, write_configuration
 from tests.lab.incidents import INCIDENTS
-from tests.lab.jars import GROWING_LOG, KAFKA_LOG, SOURCES
+from tests.lab.jars import GROWING_LOG, KAFKA_LOG, SOURCES, WATCHED_FILES
 from tests.lab.releases import RELEASES
 
 
@@ -56,7 +56,7 @@ def test_over_a_slow_network_each_taskmanager_announces_another_port_than_it_lis
 
 
 def test_every_argument_of_an_incident_is_one_the_job_reads() -> None:
-    source = "".join(one.read_text() for one in (*SOURCES, GROWING_LOG, KAFKA_LOG))
+    source = "".join(one.read_text() for one in (*SOURCES, GROWING_LOG, KAFKA_LOG, WATCHED_FILES))
     for incident in INCIDENTS.values():
         read = {"set." if name.startswith("set.") else name for name in incident.arguments}
         assert [name for name in read if f'("{name}"' not in source] == []

@@ -21,7 +21,7 @@ from webapp.delivery.choices import DeliveryState
 from webapp.delivery.models import Delivery
 from webapp.delivery.network import Answer, Network
 from webapp.delivery.outcomes import give_up_disabled, record_all
-from webapp.delivery.rendering import CannotRender, rendered, remaining_news
+from webapp.delivery.rendering import CannotRender, remaining_news, rendered
 from webapp.work.lease import new_holder
 
 logger = logging.getLogger(__name__)

@@ -23,7 +23,7 @@ MESSAGE_CHARS = 300
     hold_s=900,
     reads=(FAILED,),
     needs=("events",),
-    fed_by="diagnosis/test_field_stories.py",
+    fed_by="incidents/1.20.5/gone-input",
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - LOOK_BACK_MS

@@ -23,6 +23,10 @@ THREAD = "fatal_error"
 NORMAL_ENDS = ("job_submitted", "job_terminal", "cluster_shut_down")
 """Between two leaders: the first was stopped, or the job was started anew."""
 ENDED = (*TERMINAL_STATES, "SUSPENDED")
+LOST_TO_TASKMANAGERS = " lost leadership"
+"""TaskManagers say so also of a JobManager that was killed; its own log knows better."""
+OF_MAIN = "ApplicationExecutionException: "
+"""Judged by ``jobmanager.error``."""
 MESSAGE_CHARS = 300
 SAME_MS = 2_000
 
@@ -37,7 +41,7 @@ SAME_MS = 2_000
     hold_s=1800,
     reads=(FATAL, LOST, LEADS, THREAD, *NORMAL_ENDS, "job_state"),
     needs=("events",),
-    fed_by="field/b24-ha-handle",
+    fed_by="incidents/1.20.5/lost-handle",
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - LOOK_BACK_MS
@@ -90,7 +94,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         )
     else:
         title = message(
-            "The JobManager ended {ends:number} times by a fatal error: {what:text}",
+            "The JobManager ended {ends:number} times, last by a fatal error: {what:text}",
             ends=len(ends),
             what=what,
         )
@@ -131,6 +135,13 @@ def _ends(events: Sequence[LogEvent]) -> list[LogEvent]:
     """Logged ends. If a leader follows another one without a normal end: its fatal error, else the
     line of the second leader.
     """
+    is_logged = any(event.kind == LEADS for event in events)
+    events = [
+        event
+        for event in events
+        if not (is_logged and LOST_TO_TASKMANAGERS in (event.message or ""))
+        and OF_MAIN not in (event.detail or "")
+    ]
     logged = [event for event in events if event.kind in (FATAL, LOST)]
     ends = logged[:1] + [
         event for before, event in pairwise(logged) if event.at_ms - before.at_ms > SAME_MS

@@ -12,7 +12,9 @@ from spark_jobs.diagnosis.stack_traces import without_middle
 
 RULE = "jobmanager.error"
 LOOK_BACK_MS = 900_000
-NOT_RUN = ("program_failed", "submission_ignored", "cluster_shut_down")
+SAYS_WHY = ("program_failed", "submission_ignored")
+NOT_RUN = (*SAYS_WHY, "cluster_shut_down")
+"""The last follows one of the others, and says less."""
 OTHER_ERRORS = ("rpc_too_large", "association_quarantined", "registration_failed")
 FATAL = "taskmanager_fatal"
 """Counted only if the TaskManager ended because it could not register."""
@@ -30,7 +32,7 @@ MESSAGE_CHARS = 300
     outlives_job=True,
     reads=(*NOT_RUN, *OTHER_ERRORS, FATAL, "job_state"),
     needs=("events",),
-    fed_by="diagnosis/test_field_stories.py",
+    fed_by="incidents/2.3.0/failed-before",
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - LOOK_BACK_MS
@@ -39,7 +41,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     ]
     if not errors:
         return
-    newest = next((event for event in reversed(errors) if event.kind in NOT_RUN), errors[-1])
+    newest = max(errors, key=lambda one: (one.kind in NOT_RUN, one.kind in SAYS_WHY, one.at_ms))
     is_down = newest.kind in NOT_RUN and window.state != "RUNNING"
     root, cause = root_of(newest.message or "", newest.detail), _cause(newest)
     what = cause.title if cause else root.group
@@ -80,8 +82,9 @@ def _is_error(window: JobWindow, event: LogEvent) -> bool:
         return False
     if event.kind == FATAL:
         return code_of(_cause(event)) == "REGISTRATION_FAILED"
-    if event.kind not in NOT_RUN:
-        return True
-    if window.state == "FAILED" and event.kind != "submission_ignored":
-        return False  # the rule job.failed judges it
-    return not runs_after(window, event.at_ms)
+    # The rule job.failed judges what ended a job; one that ran afterwards, or to its end, was run.
+    return event.kind not in NOT_RUN or not (
+        (window.state == "FAILED" and event.kind != "submission_ignored")
+        or window.state == "FINISHED"
+        or runs_after(window, event.at_ms)
+    )

@@ -19,7 +19,12 @@ LOOK_BACK_MS = 900_000
 """Flink waits five minutes for a TaskManager to register."""
 ENDED, UNREGISTERED, REFUSED = "worker_terminated", "worker_unregistered", "worker_request_failed"
 FATAL = "taskmanager_fatal"
-NOT_STARTED = re.compile(r"TaskManager initialization failed|Failed to start the TaskManagerRunner")
+NOT_STARTED = re.compile(
+    r"TaskManager initialization failed"
+    r"|Terminating TaskManagerRunner [^\n]*\n(?!.*Unexpected failure during runtime of)\S",
+    re.DOTALL,
+)
+"""One that ran logs the second without an exception, or with that one."""
 STOPPED_ON_PURPOSE = "TASKMANAGER_STOPPED"
 REASON_CHARS = 300
 
@@ -33,11 +38,14 @@ REASON_CHARS = 300
     hold_s=900,
     reads=(ENDED, UNREGISTERED, REFUSED, FATAL),
     needs=("events",),
-    fed_by="diagnosis/test_field_stories.py",
+    fed_by="incidents/1.20.5/dying-taskmanagers",
 )
 def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
     since_ms = window.at_ms - LOOK_BACK_MS
     lost = [event for event in window.events if event.at_ms > since_ms and _is_lost(event)]
+    if any(event.kind == REFUSED and event.container for event in lost):
+        # What Kubernetes' driver says of a pod, the ResourceManager logs again without its name.
+        lost = [event for event in lost if event.kind != REFUSED or event.container]
     if window.terminal or len(lost) < WORKERS:
         return
     newest = lost[-1]
@@ -59,7 +67,10 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
         cause=message(
             "The job waits for slots, and the TaskManagers that should bring them end first: "
             "{names:name}. The newest reason: {reason:text}",
-            names=list_text(names) or message("none was even started"),
+            names=list_text(names)
+            or (
+                message("none was even started") if newest.kind == REFUSED else message("not known")
+            ),
             reason=reason or message("not known"),
         ),
         next_step=cause.next_step
@@ -85,7 +96,7 @@ def judge(window: JobWindow, limits: Limits) -> Iterator[Finding]:
 
 def _is_lost(event: LogEvent) -> bool:
     if event.kind == FATAL:
-        return bool(NOT_STARTED.search(f"{event.message}\n{event.detail}"))
+        return bool(NOT_STARTED.search(f"{event.message}\n{event.detail or ''}"))
     if event.kind != ENDED:
         return event.kind in (UNREGISTERED, REFUSED)
     cause = cause_of(_reason(event))

@@ -40,7 +40,7 @@ ASSUMED = message(
         "An object store throttled or refused requests of the job, or did not answer them, in the "
         "last ten minutes."
     ),
-    fed_by="diagnosis/test_store_faults.py",
+    fed_by="incidents/1.20.5/throttled-store",
     hold_s=900,
     reads=(*LINES, *FAILURES),
     needs=("checkpoints", "failures", "events"),

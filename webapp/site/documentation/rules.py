@@ -12,9 +12,6 @@ from webapp.findings.runbooks import runbook
 from webapp.findings.views.rules import FAMILIES
 from webapp.site.documentation.markdown import table
 
-REPORTED = (
-    "This rule was made after public reports. No recording of a Flink cluster of ours contains it."
-)
 UNPROVEN = (
     "No real Flink has fed this rule yet: its findings are of severity *info*, and neither alert nor "
     "lower the health of a job."
@@ -65,8 +62,6 @@ def _rule(rule: Rule) -> str:
     parts = [f"## {rule.title} {{#{_anchor(rule)}}}", f"`{rule.id}`: {rule.summary}"]
     if not rule.is_proven:
         parts.append(UNPROVEN)
-    if rule.is_reported:
-        parts.append(REPORTED)
     if rule.thresholds:
         heads = ("threshold", "default", "may be", "why")
         parts.append(

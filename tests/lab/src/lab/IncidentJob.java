@@ -32,7 +32,7 @@ import org.apache.flink.util.Collector;
  * enrich subtask) and union-keeps (all: a restored subtask keeps what the others wrote, too), ttl-s (how long the value, a map and
  * a list of enrich live; a second list beside them has no time-to-live), steps (instead of all this: so many vertices one behind the
  * other, of step-parallelism subtasks, a few of which take up to step-ms to open), arrives (the source is a log that grows so:
- * see GrowingLog; with kafka it is a topic of that broker: see KafkaLog).
+ * see GrowingLog; with kafka it is a topic of that broker: see KafkaLog), watches (the source is a folder: see WatchedFiles).
  */
 public final class IncidentJob {
     private static final long NANOS_PER_S = 1_000_000_000L;
@@ -94,8 +94,11 @@ public final class IncidentJob {
 
     private static DataStream<Long> partitions(StreamExecutionEnvironment env, Arguments arguments) throws Exception {
         int partitions = (int) arguments.number("partitions", 1);
+        if (!arguments.text("watches", "").isEmpty()) {
+            return of("lab.WatchedFiles", env, partitions, arguments);
+        }
         if (!arguments.text("arrives", "").isEmpty()) {
-            return growingLog(env, partitions, arguments);
+            return of(arguments.text("kafka", "").isEmpty() ? "lab.GrowingLog" : "lab.KafkaLog", env, partitions, arguments);
         }
         long silentAfterS = arguments.number("silent-after-s", 0);
         DataStream<Long> numbers = env.fromSequence(1, arguments.number("limit", Long.MAX_VALUE / 2))
@@ -124,11 +127,11 @@ public final class IncidentJob {
                 .setParallelism(partitions);
     }
 
-    /** Not there in releases before 1.17. */
+    /** Sources that are not there in every release. */
     @SuppressWarnings("unchecked")
-    private static DataStream<Long> growingLog(StreamExecutionEnvironment env, int partitions, Arguments arguments)
+    private static DataStream<Long> of(String source, StreamExecutionEnvironment env, int partitions, Arguments arguments)
             throws ReflectiveOperationException {
-        java.lang.reflect.Method of = Class.forName(arguments.text("kafka", "").isEmpty() ? "lab.GrowingLog" : "lab.KafkaLog")
+        java.lang.reflect.Method of = Class.forName(source)
                 .getDeclaredMethod("of", StreamExecutionEnvironment.class, int.class, java.util.Map.class);
         return (DataStream<Long>) of.invoke(null, env, partitions, arguments.below(""));
     }

@@ -1,0 +1,47 @@
+"""An S3 that throttled and refused a real Flink on Hadoop's S3A (``tests/lab/failing_store.py``), and
+what its logs say of that in the plainest way.
+"""
+
+import gzip
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests.played import FOLDER, of_rule
+
+RULE = "store.faults"
+RETRIED = r"WriteOperationHelper .*: Retried \d+: "
+LOST = r"Failed to trigger or complete checkpoint \d+ for job "
+
+
+def logged(played, words):
+    """When any process logged this."""
+    texts = (
+        gzip.decompress(log.read_bytes()).decode() for log in (FOLDER / played / "logs").iterdir()
+    )
+    stamps = [at for text in texts for at in re.findall(rf"(?m)^(\S+ \S+),\d+ .*{words}", text)]
+    return sorted(datetime.strptime(one, "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC) for one in stamps)
+
+
+@pytest.mark.parametrize(
+    ("incident", "title", "code"),
+    [
+        ("throttled-store", "s3://lake throttles requests (503 or 429)", "STORE_THROTTLED"),
+        ("refused-store", "s3://lake/flink/ck refuses access (403)", "STORE_REFUSED"),
+    ],
+)
+def test_each_retry_and_each_lost_checkpoint_is_counted_once_and_not_before(incident, title, code):
+    found = of_rule(f"1.20.5/{incident}", RULE)
+    last = found[-1]
+    assert (str(last["title"]), last["severity"], last["data"]["cause"]) == (title, "warning", code)
+    lost, retried = (logged(f"1.20.5/{incident}", words) for words in (LOST, RETRIED))
+    counts = [last["data"]["counts"].get(name, 0) for name in ("checkpoint", "retried")]
+    assert counts == [len(lost), len(retried)]
+    assert counts[0]
+    assert found[0]["window_start"] > min(lost + retried) - timedelta(minutes=1)
+
+
+@pytest.mark.parametrize("played", ["2.3.0/balanced", "1.20.5/storage-gone"])
+def test_other_storage_that_is_well_or_fails_is_no_object_store(played):
+    assert not of_rule(played, RULE)
