@@ -139,31 +139,29 @@ def around(
 
 
 def instant(text: str, at: datetime, *, later: bool = False) -> datetime:
-    """`now-6h`, or an ISO instant (UTC where it names no zone), also with an IANA zone behind it;
-    raises :class:`BadTimeRange`.
+    """`now-6h`, or an ISO instant (UTC where it names no zone), also with an IANA zone behind it,
+    limited to drawable ones; raises :class:`BadTimeRange`.
 
     Of a local time that occurs twice, the first, or with ``later`` the second.
     """
     text = text.strip()
     relative = _RELATIVE.match(text)
-    if relative:
-        amount, unit = relative.groups()
-        try:
-            return at - timedelta(**{_UNIT[unit]: int(amount)}) if amount else at
-        except OverflowError as error:
-            raise BadTimeRange(
-                gettext("%(text)s is too far back.") % {"text": f"{text!r}"}
-            ) from error
-    written, zone = _parse_typed(text)
     try:
+        if relative:
+            amount, unit = relative.groups()
+            return drawable(at - timedelta(**{_UNIT[unit]: int(amount)}), LONGEST) if amount else at
+        written, zone = _parse_typed(text)
         absolute = datetime.fromisoformat(written)
+        if absolute.tzinfo is None:
+            absolute = _in(zone, absolute, later)
+        return drawable(absolute.astimezone(UTC), LONGEST)
+    except BadTimeRange:
+        raise
     except ValueError as error:
         raise BadTimeRange(
             gettext("%(text)s is not a time; write now-6h or 2026-11-21T04:10:00Z.")
             % {"text": f"{text[:40]!r}"}
         ) from error
-    try:
-        return _in(zone, absolute, later) if absolute.tzinfo is None else absolute.astimezone(UTC)
     except OverflowError as error:
         raise BadTimeRange(
             gettext("%(text)s is out of range.") % {"text": f"{text[:40]!r}"}
