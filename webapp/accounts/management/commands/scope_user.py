@@ -15,6 +15,8 @@ class Command(PreparedCommand):
         "change is refused."
     )
 
+    refusals = (BadMatcher,)
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("user", help="user name")
         parser.add_argument(
@@ -38,22 +40,20 @@ class Command(PreparedCommand):
         if user is None:
             raise CommandError(f"There is no user {options['user']}.", returncode=REFUSED)
         written = "\n".join(options["grants"])
-        if written and (options["everything"] or options["nothing"]):
+        wide = options["everything"] or options["nothing"]
+        if written and wide:
             raise CommandError("Give grants, or --everything, or --nothing.", returncode=REFUSED)
-        if options["everything"] or options["nothing"] or options["grants"]:
+        if wide or options["grants"]:
             if user.is_superuser and not options["everything"]:
                 raise CommandError(
                     f"{user.username} is a superuser, who sees everything.", returncode=REFUSED
                 )
-            try:
-                matchers = grants.parse(written)
-            except BadMatcher as wrong:
-                raise CommandError(str(wrong), returncode=REFUSED) from None
-            if options["grants"] and not matchers:
+            seen = grants.entered(written)
+            if options["grants"] and not seen:
                 raise CommandError(
                     "These grants say nothing; for no cluster, give --nothing.", returncode=REFUSED
                 )
-            user.sees = None if options["everything"] else grants.as_json(matchers)
+            user.sees = None if options["everything"] else seen
             user.save(update_fields=["sees"])
         told = "everything" if user.grants is None else "; or ".join(user.grants) or "nothing"
         self.stdout.write(f"{user.username} sees {told}")
