@@ -84,7 +84,11 @@ def call(tools: Mapping[str, Tool], name: object, arguments: object) -> dict[str
             f"{known.name} needs {', '.join(needed) or 'no argument'} and takes "
             f"{', '.join(sorted(known.arguments.keys() - set(needed))) or 'nothing else'}."
         )
-    texts = {name: value.replace("\x00", "") for name, value in given.items() if value}
+    texts = {
+        name: value.encode(errors="replace").decode().replace("\x00", "")
+        for name, value in given.items()
+        if value
+    }
     return bounded(known.answer(**texts))
 
 
