@@ -6,6 +6,7 @@ from typing import Any
 
 from webapp.cleanup.journal import Journal
 from webapp.cleanup.plan_reader import PlanReader
+from webapp.lib.row_numbers import row_number
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ def _page(chunks: Sequence[int], asked: str, read: Callable[[int], list[dict[str
     """The chunk that was asked for, or the first one if there is none of that number."""
     if not chunks:
         return Slice([])
-    is_number = asked.isascii() and asked.isdigit() and len(asked) < 12
-    place = chunks.index(int(asked)) if is_number and int(asked) in chunks else 0
+    number = row_number(asked)
+    place = chunks.index(number) if number in chunks else 0
     following = str(chunks[place + 1]) if place + 1 < len(chunks) else ""
     return Slice(read(chunks[place]), following, str(chunks[place - 1]) if place else "")
