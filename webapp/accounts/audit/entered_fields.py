@@ -80,7 +80,7 @@ NAMING = (
 )
 """Fields that identify the subject, the most telling first."""
 
-LONGEST, MOST_FIELDS, MOST_ITEMS = 200, 20, 10
+LONGEST, MOST_FIELDS, MOST_ITEMS = 200, 100, 10
 _THRESHOLD = re.compile(r"[a-z_]{1,40}(\.[a-z0-9_]{1,60}){1,3}")
 _BEHIND = re.compile(r"[?#]")
 _NUMBER = re.compile(r"-?[0-9.,]{1,20}")
@@ -99,9 +99,9 @@ def details(entered: Mapping[str, Any], action: str = "") -> dict[str, str]:
         name: text([_address(line) for line in _lines(entered.get(name))[: MOST_ITEMS + 1]])
         for name in ADDRESSES.get(action, ())
     }
-    return dict(
-        list(({name: told for name, told in asked.items() if told} | fields).items())[:MOST_FIELDS]
-    )
+    told = {name: told for name, told in asked.items() if told} | fields
+    # There may be any number of thresholds.
+    return dict(sorted(told.items(), key=lambda field: "." in field[0])[:MOST_FIELDS])
 
 
 def subject(details: Mapping[str, str]) -> str:
