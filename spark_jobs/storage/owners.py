@@ -64,7 +64,6 @@ NOBODY = {
 JOB_DIRECTORY = ("audit_id", "root", "job_directory")
 JOB = ("audit_id", "cluster", "job_id")
 _QUARANTINED = re.compile(rf"{re.escape(QUARANTINE_SUFFIX)}/|/[0-9a-f]{{64}}/[0-9]+/")
-"""Also of a plan in any other place."""
 SAVEPOINT = re.compile("/savepoint-([0-9a-f]{6})-[0-9a-f]{12}(?:/|$)")
 
 

@@ -40,8 +40,7 @@ class Command(PreparedCommand):
         if options["days"] < 0:
             raise CommandError("--days must not be negative.", returncode=REFUSED)
         expires_at = timezone.now() + timedelta(days=options["days"]) if options["days"] else None
-        given = options["sees"]
-        sees = grants.entered("\n".join(given)) if given else None
+        sees = grants.entered("\n".join(options["sees"])) if options["sees"] else None
         _token, text = ApiToken.objects.issue(
             user, options["name"], options["scope"], expires_at, sees
         )
