@@ -5,7 +5,8 @@ a path lies below: no link below it is followed (``ingest/beneath.py``).
 
 import errno
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from stat import S_ISREG
@@ -64,7 +65,7 @@ class Stat:
 def stat(path: str, within: str | None = None) -> Stat:
     """Raises ``Gone`` if there is no file, other ``TreeError`` if that is unknown."""
     filesystem, name = _at(path, within)
-    try:
+    with _reported(message("looked at"), path):
         if isinstance(filesystem, LocalFiles):
             status = filesystem.stat(name)
             is_file = S_ISREG(status.st_mode)
@@ -74,8 +75,6 @@ def stat(path: str, within: str | None = None) -> Stat:
             info = filesystem.info(name)
             is_file = info.get("type") == "file"
             known = Stat(int(info.get("size") or 0), cut(modified_at(info)))
-    except (OSError, ValueError) as error:
-        raise _error(message("looked at"), path, error) from error
     if not is_file:
         raise NotAFile(
             message("{path:name} is not a file; only files are moved and deleted.", path=path)
@@ -107,7 +106,7 @@ def move(
     _check(path, expected, within[0])
     here, name = _at(path, within[0])
     there, goal = _at(target, within[1])
-    try:
+    with _reported(message("moved"), path):
         if isinstance(here, LocalFiles) and isinstance(there, LocalFiles):
             _move_locally((here, name), (there, goal), expected, within)
         elif here is there and renames(here):
@@ -118,8 +117,6 @@ def move(
         else:
             copy(path, target, expected, within)
             delete(path, expected, within[0])
-    except (OSError, ValueError) as error:
-        raise _error(message("moved"), path, error) from error
 
 
 def copy(
@@ -151,7 +148,7 @@ def copy_first(path: str, target: str, size: int, within: Within = (None, None))
 def _copy(path: str, target: str, within: Within, size: int | None = None) -> str:
     here, name = _at(path, within[0])
     there, goal = _at(target, within[1])
-    try:
+    with _reported(message("copied"), path, target):
         if exists(target, within[1]):
             digest = copying.digest_of(here, name, size)
             is_whole = size in (None, stat(target, within[1]).bytes)
@@ -168,22 +165,16 @@ def _copy(path: str, target: str, within: Within, size: int | None = None) -> st
         # A whole file goes into quarantine, where nobody reads half of one.
         in_one_step = size is not None and renames(there)
         return copying.to_remote(here, name, there, goal, size, renames=in_one_step)
-    except FileExistsError as error:
-        raise Occupied(target) from error
-    except (OSError, ValueError) as error:
-        raise _error(message("copied"), path, error) from error
 
 
 def delete(path: str, expected: Stat | None = None, within: str | None = None) -> None:
     _check(path, expected, within)
     filesystem, name = _at(path, within)
-    try:
+    with _reported(message("deleted"), path):
         if isinstance(filesystem, LocalFiles):
             filesystem.unlink(name)
         else:
             filesystem.rm_file(name)
-    except (OSError, ValueError) as error:
-        raise _error(message("deleted"), path, error) from error
 
 
 def remove_empty(path: str, within: str | None = None) -> None:
@@ -238,12 +229,9 @@ def _move_locally(
 def _at(path: str, within: str | None) -> tuple[Any, str]:
     if "://" not in path or path.startswith("file:"):
         return LocalFiles(within and local_path(within)), local_path(path)
-    try:
+    with _reported(message("reached"), path):
         # Without the cache of listings: what is to be deleted is looked at as it is now.
-        filesystem, name = of_listed(path)
-    except (OSError, ValueError, ImportError) as error:
-        raise _error(message("reached"), path, error) from error
-    return filesystem, name
+        return of_listed(path)
 
 
 def renames(filesystem: Any) -> bool:
@@ -251,26 +239,28 @@ def renames(filesystem: Any) -> bool:
     return not RENAMES.isdisjoint((protocol,) if isinstance(protocol, str) else protocol)
 
 
-def _error(done: str, path: str, error: Exception) -> TreeError:
-    if isinstance(error, TreeError):
-        return error
-    if isinstance(error, LeadsElsewhere):
-        return Linked(
-            message(
-                "{path:name} was not {done:text}: {error:text}.",
-                path=path,
-                done=done,
-                error=str(error),
-            )
+@contextmanager
+def _reported(done: str, path: str, target: str = "") -> Iterator[None]:
+    """Storage clients raise errors of any type."""
+    try:
+        yield
+    except TreeError:
+        raise
+    except LeadsElsewhere as error:
+        text = message(
+            "{path:name} was not {done:text}: {error:text}.", path=path, done=done, error=str(error)
         )
-    if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return Gone(message("There is no file {path:name}.", path=path))
-    return TreeError(
-        message(
+        raise Linked(text) from error
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise Gone(message("There is no file {path:name}.", path=path)) from error
+    except Exception as error:
+        if target and isinstance(error, FileExistsError):
+            raise Occupied(target) from error
+        text = message(
             "{path:name} could not be {done:text} ({why:name}); check that Weir may do so there, "
             "then try again.",
             path=path,
             done=done,
             why=words_of(error),
         )
-    )
+        raise TreeError(text) from error

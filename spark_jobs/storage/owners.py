@@ -63,6 +63,7 @@ NOBODY = {
 """What is known of a directory that no job is known to write."""
 JOB_DIRECTORY = ("audit_id", "root", "job_directory")
 JOB = ("audit_id", "cluster", "job_id")
+_QUARANTINED = re.compile(rf"{re.escape(QUARANTINE_SUFFIX)}/|/[0-9a-f]{{64}}/[0-9]+/")
 SAVEPOINT = re.compile("/savepoint-([0-9a-f]{6})-[0-9a-f]{12}(?:/|$)")
 
 
@@ -127,7 +128,7 @@ def writers(jobs: Iterable[Row], directories: Sequence[Row], roots: Iterable[Row
     of_jobs = by(jobs, "audit_id", "job_id")
     rows_written = []
     for directory in directories:
-        if f"{QUARANTINE_SUFFIX}/" in directory["job_directory"]:
+        if _QUARANTINED.search(directory["job_directory"]):
             continue  # of another Weir, or of a root within this one
         clusters = clusters_of[key_of(directory, ("audit_id", "root"))]
         alone = len(of_this_id[key_of(directory, ("audit_id", "root", "job_id"))]) == 1

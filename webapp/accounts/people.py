@@ -153,7 +153,7 @@ def _scope(sees: str, lines: str) -> list[list[dict[str, str]]] | None:
             )
         return None
     try:
-        return grants.as_json(grants.parse(lines))
+        return grants.entered(lines)
     except BadMatcher as wrong:
         raise InputRefused({"sees_only": str(wrong)}) from None
 

@@ -81,7 +81,7 @@ class TokenForm(forms.Form):
 
     def clean_sees_only(self) -> Any:
         try:
-            return grants.as_json(grants.parse(self.cleaned_data["sees_only"])) or None
+            return grants.entered(self.cleaned_data["sees_only"]) or None
         except BadMatcher as wrong:
             raise forms.ValidationError(str(wrong)) from None
 

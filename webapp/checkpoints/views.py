@@ -23,7 +23,7 @@ from webapp.fleet.job_lookup import look_up
 from webapp.fleet.models import LogEvent
 from webapp.lib.instants import drawable, epoch_ms, instant_of
 from webapp.lib.list_pages import page_number
-from webapp.lib.row_numbers import LARGEST
+from webapp.lib.row_numbers import row_number
 
 
 def address_of(path: str | None) -> str:
@@ -71,9 +71,9 @@ def by_id(request: HttpRequest, cluster: str, job_id: str, checkpoint_id: int) -
 def go(request: HttpRequest, cluster: str, job_id: str) -> HttpResponse:
     """The target of the job page's field for a checkpoint id."""
     text = request.GET.get("id", "").strip().removeprefix("chk-")
-    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= LARGEST):
+    if not (number := row_number(text)):
         raise Http404(f"{text[:40]!r} is no id of a checkpoint; give its number.")
-    return by_id(request, cluster, job_id, int(text))
+    return by_id(request, cluster, job_id, number)
 
 
 def checkpoint(

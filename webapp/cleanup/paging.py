@@ -4,6 +4,7 @@ from typing import Any
 
 from webapp.cleanup.journal import Journal
 from webapp.cleanup.plan_reader import PlanReader
+from webapp.lib.row_numbers import row_number
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ def _page(chunks: Sequence[int], number: str, read: Callable[[int], list[dict[st
     """The chunk with this number, or the first chunk if there is none."""
     if not chunks:
         return Slice([])
-    is_number = number.isascii() and number.isdigit() and len(number) < 12
-    index = chunks.index(int(number)) if is_number and int(number) in chunks else 0
+    chunk = row_number(number)
+    index = chunks.index(chunk) if chunk in chunks else 0
     following = str(chunks[index + 1]) if index + 1 < len(chunks) else ""
     return Slice(read(chunks[index]), following, str(chunks[index - 1]) if index else "")

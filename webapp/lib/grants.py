@@ -6,6 +6,7 @@ environment=~"prod.*"``. A cluster is visible if all matchers of any line accept
 import re
 from typing import Any
 
+from django.apps import apps
 from django.utils.translation import gettext
 
 from webapp.lib.matchers import BadMatcher, from_json, parse_lines
@@ -14,6 +15,20 @@ from webapp.lib.scopes import Grant, Grants
 MOST_GRANTS = 50
 LONGEST_TEXT = 12_000
 _PART = re.compile(r'(?:"[^"]*+"|[^",])++')
+
+
+def entered(text: str) -> list[list[dict[str, str]]]:
+    """As JSON. Raises :class:`BadMatcher`, also for a label of no cluster that hides none."""
+    grants = parse(text)
+    clusters = apps.get_model("fleet", "Cluster")._default_manager
+    known = {"cluster"}.union(*clusters.values_list("labels", flat=True))
+    for matcher in sum(grants, ()):
+        if matcher.label not in known and matcher.accepts(""):
+            raise BadMatcher(
+                gettext("No cluster has the label %(label)s, so %(matcher)s hides none.")
+                % {"label": matcher.label, "matcher": matcher}
+            )
+    return as_json(grants)
 
 
 def parse(text: str) -> Grants:

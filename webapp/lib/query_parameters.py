@@ -30,9 +30,10 @@ class ParameterField(forms.Field):
         try:
             return None if value is None else self.read(str(value))
         except ValueError as error:
+            # django-filter formats the message again.
             raise forms.ValidationError(
-                gettext("%(given)s cannot be used. %(error)s")
-                % {"given": f"{str(value)[:_LONGEST_SHOWN]!r}", "error": error}
+                gettext("%(given)s cannot be used. %(error)s"),
+                params={"given": f"{str(value)[:_LONGEST_SHOWN]!r}", "error": error},
             ) from error
 
 

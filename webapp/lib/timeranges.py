@@ -133,29 +133,27 @@ def around(
 
 def instant(text: str, at: datetime, *, later: bool = False) -> datetime:
     """Reads ``now-6h`` or an ISO instant, which may have an IANA zone after it and is UTC without a
-    zone. A local time that occurs twice is the first, or with ``later`` the second one. Raises
-    :class:`BadTimeRange`.
+    zone; limited to instants that charts can draw. A local time that occurs twice is the first, or
+    with ``later`` the second one. Raises :class:`BadTimeRange`.
     """
     text = text.strip()
     relative = _RELATIVE.match(text)
-    if relative:
-        amount, unit = relative.groups()
-        try:
-            return at - timedelta(**{_UNIT[unit]: int(amount)}) if amount else at
-        except OverflowError as error:
-            raise BadTimeRange(
-                gettext("%(text)s is too far back.") % {"text": f"{text!r}"}
-            ) from error
-    iso, zone = _split_zone(text)
     try:
+        if relative:
+            amount, unit = relative.groups()
+            return drawable(at - timedelta(**{_UNIT[unit]: int(amount)}), LONGEST) if amount else at
+        iso, zone = _split_zone(text)
         parsed = datetime.fromisoformat(iso)
+        if parsed.tzinfo is None:
+            parsed = _in(zone, parsed, later)
+        return drawable(parsed.astimezone(UTC), LONGEST)
+    except BadTimeRange:
+        raise
     except ValueError as error:
         raise BadTimeRange(
             gettext("%(text)s is not a time; write now-6h or 2026-11-21T04:10:00Z.")
             % {"text": f"{text[:40]!r}"}
         ) from error
-    try:
-        return _in(zone, parsed, later) if parsed.tzinfo is None else parsed.astimezone(UTC)
     except OverflowError as error:
         raise BadTimeRange(
             gettext("%(text)s is out of range.") % {"text": f"{text[:40]!r}"}

@@ -187,6 +187,26 @@ def test_an_unknown_file_system_is_named(tmp_path: Path) -> None:
         tree.stat("nosuch://bucket/a")
 
 
+def test_a_client_with_errors_of_its_own_is_no_accident(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of S3 says with neither ``OSError`` nor ``ValueError`` that nobody signed it in."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    for name, value in {
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        "AWS_CONFIG_FILE": os.devnull,
+    }.items():
+        monkeypatch.setenv(name, value)
+    there = fsspec.get_filesystem_class("s3")
+    there.clear_instance_cache()
+    try:
+        for act in (tree.exists, tree.delete, lambda path: tree.move(path, f"{path}-moved")):
+            with pytest.raises(tree.TreeError, match=r"looked at \(Unable to locate credentials\)"):
+                act("s3://nobodys-bucket/a")
+    finally:
+        there.clear_instance_cache()
+
+
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "real").write_bytes(b"state")
     (tmp_path / "link").symlink_to(tmp_path / "real")

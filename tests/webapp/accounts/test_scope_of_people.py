@@ -1,10 +1,13 @@
 """Which clusters a person or a token sees is said by command and in the administration."""
 
+import re
+from html import unescape
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp.builders import cluster, job, person
@@ -90,13 +93,37 @@ def test_a_token_is_narrowed_within_what_its_person_sees() -> None:
 )
 def test_a_cluster_is_not_seen_once_it_is_removed_since_its_labels_are_gone(written: str) -> None:
     ann, at = person("ann"), timezone.now()
-    said("ann", written)
     cluster("secret", at=at, labels={"team": "payments", "secret": "yes"})
+    said("ann", written)
     ann.refresh_from_db()
     before = scope_of(ann).clusters
     Cluster.objects.get(name="of-payments").delete()
     Cluster.objects.get(name="secret").delete()
     assert scope_of(ann).clusters <= before
+
+
+@pytest.mark.parametrize("written", ['taem!="payments"', 'taem!~"pay.*"', 'taem=""', 'taem=~".*"'])
+def test_a_label_that_no_cluster_has_hides_nothing_and_is_refused(written: str) -> None:
+    """At every door: else who misspells a label lets somebody see everything."""
+    ann, boss, client = person("ann"), person("boss"), Client()
+    boss.is_superuser = True
+    boss.save()
+    why = f"No cluster has the label taem, so {written} hides none."
+    grant = f'cluster=~"of-.*", {written}'
+    for command in (("scope_user",), ("create_token", "--sees")):
+        with pytest.raises(CommandError, match=re.escape(why)):
+            call_command(command[0], "ann", *command[1:], grant)
+    client.force_login(boss)
+    for user in ({"username": "newcomer"}, {}):
+        page = reverse("access-user-add") if user else reverse("access-user-change", args=[ann.pk])
+        told = {**user, "role": "viewer", "sees": "only", "sees_only": grant}
+        assert why in unescape(client.post(page, told).content.decode())
+    token = {"name": "mine", "scope": "read", "days": "30", "sees_only": grant}
+    page = client.post(reverse("account-token-create"), token).content.decode()
+    assert why in unescape(page)
+    ann.refresh_from_db()
+    assert (ann.sees, User.objects.count(), ApiToken.objects.count()) == (None, 2, 0)
+    assert "ann sees" in said("ann", 'taem="payments"'), "which shows too little, and that is seen"
 
 
 def test_a_cluster_that_is_seen_by_its_name_is_seen_once_it_is_removed() -> None:

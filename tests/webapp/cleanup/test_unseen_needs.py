@@ -217,15 +217,31 @@ def test_a_reader_by_another_name_that_writes_where_nobody_knows_keeps_its_origi
     assert not fleet.clean_up_all()
 
 
-def test_what_another_weir_moved_to_its_quarantine_stays_where_that_lies_below_a_root(
-    home: Path,
+@pytest.mark.parametrize(
+    ("place", "is_quarantine"),
+    mostly_long(
+        [
+            (f"trash/{32 * '0a'}/0", True),
+            ("inner.weir-quarantine/plan/0", True),
+            (f"trash/{31 * '0a'}/0", False),
+        ],
+        spread=True,
+    ),
+)
+def test_what_another_weir_moved_to_its_quarantine_stays_wherever_that_lies_below_a_root(
+    home: Path, place: str, is_quarantine: bool
 ) -> None:
-    fleet = Fleet(home)
-    one = fleet.application("app-a", 5, state="CANCELED", terminal=True, **NOTHING_COMPLETED)
+    """The checkpoint that it took of the job is no last one of which the other files are left."""
+    fleet, later = Fleet(home), OLD + timedelta(days=5)
+    ended = {"state": "CANCELED", "terminal": True, **NOTHING_COMPLETED}
+    ended |= {"last_completed_id": 5, "last_completed_at": later}
+    one = fleet.application("app-a", 5, end_time=NOW - timedelta(days=9), **ended)
     one.job(5).rmdir()
-    one.file(one.root / "inner.weir-quarantine/plan/0" / name_of_job(5) / "shared", at=OLD)
+    moved = one.root / place / name_of_job(5)
+    one.snapshot(moved / "chk-5", 5, [one.file(moved / "shared", at=later)], at=later)
+    orphan = one.file(moved / "shared", at=later)
     fleet.audit_twice()
-    assert not fleet.clean_up_all()
+    assert fleet.clean_up_all() == (set() if is_quarantine else {orphan})
 
 
 def test_a_cluster_that_cannot_be_seen_may_have_an_heir_of_which_nobody_has_heard(

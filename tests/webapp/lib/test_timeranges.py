@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.webapp.builders import T0
 from webapp.lib.instants import age_text, drawable, from_json, span_text
-from webapp.lib.timeranges import LONGEST, BadTimeRange, around, parse
+from webapp.lib.timeranges import LONGEST, BadTimeRange, around, instant, parse
 
 
 def test_without_parameters_it_is_the_last_six_hours():
@@ -20,6 +20,13 @@ def test_relative_and_absolute_ends_mix_and_are_kept_as_typed():
     chosen = parse({"from": "now-7d", "to": "2026-02-28T04:10:00Z"}, T0)
     assert chosen.to_time == T0 - timedelta(days=1)
     assert chosen.query == "from=now-7d&to=2026-02-28T04%3A10%3A00Z"
+
+
+@pytest.mark.parametrize("written", ["0001-01-01T00:00Z", "9999-12-31T23:59:59.9Z", "now-700000d"])
+def test_an_instant_has_room_for_margins_on_both_sides(written):
+    """Pages look for what happened around it."""
+    at = instant(written, T0)
+    assert at - timedelta(days=9_999) < at < at + timedelta(days=9_999)
 
 
 def test_an_instant_without_zone_is_utc():

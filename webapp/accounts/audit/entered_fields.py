@@ -79,7 +79,7 @@ SUBJECT_FIELDS = (
 )
 """Fields that identify the subject, the most telling first."""
 
-LONGEST, MOST_FIELDS, MOST_ITEMS = 200, 20, 10
+LONGEST, MOST_FIELDS, MOST_ITEMS = 200, 100, 10
 _THRESHOLD = re.compile(r"[a-z_]{1,40}(\.[a-z0-9_]{1,60}){1,3}")
 _QUERY_OR_FRAGMENT = re.compile(r"[?#]")
 _NUMBER = re.compile(r"-?[0-9.,]{1,20}")
@@ -101,7 +101,8 @@ def details(entered: Mapping[str, Any], action: str = "") -> dict[str, str]:
         for name in ADDRESSES.get(action, ())
     }
     shown = {name: value for name, value in addresses.items() if value} | fields
-    return dict(list(shown.items())[:MOST_FIELDS])
+    # There may be any number of thresholds.
+    return dict(sorted(shown.items(), key=lambda field: "." in field[0])[:MOST_FIELDS])
 
 
 def subject(details: Mapping[str, str]) -> str:

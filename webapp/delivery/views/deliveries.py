@@ -73,8 +73,7 @@ def replay(request: HttpRequest, uid: str) -> HttpResponse:
 @operators_only
 @require_POST
 def replay_dead(request: HttpRequest) -> HttpResponse:
-    pk = request.POST.get("endpoint", "")
-    endpoint = get_object_or_404(Endpoint, pk=row_number(pk) if pk.isdecimal() else 0)
+    endpoint = get_object_or_404(Endpoint, pk=row_number(request.POST.get("endpoint", "")))
     with refusal_as_message(request):
         count = orders.replay_dead(endpoint, timezone.now())
         messages.success(

@@ -182,7 +182,7 @@ def why(cluster: str, job: str) -> dict[str, Any]:
     },
 )
 def evidence(finding: str) -> dict[str, Any]:
-    row = Finding.objects.filter(pk=row_number(finding) if finding.isdigit() else -1).first()
+    row = Finding.objects.filter(pk=row_number(finding)).first()
     if row is None:
         raise Unanswerable("There is no such finding, or you do not see it.")
     related = [

@@ -85,7 +85,11 @@ def call(tools: Mapping[str, Tool], name: object, arguments: object) -> dict[str
             f"{chosen.name} needs {', '.join(required) or 'no argument'} and takes "
             f"{', '.join(sorted(chosen.arguments.keys() - set(required))) or 'nothing else'}."
         )
-    texts = {name: value.replace("\x00", "") for name, value in values.items() if value}
+    texts = {
+        name: value.encode(errors="replace").decode().replace("\x00", "")
+        for name, value in values.items()
+        if value
+    }
     return bounded(chosen.answer(**texts))
 
 

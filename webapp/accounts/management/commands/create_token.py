@@ -14,6 +14,8 @@ from webapp.lib.matchers import BadMatcher
 class Command(PreparedCommand):
     help = "Issue an API token and print it once. Exit code 0, or 2 if there is no such person."
 
+    refusals = (BadMatcher,)
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("user", help="user name of its owner")
         parser.add_argument(
@@ -40,11 +42,7 @@ class Command(PreparedCommand):
         if options["days"] < 0:
             raise CommandError("--days must not be negative.", returncode=REFUSED)
         expires_at = timezone.now() + timedelta(days=options["days"]) if options["days"] else None
-        try:
-            lines = options["sees"]
-            sees = grants.as_json(grants.parse("\n".join(lines))) if lines else None
-        except BadMatcher as wrong:
-            raise CommandError(str(wrong), returncode=REFUSED) from None
+        sees = grants.entered("\n".join(options["sees"])) if options["sees"] else None
         _token, text = ApiToken.objects.issue(
             user, options["name"], options["scope"], expires_at, sees
         )

@@ -15,6 +15,8 @@ class Command(PreparedCommand):
         "change is refused."
     )
 
+    refusals = (BadMatcher,)
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("user", help="user name")
         parser.add_argument(
@@ -38,22 +40,20 @@ class Command(PreparedCommand):
         if user is None:
             raise CommandError(f"There is no user {options['user']}.", returncode=REFUSED)
         lines = "\n".join(options["grants"])
-        if lines and (options["everything"] or options["nothing"]):
+        is_whole = options["everything"] or options["nothing"]
+        if lines and is_whole:
             raise CommandError("Give grants, or --everything, or --nothing.", returncode=REFUSED)
-        if options["everything"] or options["nothing"] or options["grants"]:
+        if is_whole or options["grants"]:
             if user.is_superuser and not options["everything"]:
                 raise CommandError(
                     f"{user.username} is a superuser, who sees everything.", returncode=REFUSED
                 )
-            try:
-                matchers = grants.parse(lines)
-            except BadMatcher as wrong:
-                raise CommandError(str(wrong), returncode=REFUSED) from None
+            matchers = grants.entered(lines)
             if options["grants"] and not matchers:
                 raise CommandError(
                     "These grants say nothing; for no cluster, give --nothing.", returncode=REFUSED
                 )
-            user.sees = None if options["everything"] else grants.as_json(matchers)
+            user.sees = None if options["everything"] else matchers
             user.save(update_fields=["sees"])
         seen = "everything" if user.grants is None else "; or ".join(user.grants) or "nothing"
         self.stdout.write(f"{user.username} sees {seen}")

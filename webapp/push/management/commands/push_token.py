@@ -16,6 +16,8 @@ class Command(PreparedCommand):
         "if there is no such live cluster."
     )
 
+    refusals = (ActionRefused,)
+
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("cluster", metavar="CLUSTER")
         parser.add_argument(
@@ -37,8 +39,5 @@ class Command(PreparedCommand):
             )
         if options["days"] < 0:
             raise CommandError("--days must not be negative.", returncode=REFUSED)
-        try:
-            _token, text = issue(cluster, options["name"][:100], options["days"], timezone.now())
-        except ActionRefused as refused:
-            raise CommandError(str(refused), returncode=REFUSED) from refused
+        _token, text = issue(cluster, options["name"][:100], options["days"], timezone.now())
         self.stdout.write(text)
