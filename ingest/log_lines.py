@@ -48,8 +48,8 @@ class TextFormatter(logging.Formatter):
         super().__init__("%(asctime)s %(levelname)s %(name)s %(belongs_to)s%(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
-        whose = " ".join(filter(None, (run(), request_id())))
-        record.belongs_to = f"[{whose}] " if whose else ""
+        context = " ".join(filter(None, (run(), request_id())))
+        record.belongs_to = f"[{context}] " if context else ""
         return redact(super().format(record))
 
 

@@ -12,7 +12,7 @@ from ingest.flink_logs.files import no_header
 from ingest.flink_logs.layouts import layout_of, zone_of
 from ingest.flink_logs.log_reader import LogReader
 from ingest.flink_logs.names import age_order
-from ingest.json_members import objects
+from ingest.json_members import object_list
 from ingest.records import LogRecord, Observed, Skip
 from ingest.source_read import SourceRead
 from ingest.sources import LogSource
@@ -62,7 +62,7 @@ def waiting(at: datetime, wait_s: float) -> dict[str, float]:
 def listed_logs(body: Any) -> list[ListedLog]:
     """Oldest of each process first; output files and state backends' own logs are left out."""
     logs = []
-    for entry in objects(body, "logs"):
+    for entry in object_list(body, "logs"):
         name, size = entry.get("name"), entry.get("size")
         if (
             isinstance(name, str)

@@ -24,13 +24,13 @@ def read_files(run: ClusterRun) -> SourceRead:
     logs, at = run.cluster.logs, run.shard.at()
     share_bytes = max(LEAST_LOG_BYTES, SHARD_LOG_BYTES // len(run.shard.runs))
     bounded = replace(logs, max_bytes_per_cycle=min(logs.max_bytes_per_cycle, share_bytes))
-    source_read = tail.read_new(bounded, run.cluster.name, run.part("logs"), at)
+    source_read = tail.read_new(bounded, run.cluster.name, run.cursor_of("logs"), at)
     skips = (Observed(run.cluster.name, at, "log", source_read.skips),) if source_read.skips else ()
     return SourceRead((*source_read.observed, *skips), source_read.cursor)
 
 
 async def read_endpoint(run: ClusterRun) -> SourceRead | None:
-    cursor, now = run.part(endpoint.SOURCE), run.shard.at()
+    cursor, now = run.cursor_of(endpoint.SOURCE), run.shard.at()
     if not endpoint.is_due(cursor, now):
         return None
     transfer = run.shard.shared(_transfers)[run.cluster.name]
@@ -64,7 +64,7 @@ async def read_endpoint(run: ClusterRun) -> SourceRead | None:
 
 
 def _transfers(shard: Shard) -> dict[str, Transfer]:
-    waiting = sorted(shard.runs, key=lambda run: run.part(endpoint.SOURCE).get("due_at", 0))
+    waiting = sorted(shard.runs, key=lambda run: run.cursor_of(endpoint.SOURCE).get("due_at", 0))
     halves = [Transfer(SHARD_ENDPOINT_BYTES // 2), Transfer(SHARD_ENDPOINT_BYTES // 2)]
     return {
         run.cluster.name: halves[2 * place // len(waiting)] for place, run in enumerate(waiting)

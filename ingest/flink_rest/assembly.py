@@ -21,7 +21,7 @@ from ingest.flink_rest.payloads import (
     taskmanagers,
     vertices,
 )
-from ingest.json_members import listed, member
+from ingest.json_members import as_list, member
 from ingest.records import (
     Checkpoint,
     Job,
@@ -166,7 +166,7 @@ def attempts_checksum(reading: JobAnswers) -> int | None:
     """Of the attempts that run or finished; None while some do neither."""
     attempts = []
     for vertex_id, answer in reading.vertices.items():
-        for entry in listed(member(answer.body, "subtasks")):
+        for entry in as_list(member(answer.body, "subtasks")):
             if member(entry, "status") not in ("RUNNING", "FINISHED"):
                 return None
             attempts.append((vertex_id, entry.get("attempt")))

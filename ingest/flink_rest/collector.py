@@ -21,7 +21,7 @@ from ingest.flink_rest.payloads.fields import clean_text
 from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.versions import MAX_VERSION_CHARS, is_known
 from ingest.job_states import NOT_LISTED
-from ingest.json_members import member, objects
+from ingest.json_members import member, object_list
 from ingest.messages import message
 from ingest.records import Job, Observed, Skip
 from ingest.sources import ClusterSource
@@ -59,7 +59,7 @@ async def read_taskmanagers(
 
 
 def taskmanager_ids(body: Any) -> list[str]:
-    ids = [manager.get("id") for manager in objects(body, "taskmanagers")]
+    ids = [manager.get("id") for manager in object_list(body, "taskmanagers")]
     return list(dict.fromkeys(name for name in ids if is_taskmanager_id(name)))
 
 

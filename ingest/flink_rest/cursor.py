@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ingest.flink_rest.payloads.jobs import TERMINAL
-from ingest.json_members import listed, mapping
+from ingest.json_members import as_list, as_object
 
 MAX_JOBS = 5_000
 MAX_CHECKPOINTS = 120
@@ -104,14 +104,14 @@ class ClusterCursor:
 
 
 def from_json(document: Any) -> ClusterCursor:
-    fields = mapping(document)
+    fields = as_object(document)
     version = fields.get("flink_version")
     return ClusterCursor(
         flink_version=version if isinstance(version, str) else None,
         static_at=_number(fields.get("static_at")),
-        jobs={job_id: _job_from_json(job) for job_id, job in mapping(fields.get("jobs")).items()},
+        jobs={job_id: _job_from_json(job) for job_id, job in as_object(fields.get("jobs")).items()},
         taskmanagers={
-            name: _number(at) for name, at in mapping(fields.get("taskmanagers")).items()
+            name: _number(at) for name, at in as_object(fields.get("taskmanagers")).items()
         },
     )
 
@@ -144,7 +144,7 @@ def _job_to_json(job: JobCursor) -> dict[str, Any]:
 
 
 def _job_from_json(document: Any) -> JobCursor:
-    fields = mapping(document)
+    fields = as_object(document)
     failed = fields.get("failed")
     numbers: dict[str, Any] = {name: _number(fields.get(name)) for name in _INSTANTS}
     numbers |= {name: int(_number(fields.get(name))) for name in _COUNTS}
@@ -152,17 +152,17 @@ def _job_from_json(document: Any) -> JobCursor:
         state=str(fields.get("state") or ""),
         failed=failed if isinstance(failed, int) else None,
         ended=fields.get("ended") is True,
-        reported=[str(item) for item in listed(fields.get("reported"))],
+        reported=[str(item) for item in as_list(fields.get("reported"))],
         vertices={
-            vertex: int(_number(size)) for vertex, size in mapping(fields.get("vertices")).items()
+            vertex: int(_number(size)) for vertex, size in as_object(fields.get("vertices")).items()
         },
         gauges={
-            vertex: list(map(str, listed(names)))
-            for vertex, names in mapping(fields.get("gauges")).items()
+            vertex: list(map(str, as_list(names)))
+            for vertex, names in as_object(fields.get("gauges")).items()
         },
         checkpoints={
             (item[0], item[1]): item[2]
-            for item in listed(fields.get("checkpoints"))
+            for item in as_list(fields.get("checkpoints"))
             if isinstance(item, list)
             and len(item) == 3
             and all(isinstance(part, int) for part in item)

@@ -12,7 +12,7 @@ from ingest.flink_rest.cursor import JobCursor
 from ingest.flink_rest.job_reader import JobReader, ListedJob, listed_jobs
 from ingest.flink_rest.limits import Budget, RequestLimits, SamplingRate
 from ingest.flink_rest.session import RestSession
-from ingest.json_members import mapping
+from ingest.json_members import as_object
 from ingest.records import Observed, Skip
 from ingest.source_read import SourceRead
 
@@ -101,5 +101,5 @@ async def _read_job(
 
 
 def _known_jobs(cursor: Mapping[str, Any]) -> dict[str, int]:
-    jobs = mapping(cursor.get("jobs"))
+    jobs = as_object(cursor.get("jobs"))
     return {job_id: end for job_id, end in jobs.items() if isinstance(end, int)}

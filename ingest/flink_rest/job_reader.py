@@ -24,7 +24,7 @@ from ingest.flink_rest.payloads.checkpoints import counts
 from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM
 from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.vertex_reader import VertexReader
-from ingest.json_members import member, objects
+from ingest.json_members import member, object_list
 from ingest.records import Checkpoint, Skip
 
 
@@ -244,7 +244,7 @@ def _is_initialized(body: Any) -> bool:
 def _vertices(body: Any) -> dict[str, int]:
     return {
         vertex["id"]: vertex["parallelism"]
-        for vertex in objects(body, "vertices")
+        for vertex in object_list(body, "vertices")
         if is_flink_id(vertex.get("id"))
         and isinstance(vertex.get("parallelism"), int)
         and 0 < vertex["parallelism"] <= MAX_PARALLELISM

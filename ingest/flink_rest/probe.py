@@ -13,7 +13,7 @@ from ingest.flink_rest.metric_names import names_for, subtask_paths
 from ingest.flink_rest.payloads.fields import clean_text
 from ingest.flink_rest.payloads.jobs import TERMINAL, state_in
 from ingest.flink_rest.versions import has_time_metrics, is_known, is_version
-from ingest.json_members import member, objects
+from ingest.json_members import member, object_list
 from ingest.messages import message, plural
 from ingest.source_read import ProbeNotes
 from ingest.sources import LogSource
@@ -112,7 +112,7 @@ async def _probe_job(client: RestClient, job_id: str, notes: ProbeNotes) -> None
     elif total == 0:
         notes.misses.append(message("no checkpoint yet: checkpointing may be off"))
     job = await _answer_or_miss(client, f"/jobs/{job_id}", "job graph", notes)
-    vertex_id = next((vertex.get("id") for vertex in objects(job, "vertices")), None)
+    vertex_id = next((vertex.get("id") for vertex in object_list(job, "vertices")), None)
     if not is_flink_id(vertex_id):
         return
     (path,) = subtask_paths(
@@ -168,6 +168,6 @@ async def probe_history_server(run: ClusterRun, notes: ProbeNotes) -> None:
 def _jobs(body: Any) -> list[tuple[str, str]]:
     return [
         (entry["jid"], state_in(entry))
-        for entry in objects(body, "jobs")
+        for entry in object_list(body, "jobs")
         if is_flink_id(entry.get("jid"))
     ]

@@ -11,7 +11,7 @@ async def read_jobmanager(run: ClusterRun) -> SourceRead:
     cluster, shard = run.cluster, run.shard
     collected = await collect_cluster(
         cluster,
-        run.part("rest"),
+        run.cursor_of("rest"),
         shard.at,
         limits=shard.limits,
         gate=shard.gates.of(cluster.url),
@@ -24,7 +24,9 @@ async def read_jobmanager(run: ClusterRun) -> SourceRead:
 
 async def read_history_server(run: ClusterRun) -> SourceRead:
     async with run.client(run.cluster.history_url) as client:
-        archives = await read_history(client, run.cluster.name, run.part("history"), run.shard.at)
+        archives = await read_history(
+            client, run.cluster.name, run.cursor_of("history"), run.shard.at
+        )
     return replace(archives, reachable=archives.reachable is not False)
 
 

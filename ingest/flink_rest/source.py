@@ -19,7 +19,7 @@ SOURCES = (
         "rest",
         Turn.JOBMANAGER,
         f"{_READING}:read_jobmanager",
-        wanted=lambda run: run.cluster.url,
+        applies=lambda run: run.cluster.url,
         settings=(Setting("url", "address"),),
         suffices=True,
         subject=message("The JobManager"),
@@ -30,7 +30,7 @@ SOURCES = (
         "history",
         Turn.JOBS,
         f"{_READING}:read_history_server",
-        wanted=lambda run: run.cluster.history_url,
+        applies=lambda run: run.cluster.history_url,
         settings=(Setting("history_url", "address", "--history"),),
         suffices=True,
         subject=message("The History Server"),
@@ -39,8 +39,8 @@ SOURCES = (
     ),
     Source(
         "thread_dumps",
-        Turn.ASKED_FOR,
+        Turn.ON_REQUEST,
         f"{_READING}:ask_thread_dumps",
-        wanted=lambda run: run.answers and run.cluster.thread_dumps,
+        applies=lambda run: run.answers and run.cluster.thread_dumps,
     ),
 )

@@ -21,7 +21,7 @@ from ingest.flink_rest.payloads.event_time import feeders, is_of_event_time, nam
 from ingest.flink_rest.payloads.gauges import listed, wanted
 from ingest.flink_rest.session import RestSession
 from ingest.flink_rest.versions import has_time_metrics
-from ingest.json_members import objects
+from ingest.json_members import object_list
 
 LISTED = "listed"
 MOST_OF_SOURCES = 12
@@ -230,7 +230,7 @@ def _hottest(backpressure: Answer | None) -> list[int]:
             default=0.0,
         )
 
-    subtasks = objects(backpressure.body, "subtasks") if backpressure else []
+    subtasks = object_list(backpressure.body, "subtasks") if backpressure else []
     known = [subtask for subtask in subtasks if isinstance(subtask.get("subtask"), int)]
     return list(
         dict.fromkeys(subtask["subtask"] for subtask in sorted(known, key=heat, reverse=True))

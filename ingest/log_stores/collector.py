@@ -11,7 +11,7 @@ from ingest.cluster_run import ClusterRun
 from ingest.errors import IngestError, Skipped
 from ingest.flink_rest.client import Gate, RestClient
 from ingest.flink_rest.faults import BadAnswer, Unanswered
-from ingest.json_members import listed
+from ingest.json_members import as_list
 from ingest.log_stores.elasticsearch import Elasticsearch
 from ingest.log_stores.loki import Loki
 from ingest.log_stores.pages import LAST_NS, NS_PER_MS, NS_PER_S, Line, Page, Store
@@ -76,7 +76,7 @@ class ReadTo:
             case {"of": str(known), "from_ns": int(from_ns), "to_ns": int(to_ns)} if (
                 known == of and 0 <= from_ns <= min(to_ns, now_ns) <= LAST_NS
             ):
-                pairs = filter(_is_pair, listed(document.get("recent")))
+                pairs = filter(_is_pair, as_list(document.get("recent")))
                 return cls(of, from_ns, to_ns, [(at, lines) for at, lines in pairs])
         return cls(of, first_ns, first_ns)
 
@@ -150,13 +150,20 @@ async def read_store(run: ClusterRun) -> SourceRead | None:
         return None
     share_bytes = min(
         MAX_BYTES,
-        max(LEAST_BYTES, SHARD_BYTES // run.shard.count(lambda cluster: cluster.log_store)),
+        max(
+            LEAST_BYTES, SHARD_BYTES // run.shard.count_clusters(lambda cluster: cluster.log_store)
+        ),
     )
-    async with run.asking(
+    async with run.count_requests(
         client_of(store, run.cluster.tls, run.shard.gates.of(store.url))
     ) as client:
         source_read = await read_lines(
-            client, store, run.part(SOURCE), run.part("logs"), run.shard.at, max_bytes=share_bytes
+            client,
+            store,
+            run.cursor_of(SOURCE),
+            run.cursor_of("logs"),
+            run.shard.at,
+            max_bytes=share_bytes,
         )
     run.outcome["log_store"] = source_read
     if not _is_alone(run.cluster, store):

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from urllib.parse import quote, urlencode
 
 from ingest.errors import Retryable, Skipped
-from ingest.json_members import mapping, member
+from ingest.json_members import as_object, member
 from ingest.log_stores.pages import LAST_NS, NOWHEN, NS_PER_MS, Page
 from ingest.messages import message
 from ingest.pushed.entries import Entry, entry_of, shown
@@ -104,7 +104,7 @@ class Elasticsearch:
                     f"It is not a hit with an id that is sorted by {TIME}.",
                 ),
             )
-        document = mapping(hit.get("_source"))
+        document = as_object(hit.get("_source"))
         entry = entry_of({**document, "stamp": f"{at} {hit['_id']}"})
         lacking = Skip(
             f"document {hit['_id'][:80]!a}",

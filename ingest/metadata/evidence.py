@@ -51,7 +51,7 @@ def read_wanted(run: ClusterRun) -> SourceRead:
     observed, cursor = read_evidence(
         run.cluster.metadata,
         run.cluster.name,
-        run.part(SOURCE),
+        run.cursor_of(SOURCE),
         run.observed,
         run.shard.at(),
         run.shard.shared(_budget),
@@ -210,7 +210,7 @@ class _Reader:
             try:
                 local = tree.stat(path, within)
             except tree.Gone:
-                with beneath.folder(within, beneath.steps(within, read_at)[:-1]):
+                with beneath.open_folder(within, beneath.names_below(within, read_at)[:-1]):
                     return []
             size, modified = local.bytes, local.modified
         else:

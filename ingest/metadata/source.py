@@ -6,7 +6,7 @@ SOURCES = (
         "metadata",
         Turn.LAST,
         "ingest.metadata.evidence:read_wanted",
-        wanted=lambda run: run.cluster.metadata.enabled,
+        applies=lambda run: run.cluster.metadata.enabled,
         tables=(Reference, Snapshot),
         files=True,
     ),

@@ -18,7 +18,7 @@ def base_of(url: str) -> str:
 
 async def read_namenode(run: ClusterRun) -> SourceRead | None:
     cluster, now = run.cluster, run.shard.at()
-    due_at, url = run.part(SOURCE).get("due_at"), base_of(cluster.settings[SOURCE + "_url"])
+    due_at, url = run.cursor_of(SOURCE).get("due_at"), base_of(cluster.settings[SOURCE + "_url"])
     if isinstance(due_at, int | float) and due_at > now.timestamp():
         return None
     again = {"due_at": now.timestamp() + cluster.metrics_interval_s}
@@ -30,7 +30,7 @@ async def read_namenode(run: ClusterRun) -> SourceRead | None:
         max_response_bytes=MOST_BYTES,
         gate=run.shard.gates.of(url),
     )
-    async with run.asking(client):
+    async with run.count_requests(client):
         try:
             node_sample = sample([await client.get(query) for query in QUERIES], now)
         except (BadAnswer, Unanswered, Skipped) as error:

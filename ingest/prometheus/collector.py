@@ -192,8 +192,8 @@ class _Reading:
 async def read_prometheus(run: ClusterRun) -> SourceRead | None:
     if (prometheus := run.cluster.prometheus) is None:
         return None
-    async with run.asking(
+    async with run.count_requests(
         prometheus_client(run.cluster, prometheus, run.shard.gates.of(prometheus.url))
     ) as client:
-        metrics = await read_metrics(client, run.cluster, run.part(SOURCE), run.shard.at)
+        metrics = await read_metrics(client, run.cluster, run.cursor_of(SOURCE), run.shard.at)
     return replace(metrics, reachable=metrics.reachable is not False)

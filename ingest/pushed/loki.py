@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ingest.errors import Refused
-from ingest.json_members import listed
+from ingest.json_members import as_list
 from ingest.pushed import bounds
 from ingest.pushed.entries import Entry, Processes, entry_of, origin_of, shown
 from ingest.records import Skip
@@ -18,7 +18,7 @@ def entries(body: bytes) -> Iterator[Entry | Skip]:
     if not isinstance(document, dict) or "streams" not in document:
         raise Refused(f"The body is no {_EXPECTED}.")
     records, processes = bounds.records(), Processes()
-    for stream in listed(document["streams"]):
+    for stream in as_list(document["streams"]):
         match stream:
             case {"stream": dict(labels), "values": list(values)}:
                 records.add(1 + len(values))

@@ -19,7 +19,7 @@ FORGOTTEN_AFTER_S = 24 * 3600
 
 
 def read_new(run: ClusterRun) -> SourceRead | None:
-    source_read = read_pushed(run.cluster, run.part(SOURCE), run.shard.at())
+    source_read = read_pushed(run.cluster, run.cursor_of(SOURCE), run.shard.at())
     return None if source_read.reachable is None else source_read
 
 

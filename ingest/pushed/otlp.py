@@ -16,7 +16,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
 from ingest.errors import Refused
 from ingest.json_bounds import MAX_NUMBER_CHARACTERS
-from ingest.json_members import mapping, member
+from ingest.json_members import as_object, member
 from ingest.pushed import bounds
 from ingest.pushed.bounds import Count
 from ingest.pushed.entries import Entry, Processes, entry_of, origin_of, shown
@@ -186,4 +186,4 @@ def _instant(nanoseconds: str) -> str | None:
 
 
 def _object(of: Any, name: str) -> dict[str, Any]:
-    return mapping(member(of, name))
+    return as_object(member(of, name))

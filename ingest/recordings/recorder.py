@@ -20,7 +20,7 @@ from ingest.flink_rest.address import Address, parse_address
 from ingest.flink_rest.client import Gate, client_of
 from ingest.flink_rest.collector import Collected, collect_cluster
 from ingest.flink_rest.limits import RequestLimits
-from ingest.json_members import objects
+from ingest.json_members import object_list
 from ingest.messages import count_text
 from ingest.records import Skip
 from ingest.redaction.documents import redact_document
@@ -304,7 +304,7 @@ class _AnswerFile:
             "body": masked(body, self.address),
         }
         if path == "/jobs/overview":
-            for job in objects(body, "jobs"):
+            for job in object_list(body, "jobs"):
                 if isinstance(job.get("jid"), str):
                     name = job.get("name")
                     self.summary.jobs[job["jid"]] = name if isinstance(name, str) else None

@@ -14,7 +14,7 @@ from ingest.flink_rest.faults import NOT_YET, not_yet
 from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS, Fields, clean_text, instant_of_ms
 from ingest.flink_rest.routing import is_read
 from ingest.json_bounds import TooManyValues, decoded
-from ingest.json_members import listed, member
+from ingest.json_members import as_list, member
 from ingest.records import Skip
 from ingest.redaction.texts import redact
 from ingest.regular_files import open_regular
@@ -157,7 +157,7 @@ def _not_yet(status: int, body: Any) -> bool:
     reason, errors = member(body, "reason"), member(body, "errors")
     if status == 500 and isinstance(reason, str) and reason in NOT_YET:
         return True
-    text = "\n".join(text for text in listed(errors) if isinstance(text, str))
+    text = "\n".join(text for text in as_list(errors) if isinstance(text, str))
     return not_yet(status, text) is not None
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ingest.json_members import listed
+from ingest.json_members import as_list
 from ingest.replay.checkpoint_tree import CheckpointTree, savepoint_names
 from ingest.replay.shipped import CHECKPOINTS, PAST
 from ingest.replay.tape import LEAD_MS, Shift, Tape, id_of
@@ -149,7 +149,7 @@ class Player:
             noted = json.loads((self._folder / name).read_text())
         except (OSError, ValueError):
             return []
-        return [began_ms for began_ms in listed(noted) if isinstance(began_ms, int)]
+        return [began_ms for began_ms in as_list(noted) if isinstance(began_ms, int)]
 
     def _roll(self, name: str) -> None:
         """As log4j does: the file that is written has no number."""

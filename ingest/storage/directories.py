@@ -100,7 +100,7 @@ class Local:
             os.close(here)
 
     def _passing(self, below: str) -> AbstractContextManager[int]:
-        return beneath.folder(self._path or "/", beneath.steps("/", below or "/"))
+        return beneath.open_folder(self._path or "/", beneath.names_below("/", below or "/"))
 
 
 class Listable:

@@ -18,6 +18,6 @@ def make(folder: Path) -> None:
         return
     made = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        beneath.like(made, around, beneath.AS_AROUND)
+        beneath.copy_mode(made, around, beneath.PARENT_MODE_BITS)
     finally:
         os.close(made)

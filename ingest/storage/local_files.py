@@ -22,14 +22,14 @@ class LocalFiles:
     def at(self, path: str, make: beneath.Make = None) -> Iterator[tuple[int, str]]:
         """The directory of a path as a descriptor, and its name in it. Raises ``OSError``."""
         root = Path(path).parent if self._root is None else Path(self._root)
-        names = beneath.steps(root, path)
+        names = beneath.names_below(root, path)
         if not names:
             raise IsADirectoryError(f"{path} is a root, not a file in it")
-        if make == "as_around":
+        if make == "like_parent":
             folders.make(root)
         elif make == "private":
             root.mkdir(parents=True, exist_ok=True)
-        with beneath.folder(root, names[:-1], make=make) as within:
+        with beneath.open_folder(root, names[:-1], make=make) as within:
             yield within, names[-1]
 
     def stat(self, path: str) -> os.stat_result:
@@ -54,7 +54,7 @@ class LocalFiles:
         with self.open(path) as file:
             if times:
                 os.utime(file.fileno(), ns=(other.st_atime_ns, other.st_mtime_ns))
-            beneath.like(file.fileno(), other, mask)
+            beneath.copy_mode(file.fileno(), other, mask)
 
     def link(self, path: str, there: "LocalFiles", target: str) -> None:
         with self.at(path) as (within, name), there.at(target) as (other, goal):
@@ -70,7 +70,7 @@ class LocalFiles:
             os.unlink(name, dir_fd=within)
 
     def make_folder_of(self, path: str, *, private: bool = False) -> None:
-        with self.at(path, "private" if private else "as_around"):
+        with self.at(path, "private" if private else "like_parent"):
             pass
 
     def sync_folder_of(self, path: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ingest.discovery.documents import from_yaml
 from ingest.errors import Skipped
-from ingest.json_members import mapping, objects
+from ingest.json_members import as_object, object_list
 from ingest.messages import message
 from ingest.network.uris import is_http_address
 from ingest.regular_files import open_regular
@@ -214,9 +214,9 @@ def _content(given: dict[str, Any], key: str, folder: Path) -> str:
 
 
 def _find_named(document: dict[str, Any], key: str, inner: str, name: str) -> dict[str, Any]:
-    for entry in objects(document, key)[:MAX_NAMED]:
+    for entry in object_list(document, key)[:MAX_NAMED]:
         if entry.get("name") == name:
-            return mapping(entry.get(inner))
+            return as_object(entry.get(inner))
     raise Skipped(
         message("it has no entry {name:text} in {key:text}", name=f"{name[:100]!r}", key=key)
     )

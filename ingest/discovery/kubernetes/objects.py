@@ -10,7 +10,7 @@ from typing import Any
 from ingest import json_bounds
 from ingest.discovery.target_groups import MAX_VALUE
 from ingest.flink_ids import is_flink_id
-from ingest.json_members import listed, mapping, member
+from ingest.json_members import as_list, as_object, member
 from ingest.redaction.texts import redact
 
 REST_PORT = 8081
@@ -126,7 +126,7 @@ def rest_service(resource: dict[str, Any]) -> dict[str, Any] | None:
         return None
     numbers = {
         _text(port_spec.get("name")): port
-        for port_spec in listed(spec.get("ports"))[:50]
+        for port_spec in as_list(spec.get("ports"))[:50]
         if (port := _port(port_spec.get("port")))
     }
     port = numbers.get("rest") or (next(iter(numbers.values())) if len(numbers) == 1 else None)
@@ -243,7 +243,7 @@ def _word(given: dict[str, Any], key: str) -> str:
 
 
 def _part(given: dict[str, Any], key: str) -> dict[str, Any]:
-    return mapping(given.get(key))
+    return as_object(given.get(key))
 
 
 def _text(value: Any) -> str:

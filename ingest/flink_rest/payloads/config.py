@@ -9,7 +9,7 @@ from ingest.flink_rest.faults import SAYS_NO_CHECKPOINTS
 from ingest.flink_rest.payloads.checkpoints import COUNTERS
 from ingest.flink_rest.payloads.fields import Fields, clean_text, elements
 from ingest.flink_rest.versions import MAX_VERSION_CHARS, UNKNOWN
-from ingest.json_members import listed, member
+from ingest.json_members import as_list, member
 from ingest.records import Setting
 from ingest.redaction.marks import MASK
 from ingest.redaction.names import holds_secret
@@ -72,7 +72,7 @@ def checkpoint_settings(body: Any) -> dict[str, Any]:
 
 
 def no_checkpoints(body: Any) -> dict[str, int]:
-    says = any(SAYS_NO_CHECKPOINTS in str(text) for text in listed(member(body, "errors")))
+    says = any(SAYS_NO_CHECKPOINTS in str(text) for text in as_list(member(body, "errors")))
     return dict.fromkeys(COUNTERS, 0) if says else {}
 
 
