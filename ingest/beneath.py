@@ -96,5 +96,5 @@ def _open_child(parent: int, name: str, path: Path, make: Make) -> int:
         return _open_child(parent, name, path, make=None)
     created = os.open(name, os.O_RDONLY | _NO_LINK, dir_fd=parent)
     if make == "like_parent":
-        like(created, os.fstat(parent), PARENT_MODE_BITS)
+        copy_mode(created, os.fstat(parent), PARENT_MODE_BITS)
     return created

@@ -1,4 +1,4 @@
-"""What the collector remembers of one cluster between cycles: plain JSON, bounded, safe to lose."""
+"""What the collector remembers of a cluster between cycles: plain JSON, bounded, safe to lose."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -9,19 +9,24 @@ from ingest.json_members import as_list, as_object
 
 MAX_JOBS = 5_000
 MAX_CHECKPOINTS = 120
-"""Per job; Flink keeps ten by default (``web.checkpoints.history``)."""
+"""Checkpoints of a job. Flink lists ten by default (``web.checkpoints.history``)."""
 MAX_VERTICES = 300
 MAX_TASKMANAGERS = 5_000
 MISSING_CYCLES = 2
-"""Before a job counts as no longer listed: a JobManager may answer before it has its jobs."""
+"""A job that is missing from so many lists is no longer listed. A JobManager may answer before it
+has its jobs.
+"""
 
 STORED, DISCARDED, DETAILED = 1, 2, 4
 
 
 @dataclass(slots=True)
 class JobCursor:
-    """``checkpoints`` maps (id, trigger ms) of final ones to flags. Times are epoch seconds, 0 =
-    never.
+    """Times (``…_at``) are epoch seconds, 0 = never. ``missing``: cycles since the job was listed.
+    ``failed``: Flink's count of failed checkpoints. ``exceptions`` and ``started``: checksums of
+    the last exceptions and attempts. ``turn``: number of samples. ``reported``: what was read or
+    reported since the job changed. ``vertices``: vertex → parallelism. ``gauges``: vertex → names.
+    ``checkpoints``: (id, trigger ms) of completed and failed checkpoints → flags.
     """
 
     modified_ms: int = 0
@@ -35,9 +40,9 @@ class JobCursor:
     exceptions: int = 0
     started: int = 0
     not_measured_at: float = 0
-    """Since when Flink has no metrics of any subtask of some vertex."""
+    """Since when a vertex has no metrics of any subtask."""
     initializing_at: float = 0
-    """Since when Flink answers no checkpoints because it initializes this job."""
+    """Since when Flink returns no checkpoints, because it initializes this job."""
     turn: int = 0
     reported: list[str] = field(default_factory=list)
     ended: bool = False
@@ -63,8 +68,8 @@ class ClusterCursor:
     taskmanagers: dict[str, float] = field(default_factory=dict)
 
     def note_listed(self, job_ids: Iterable[str], at_s: float) -> dict[str, JobCursor]:
-        """Forget jobs that are no longer listed; returns those that were not seen to end, after
-        :data:`MISSING_CYCLES`.
+        """Forget jobs that are no longer listed. Returns those of them that were read and not seen
+        to end.
         """
         present = set(job_ids)
         for job_id in present:
@@ -83,11 +88,11 @@ class ClusterCursor:
         return vanished
 
     def keep_taskmanagers(self, names: Iterable[str]) -> None:
-        known = set(names)
-        self.taskmanagers = {name: at for name, at in self.taskmanagers.items() if name in known}
+        present = set(names)
+        self.taskmanagers = {name: at for name, at in self.taskmanagers.items() if name in present}
 
     def forget_settings(self) -> None:
-        """Another release answers at this address, also for jobs with fixed ids."""
+        """For when another release answers: jobs with fixed ids may have other settings now."""
         self.static_at = 0
         for job in self.jobs.values():
             job.static_at = job.full_at = 0

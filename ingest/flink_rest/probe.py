@@ -19,7 +19,7 @@ from ingest.source_read import ProbeNotes
 from ingest.sources import LogSource
 
 GATHERING_PAUSE_S = 2
-"""Flink gathers metrics after a first request for them."""
+"""Flink begins to gather metrics when they are first requested."""
 
 
 async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:
@@ -27,7 +27,7 @@ async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:
     async with run.client(run.cluster.url) as client:
         overview = await client.get("/overview")
         version = member(overview, "flink-version")
-        if not is_version(version):  # then it is no JobManager, and what it says is not repeated
+        if not is_version(version):  # no JobManager, so its answer is not quoted
             notes.misses.append(
                 message(
                     "{base:name} answers, but not like a Flink JobManager.",
@@ -36,7 +36,7 @@ async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:
             )
             return
         notes.flink_version = version
-        _say_version(notes)
+        _note_version(notes)
         config = await _answer_or_miss(client, "/config", "time zone", notes)
         _compare_zones(config, logs, notes)
         jobs = _jobs(await client.get("/jobs/overview"))
@@ -58,7 +58,7 @@ async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:
             await _probe_log_endpoint(client, notes)
 
 
-def _say_version(notes: ProbeNotes) -> None:
+def _note_version(notes: ProbeNotes) -> None:
     notes.sees.append(
         message("REST of Flink {flink_version:name}", flink_version=str(notes.flink_version))
     )

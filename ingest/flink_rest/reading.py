@@ -30,7 +30,7 @@ async def read_history_server(run: ClusterRun) -> SourceRead:
     return replace(archives, reachable=archives.reachable is not False)
 
 
-async def ask_thread_dumps(run: ClusterRun) -> None:
+async def request_thread_dumps(run: ClusterRun) -> None:
     async with run.client(run.cluster.url) as client:
         run.outcome["thread_dumps"] = await thread_dumps.request(
             client, run.cluster.thread_dumps, run.shard.at

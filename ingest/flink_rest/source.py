@@ -11,7 +11,7 @@ from ingest.records import (
 )
 from ingest.source_declaration import Setting, Source, Turn
 
-_OF_JOBS = (Job, Checkpoint, VertexCheckpoint, VertexStart, JobException)
+_JOB_TABLES = (Job, Checkpoint, VertexCheckpoint, VertexStart, JobException)
 _READING = "ingest.flink_rest.reading"
 
 SOURCES = (
@@ -24,7 +24,7 @@ SOURCES = (
         suffices=True,
         subject=message("The JobManager"),
         probe="ingest.flink_rest.probe:probe_jobmanager",
-        tables=(*_OF_JOBS, VertexMetrics, VertexGauges, TaskManager),
+        tables=(*_JOB_TABLES, VertexMetrics, VertexGauges, TaskManager),
     ),
     Source(
         "history",
@@ -35,7 +35,7 @@ SOURCES = (
         suffices=True,
         subject=message("The History Server"),
         probe="ingest.flink_rest.probe:probe_history_server",
-        tables=_OF_JOBS,
+        tables=_JOB_TABLES,
     ),
     Source(
         "thread_dumps",

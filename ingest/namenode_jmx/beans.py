@@ -40,18 +40,18 @@ def sample(bodies: list[Any], at: datetime) -> NameNodeSample:
             "beans: expected those of a NameNode (RpcActivityForPort…, FSNamesystem), got none of "
             "them"
         )
-    whole = system or Fields({})
+    namesystem = system or Fields({})
     jvm = next((bean for name, bean in beans if name == _JVM), Fields({}))
     return NameNodeSample(
         ts=at,
-        ha_state=whole.text("tag.HAState"),
-        rpc_calls=_sum(bean.whole("RpcQueueTimeNumOps") for bean in rpc),
+        ha_state=namesystem.text("tag.HAState"),
+        rpc_calls=_sum(bean.integer("RpcQueueTimeNumOps") for bean in rpc),
         rpc_queue_ms=_most(bean.real("RpcQueueTimeAvgTime") for bean in rpc),
         rpc_processing_ms=_most(bean.real("RpcProcessingTimeAvgTime") for bean in rpc),
-        call_queue_length=_sum(bean.whole("CallQueueLength") for bean in rpc),
-        files=whole.whole("FilesTotal"),
-        blocks=whole.whole("BlocksTotal"),
-        used_bytes=whole.whole("CapacityUsed"),
+        call_queue_length=_sum(bean.integer("CallQueueLength") for bean in rpc),
+        files=namesystem.integer("FilesTotal"),
+        blocks=namesystem.integer("BlocksTotal"),
+        used_bytes=namesystem.integer("CapacityUsed"),
         heap_used_bytes=_bytes(jvm.real("MemHeapUsedM")),
         heap_max_bytes=_bytes(jvm.real("MemHeapMaxM")),
         operations=tuple(_operations(detailed)),
@@ -69,7 +69,7 @@ def _operations(beans: list[Fields]) -> Iterator[NameNodeOperation]:
     calls: dict[str, int] = {}
     for bean in beans:
         for key in bean.names():
-            if (match := _COUNTER.match(key)) and (count := bean.whole(key)):
+            if (match := _COUNTER.match(key)) and (count := bean.integer(key)):
                 name = match[1][0].lower() + match[1][1:]
                 calls[name] = calls.get(name, 0) + count
     for name in sorted(calls, key=lambda call: (-calls[call], call))[:MOST_OPERATIONS]:

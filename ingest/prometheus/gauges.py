@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from ingest.flink_ids import is_flink_id
-from ingest.flink_rest.payloads.gauges import GAUGES, is_known, put_together
+from ingest.flink_rest.payloads.gauges import GAUGES, aggregate_two, is_known
 from ingest.prometheus.names import TASK, number_in, selector, spelled
 from ingest.prometheus.rows import Series
 from ingest.records import VertexGauges
@@ -69,12 +69,12 @@ def _figures(values: Iterable[tuple[str, float]]) -> dict[str, int]:
     by_name: dict[str, float] = {}
     for name, value in values:
         _, aggregate = parse_gauge_name(name) or ("", "")
-        by_name[name] = put_together(aggregate, by_name[name], value) if name in by_name else value
+        by_name[name] = aggregate_two(aggregate, by_name[name], value) if name in by_name else value
     figures: dict[str, float] = {}
     for name, value in by_name.items():
         column, aggregate = parse_gauge_name(name) or ("", "")
         if is_known(column, value):
             figures[column] = (
-                put_together(aggregate, figures[column], value) if column in figures else value
+                aggregate_two(aggregate, figures[column], value) if column in figures else value
             )
     return {column: round(value) for column, value in figures.items() if is_known(column, value)}

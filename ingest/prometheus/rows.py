@@ -9,7 +9,7 @@ from ingest.errors import Skipped
 from ingest.flink_ids import is_flink_id, is_taskmanager_id
 from ingest.flink_rest.assembly import by_index
 from ingest.flink_rest.metric_names import SOURCE_METRICS
-from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS, clean_text, real, signed, whole
+from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS, clean_text, integer, real, signed
 from ingest.flink_rest.payloads.vertices import MAX_PARALLELISM
 from ingest.messages import message
 from ingest.prometheus.names import (
@@ -221,7 +221,7 @@ def _value(column: str, sample: tuple[int, float] | None) -> float | int | None:
 
 def _whole(value: float) -> int | None:
     try:
-        return whole(value)
+        return integer(value)
     except ValueError:
         return None
 

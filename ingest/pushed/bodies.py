@@ -25,7 +25,7 @@ class UnknownEncoding(Refused):
     pass
 
 
-def unpacked(stream: IO[bytes], encoding: str) -> bytes:
+def unpack(stream: IO[bytes], encoding: str) -> bytes:
     """``encoding`` is ``Content-Encoding``. Raises :class:`TooLarge`, :class:`UnknownEncoding`, and
     :class:`Refused` for a body that is damaged or cut.
     """

@@ -64,11 +64,13 @@ class Poll:
             self.overviews.append(answer)
         elif job_id:
             readings = self.jobs.setdefault(job_id, [])
-            if all(file_job_answer(reading, answer) is Filed.TAKEN for reading in readings):
+            if all(file_job_answer(reading, answer) is Filed.REPEATED for reading in readings):
                 readings.append(JobAnswers(job_id))
                 file_job_answer(readings[-1], answer)
                 self.crowded |= len(readings) >= MOST_READINGS
-        elif all(file_cluster_answer(reading, answer) is Filed.TAKEN for reading in self.cluster):
+        elif all(
+            file_cluster_answer(reading, answer) is Filed.REPEATED for reading in self.cluster
+        ):
             self.cluster.append(ClusterAnswers())
             file_cluster_answer(self.cluster[-1], answer)
             self.crowded |= len(self.cluster) >= MOST_READINGS

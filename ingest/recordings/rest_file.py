@@ -127,8 +127,8 @@ def _record(line: Line, file: str, previous_at: datetime) -> Recorded:
     try:
         fields = Fields(entry)
         at = _time(fields.raw("ts"))
-        path = fields.the_text("path")
-        status = fields.the_whole("status")
+        path = fields.required_text("path")
+        status = fields.required_integer("status")
     except Skipped as error:
         return skipped("bad_json", f"no recorded answer: {error}")
     if entry.get("method", "GET") != "GET" or not is_read(path):
