@@ -1,10 +1,12 @@
-"""A log record → its typed event, by the pattern table.
+"""Turns a log record into a typed event, by the pattern table. Fields of a ``ParsedMessage``:
 
-``spark_jobs.transforms.event_batches`` makes columns of it.
-``detail``: the lines below the first one. ``reason``: the entry's own code, or for checkpoint kinds
-the reason of the innermost ``CheckpointException`` (else of ``reason_text``), or for failures a
-well-known cause; of a line that no entry reads, how it begins. ``reason_text``: what the line says,
-else the last ``Caused by:``, else the trace's first line.
+* ``detail``: the lines below the first one.
+* ``reason``: the entry's code; for checkpoint kinds, the reason of the innermost
+  ``CheckpointException`` or of ``reason_text``; for failures, a well-known cause; for
+  ``unread_line``, how the line begins.
+* ``reason_text``: the line's own, else the last ``Caused by:``, else the trace's first line.
+
+``spark_jobs.transforms.event_batches`` turns these into columns.
 """
 
 import re
@@ -14,8 +16,8 @@ from datetime import UTC, datetime
 from operator import itemgetter
 
 from ingest.flink_logs.patterns import (
+    IGNORED_STARTS,
     KEPT_LEVELS,
-    NOT_LOOKED_FOR,
     PATTERNS,
     READ_CHARS,
     STORE_KINDS,
@@ -31,7 +33,7 @@ from ingest.traces import shortened
 MESSAGE_CHARS = 2_000
 DETAIL_CHARS = 16_384
 PATH_CHARS = 500
-"""Of a place in an object store."""
+"""Longest path of a place in an object store."""
 LAST_EPOCH_MS = 7_258_118_400_000
 """The year 2200."""
 
@@ -62,7 +64,7 @@ FAILURE_KINDS = frozenset(
     }
 )
 
-GOING_ON = frozenset({"tm_disconnected", "worker_terminated"})
+DESCRIBED_KINDS = frozenset({"tm_disconnected", "worker_terminated"})
 
 INT_FIELDS = frozenset(
     {
@@ -88,6 +90,7 @@ READ_FIELDS: tuple[str, ...] = tuple(
 
 Texts = tuple[str | None, ...]
 ParsedMessage = tuple[str, Texts, str | None, str | None, str, str | None]
+"""Kind, texts of ``READ_FIELDS``, reason, reason_text, first line and detail."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +100,18 @@ class _Entry:
     starts: str
     contains: str
     match: Callable[[str], re.Match[str] | None]
-    in_order: Callable[[Texts], Texts]
-    twice: tuple[tuple[int, int], ...]
+    reorder: Callable[[Texts], Texts]
+    repeated: tuple[tuple[int, int], ...]
     below: tuple[int, Callable[[str], re.Match[str] | None]] | None
     in_trace: tuple[int, Callable[[str], re.Match[str] | None]] | None = None
 
 
 def _entry(pattern: Pattern, regex: str, fields: tuple[str, ...]) -> _Entry:
     places = {name: place for place, name in reversed(list(enumerate(fields)))}
-    twice = tuple(
+    repeated = tuple(
         (places[name], place) for place, name in enumerate(fields) if places[name] != place
     )
-    in_order = itemgetter(*(places.get(name, len(fields)) for name in READ_FIELDS))
+    reorder = itemgetter(*(places.get(name, len(fields)) for name in READ_FIELDS))
     below, in_trace = (
         (READ_FIELDS.index(declared[0]), re.compile(declared[1]).search) if declared else None
         for declared in (pattern.below, pattern.in_trace)
@@ -119,8 +122,8 @@ def _entry(pattern: Pattern, regex: str, fields: tuple[str, ...]) -> _Entry:
         pattern.starts,
         pattern.contains,
         re.compile(regex).match,
-        in_order,
-        twice,
+        reorder,
+        repeated,
         below,
         in_trace,
     )
@@ -131,29 +134,29 @@ _TOLERANT = {
     strict: _entry(pattern, pattern.tolerant, pattern.tolerant_fields)
     for strict, pattern in zip(_ENTRIES, PATTERNS, strict=True)
 }
-_SURE_CHARS = min(len(entry.starts) for entry in _ENTRIES if entry.starts)
-_ANYWHERE = tuple(entry for entry in _ENTRIES if not entry.starts)
+_OPENING_CHARS = min(len(entry.starts) for entry in _ENTRIES if entry.starts)
+_BY_CONTENT = tuple(entry for entry in _ENTRIES if not entry.starts)
 _BY_OPENING = {
-    opening: tuple(entry for entry in _ENTRIES if entry.starts[:_SURE_CHARS] == opening)
-    for opening in {entry.starts[:_SURE_CHARS] for entry in _ENTRIES if entry.starts}
+    opening: tuple(entry for entry in _ENTRIES if entry.starts[:_OPENING_CHARS] == opening)
+    for opening in {entry.starts[:_OPENING_CHARS] for entry in _ENTRIES if entry.starts}
 }
-_BY_OPENING_OR_ANYWHERE = {
-    opening: tuple(entry for entry in _ENTRIES if entry in known or entry in _ANYWHERE)
+_BY_OPENING_OR_CONTENT = {
+    opening: tuple(entry for entry in _ENTRIES if entry in known or entry in _BY_CONTENT)
     for opening, known in _BY_OPENING.items()
 }
 _CONTAINED = contained()
 
-_NOTHING: Texts = (None,) * len(READ_FIELDS)
+_NO_TEXTS: Texts = (None,) * len(READ_FIELDS)
 _UNREAD = _Entry(UNREAD, "", "", "", re.compile("").match, lambda texts: texts, (), None)
 _REASON_TEXT, _PATH = READ_FIELDS.index("reason_text"), READ_FIELDS.index("path")
 _CAUSED = "Caused by: "
 _BRACKETS = (")", "]")
-_LOGGER_BEHIND = re.compile(
+_LOGGER_AT_END = re.compile(
     r" (?:\((?:[a-z][a-z0-9_]{0,60}\.){2,20}[A-Z][A-Za-z0-9_$]{0,200}(?::[0-9?]{1,9})?\)"
     r"|\[[A-Z][A-Za-z0-9_$]{0,200} [A-Za-z][^\[\] ]{0,200}\])"
 ).fullmatch
-_NOT_FILLED_IN = "{}"
-"""Flink's loggers print it if an exception replaces a value: the trace has the reason."""
+_EMPTY_PLACEHOLDER = "{}"
+"""Flink prints a placeholder if an exception replaces its value: the trace has the reason."""
 _TRACE_OF_PIECE = {pattern.piece: pattern for pattern in TRACE_PATTERNS}
 _ANY_TRACE = re.compile(any_of(_TRACE_OF_PIECE))
 
@@ -186,7 +189,7 @@ def _parse(level: str, message: str) -> ParsedMessage | None:
     entry, texts = fields
     if entry is _UNREAD:
         in_trace = _parse_trace(line, detail) if level in KEPT_LEVELS else None
-        return in_trace or (UNREAD, _NOTHING, texts[0], None, line[:MESSAGE_CHARS], detail)
+        return in_trace or (UNREAD, _NO_TEXTS, texts[0], None, line[:MESSAGE_CHARS], detail)
     if entry.below:
         place, search = entry.below
         match = search(trace[:DETAIL_CHARS])
@@ -199,11 +202,11 @@ def _parse(level: str, message: str) -> ParsedMessage | None:
             texts = (*texts[:place], match[1], *texts[place + 1 :])
     reason = entry.reason or None
     reason_text = texts[_REASON_TEXT]
-    if reason_text == _NOT_FILLED_IN:
+    if reason_text == _EMPTY_PLACEHOLDER:
         reason_text = None
     if reason_text is None and detail is None:
         return entry.kind, texts, reason, None, line[:MESSAGE_CHARS], None
-    if reason_text and detail and entry.kind in GOING_ON:
+    if reason_text and detail and entry.kind in DESCRIBED_KINDS:
         reason_text = f"{reason_text} {_lines_before_trace(detail)}".rstrip()
     if reason_text is None or (entry.kind == "task_state" and detail and _CAUSED in detail):
         reason_text = cause_line(detail)
@@ -217,7 +220,7 @@ def _parse(level: str, message: str) -> ParsedMessage | None:
 
 def without_logger(line: str) -> str:
     opening = max(line.rfind(" ("), line.rfind(" ["))
-    return line[:opening] if opening > 0 and _LOGGER_BEHIND(line, opening) else line
+    return line[:opening] if opening > 0 and _LOGGER_AT_END(line, opening) else line
 
 
 def _lines_before_trace(detail: str) -> str:
@@ -233,7 +236,7 @@ def cause_line(detail: str | None) -> str | None:
 
 
 def instant_of(epoch_ms: str) -> datetime | None:
-    """A moment as logged; 0 is none."""
+    """None for 0 and from the year 2200 on."""
     return (
         datetime.fromtimestamp(moment / 1000, UTC)
         if 0 < (moment := int(epoch_ms)) < LAST_EPOCH_MS
@@ -262,38 +265,39 @@ def attempt_of(execution_id: str) -> tuple[str, int, int] | None:
 def _read(line: str) -> tuple[_Entry, Texts] | None:
     if len(line) > READ_CHARS:
         line = line[:READ_CHARS]
-    # No field ever held this mark.
     if "\x01" in line:
         line = line.replace("\x01", "")
-    opening = line[:_SURE_CHARS]
+    opening = line[:_OPENING_CHARS]
     entries = _BY_OPENING.get(opening, ())
     for entry in entries:
         if line.startswith(entry.starts) and entry.contains in line:
             match = entry.match(line)
             if match:
                 return entry, _texts(entry, match)
-    # Only now: most lines begin as an entry does, and looking for each piece takes longer.
+    # Tried last: most lines begin like an entry, and looking for each piece takes longer.
     if any(piece in line for piece in _CONTAINED):
-        for entry in _ANYWHERE:
+        for entry in _BY_CONTENT:
             if entry.contains in line and (match := entry.match(line)):
                 return entry, _texts(entry, match)
-        entries = _BY_OPENING_OR_ANYWHERE.get(opening, _ANYWHERE)
+        entries = _BY_OPENING_OR_CONTENT.get(opening, _BY_CONTENT)
     return _read_tolerantly(line, entries) if entries else None
 
 
 def _read_tolerantly(line: str, entries: Iterable[_Entry]) -> tuple[_Entry, Texts] | None:
-    meant = [entry for entry in entries if line.startswith(entry.starts) and entry.contains in line]
-    for entry in meant:
+    candidates = [
+        entry for entry in entries if line.startswith(entry.starts) and entry.contains in line
+    ]
+    for entry in candidates:
         tolerant = _TOLERANT[entry]
         if match := tolerant.match(line):
             return entry, _texts(tolerant, match)
-    if line.startswith(NOT_LOOKED_FOR):
+    if line.startswith(IGNORED_STARTS):
         return None
-    # Many lines begin with one word of these.
+    # An opening of one word is no sign: many lines begin with such a word.
     known = next(
         (
             opening
-            for entry in meant
+            for entry in candidates
             if " " in (opening := (entry.starts or entry.contains).strip())
         ),
         None,
@@ -305,20 +309,21 @@ def _texts(entry: _Entry, match: re.Match[str]) -> Texts:
     groups: Texts = match.groups()
     if "" in groups:
         groups = tuple(text or None for text in groups)
-    if entry.twice:
-        for first, second in entry.twice:
+    if entry.repeated:
+        for first_line, second in entry.repeated:
             if groups[second]:
-                groups = (*groups[:first], groups[second], *groups[first + 1 :])
-    return entry.in_order((*groups, None))
+                groups = (*groups[:first_line], groups[second], *groups[first_line + 1 :])
+    return entry.reorder((*groups, None))
 
 
 def _reason(kind: str, detail: str | None, reason_text: str | None) -> str | None:
     if kind in CHECKPOINT_FAILURE_KINDS:
-        _, before, text = (detail or "").rpartition("CheckpointException: ")
-        # A decline as 1.13 and 1.14 print it: the trace begins with the sentence and names no
-        # class.
-        first = (text if before else detail or "").partition("\n")[0]
-        reason = reason_of(first) if before else reason_of(reason_text) or reason_of(first)
+        _, separator, text = (detail or "").rpartition("CheckpointException: ")
+        # In 1.13 and 1.14, the trace of a decline begins with the sentence, without a class.
+        first_line = (text if separator else detail or "").partition("\n")[0]
+        reason = (
+            reason_of(first_line) if separator else reason_of(reason_text) or reason_of(first_line)
+        )
         return reason.code if reason else None
     if kind in FAILURE_KINDS:
         return failure_cause_of(detail) or failure_cause_of(reason_text)
@@ -330,7 +335,7 @@ def _parse_trace(line: str, detail: str | None) -> ParsedMessage | None:
     for piece in _TRACE_OF_PIECE:
         if piece in text:
             break
-    else:  # several times as fast as an expression that finds none of them
+    else:  # several times as fast as a regular expression without a match
         return None
     match = _ANY_TRACE.search(text)
     if match is None:
@@ -338,7 +343,7 @@ def _parse_trace(line: str, detail: str | None) -> ParsedMessage | None:
     pattern = _TRACE_OF_PIECE[match[1]]
     return (
         pattern.kind,
-        _NOTHING,
+        _NO_TEXTS,
         pattern.reason,
         (cause_line(detail) or "")[:MESSAGE_CHARS] or None,
         line[:MESSAGE_CHARS],

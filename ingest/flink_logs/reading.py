@@ -15,7 +15,7 @@ LEAST_LOG_BYTES = 4 * 1024 * 1024
 SHARD_ENDPOINT_BYTES = 256 * 1024 * 1024
 
 LOG_ENDPOINT_TIMEOUT_S = 45.0
-"""Of one cluster: the longest that others wait."""
+"""For one cluster: the longest that other clusters wait."""
 
 NO_ENDPOINT_AGAIN_AFTER_S = 900
 
@@ -34,7 +34,7 @@ async def read_endpoint(run: ClusterRun) -> SourceRead | None:
     if not endpoint.is_due(cursor, now):
         return None
     transfer = run.shard.shared(_transfers)[run.cluster.name]
-    again = {**cursor, **endpoint.waiting(now, NO_ENDPOINT_AGAIN_AFTER_S)}
+    later_cursor = {**cursor, **endpoint.waiting(now, NO_ENDPOINT_AGAIN_AFTER_S)}
     async with run.client(run.cluster.url) as client:
         try:
             listing = await client.get("/jobmanager/logs")
@@ -52,7 +52,7 @@ async def read_endpoint(run: ClusterRun) -> SourceRead | None:
             skip = Skip("/jobmanager/logs", error.reason, str(error))
             return SourceRead(
                 (),
-                again if isinstance(error, BadAnswer) else cursor,
+                later_cursor if isinstance(error, BadAnswer) else cursor,
                 (skip,) if error.reason != "not_found" else (),
             )
         except TimeoutError:
@@ -60,10 +60,11 @@ async def read_endpoint(run: ClusterRun) -> SourceRead | None:
                 f"Its log files were not delivered within {LOG_ENDPOINT_TIMEOUT_S:g} s; "
                 "reading continues from the last position."
             )
-            return SourceRead((), again, (Skip("/jobmanager/logs", "timeout", detail),))
+            return SourceRead((), later_cursor, (Skip("/jobmanager/logs", "timeout", detail),))
 
 
 def _transfers(shard: Shard) -> dict[str, Transfer]:
+    """Cluster → budget. Clusters that have waited longer share one half, the others the rest."""
     waiting = sorted(shard.runs, key=lambda run: run.cursor_of(endpoint.SOURCE).get("due_at", 0))
     halves = [Transfer(SHARD_ENDPOINT_BYTES // 2), Transfer(SHARD_ENDPOINT_BYTES // 2)]
     return {

@@ -234,7 +234,7 @@ def _hottest(backpressure: Answer | None) -> list[int]:
         )
 
     subtasks = object_list(backpressure.body, "subtasks") if backpressure else []
-    known = [subtask for subtask in subtasks if isinstance(subtask.get("subtask"), int)]
+    indexed = [subtask for subtask in subtasks if isinstance(subtask.get("subtask"), int)]
     return list(
-        dict.fromkeys(subtask["subtask"] for subtask in sorted(known, key=heat, reverse=True))
+        dict.fromkeys(subtask["subtask"] for subtask in sorted(indexed, key=heat, reverse=True))
     )

@@ -70,9 +70,8 @@ def listed_names(body: Any) -> list[str]:
 
 
 def names_to_request(names: Iterable[str]) -> list[str]:
-    ranked = (
-        (entry[0], name) for name in names if (entry := _column_of(name)) and entry[1] in GAUGES
-    )
+    entries = ((_column_of(name), name) for name in names)
+    ranked = ((entry[0], name) for entry, name in entries if entry and entry[1] in GAUGES)
     return [name for _, name in sorted(ranked)[:MOST_NAMES]]
 
 
@@ -109,6 +108,7 @@ def combine(parts: list[dict[str, tuple[str, float]]]) -> dict[str, int]:
 
 
 def _column_of(name: str) -> tuple[int, str, str] | None:
+    """Rank, column and aggregate of a metric."""
     """Rank, column and aggregate of a metric."""
     for spelling_of_release, spelling in _REPLACEMENTS:
         name = name.replace(spelling_of_release, spelling)
