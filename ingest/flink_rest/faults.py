@@ -66,7 +66,7 @@ _BODY_PARTS = (
 RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 
 
-def _not_yet_reason(status: int, body: str) -> str | None:
+def not_yet_reason(status: int, body: str) -> str | None:
     return next(
         (
             reason
@@ -105,4 +105,4 @@ def fault_of_status(status: int, path: str, body: str = "") -> Fault:
         )
         return BadAnswer(text, "unauthorized", status)
     text = message("{answered:message}; the log of the JobManager says why.", answered=answered)
-    return BadAnswer(text, _not_yet_reason(status, body) or "http_error", status)
+    return BadAnswer(text, not_yet_reason(status, body) or "http_error", status)

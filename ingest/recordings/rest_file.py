@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, cast
 
 from ingest.errors import Skipped
 from ingest.flink_rest.answers import Answer
-from ingest.flink_rest.faults import NOT_YET, not_yet
+from ingest.flink_rest.faults import NOT_YET, not_yet_reason
 from ingest.flink_rest.payloads.fields import LAST_INSTANT_MS, Fields, clean_text, instant_of_ms
 from ingest.flink_rest.routing import is_read
 from ingest.json_bounds import TooManyValues, decoded
@@ -158,7 +158,7 @@ def _not_yet(status: int, body: Any) -> bool:
     if status == 500 and isinstance(reason, str) and reason in NOT_YET:
         return True
     text = "\n".join(text for text in as_list(errors) if isinstance(text, str))
-    return not_yet(status, text) is not None
+    return not_yet_reason(status, text) is not None
 
 
 def _error_text(body: Any) -> str:
