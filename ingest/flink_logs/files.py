@@ -15,7 +15,7 @@ from ingest.flink_logs.names import age_order, is_packed
 from ingest.flink_logs.record_splitter import Keep
 from ingest.local_directories import NotAllowed, check_file, local_path, refusal_of_file
 from ingest.messages import message
-from ingest.network.filesystems import filesystem_of, opened
+from ingest.network.filesystems import filesystem_of, open_uri
 from ingest.network.unopened import as_os_error
 from ingest.network.uris import spelled_as
 from ingest.records import LogRecord, Observed, Skip
@@ -108,7 +108,7 @@ def open_unpacked(path: str, is_trusted: bool = True) -> IO[bytes]:
     if local is not None:
         file = open_regular(local, check=None if is_trusted else check_file)
         return file if packing is None else compr[packing](file, mode="rb")
-    stream: IO[bytes] = opened(path, packing)
+    stream: IO[bytes] = open_uri(path, packing)
     return stream
 
 

@@ -303,7 +303,7 @@ class RestClient:
 
     def _decode(self, body: bytes, path: str) -> Any:
         try:
-            document, held_bytes = json_bounds.document(body, lenient=self._lenient)
+            document, held_bytes = json_bounds.decoded(body, lenient=self._lenient)
         except TooManyValues as error:
             raise BadAnswer(
                 message("{path:name} was not read: {error:text}.", path=path, error=str(error)),

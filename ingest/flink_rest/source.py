@@ -40,7 +40,7 @@ SOURCES = (
     Source(
         "thread_dumps",
         Turn.ON_REQUEST,
-        f"{_READING}:ask_thread_dumps",
+        f"{_READING}:request_thread_dumps",
         applies=lambda run: run.answers and run.cluster.thread_dumps,
     ),
 )

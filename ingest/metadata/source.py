@@ -5,7 +5,7 @@ SOURCES = (
     Source(
         "metadata",
         Turn.LAST,
-        "ingest.metadata.evidence:read_wanted",
+        "ingest.metadata.evidence:read_snapshots",
         applies=lambda run: run.cluster.metadata.enabled,
         tables=(Reference, Snapshot),
         files=True,

@@ -104,8 +104,8 @@ _OPERATOR = Struct(">16sii")
 
 
 def walk(reading: Reading) -> Iterator[Piece]:
-    """After magic and version. Raises ``MetadataError``; a file is complete only if its last piece
-    is ``End``.
+    """Pieces after magic number and version; complete only if the last is ``End``. Raises
+    ``MetadataError``.
     """
     window, dialect = reading.window, reading.dialect
     checkpoint_id = window.size()

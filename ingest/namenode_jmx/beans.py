@@ -1,7 +1,7 @@
-"""``/jmx?qry=…`` of a NameNode: beans → one sample.
+"""Parses beans of ``/jmx?qry=…`` of a NameNode.
 
-Source: Hadoop's ``JMXJsonServlet`` and its Metrics reference, the same from 2.7 to 3.4. Counters
-(``…NumOps``) count since the start; averages (``…AvgTime``) are of the last interval, in ms.
+Source: Hadoop's ``JMXJsonServlet`` and its Metrics reference, equal from 2.7 to 3.4. Counters
+(``…NumOps``) count since the start. Averages (``…AvgTime``) are those of the last interval, in ms.
 """
 
 import re
@@ -22,7 +22,7 @@ QUERIES = tuple(
         "JvmMetrics",
     )
 )
-"""Not all beans at once: NameNodeInfo holds a list of all DataNodes."""
+"""A request for all beans would include NameNodeInfo, with a list of all DataNodes."""
 MOST_BEANS, MOST_OPERATIONS = 50, 200
 _COUNTER = re.compile(r"([A-Z][A-Za-z0-9]{0,60})NumOps$")
 _RPC, _DETAILED, _SYSTEM = "RpcActivityForPort", "RpcDetailedActivityForPort", "FSNamesystem"
@@ -30,7 +30,7 @@ _JVM, _MIB = "JvmMetrics", 1 << 20
 
 
 def sample(bodies: list[Any], at: datetime) -> NameNodeSample:
-    """Raises ``Skipped`` if none has a bean of a NameNode."""
+    """Raises ``Skipped`` if ``bodies`` have no bean of a NameNode."""
     beans = [bean for body in bodies for bean in _beans(body)]
     rpc = [bean for name, bean in beans if name.startswith(_RPC)]
     detailed = [bean for name, bean in beans if name.startswith(_DETAILED)]
@@ -81,8 +81,8 @@ def _bytes(mib: float | None) -> int | None:
 
 
 def _sum(values: Iterator[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+    present = [value for value in values if value is not None]
+    return sum(present) if present else None
 
 
 def _most(values: Iterator[float | None]) -> float | None:

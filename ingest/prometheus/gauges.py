@@ -5,46 +5,47 @@ from functools import lru_cache
 
 from ingest.flink_ids import is_flink_id
 from ingest.flink_rest.payloads.gauges import GAUGES, aggregate_two, is_known
-from ingest.prometheus.names import TASK, number_in, selector, spelled
+from ingest.prometheus.names import TASK, number_in, reporter_name, selector
 from ingest.prometheus.rows import Series
 from ingest.records import VertexGauges
 
-_ENDS = {
-    spelled("", end).lower(): (column, aggregate) for column, (end, aggregate) in GAUGES.items()
+_BY_ENDING = {
+    reporter_name("", end).lower(): (column, aggregate)
+    for column, (end, aggregate) in GAUGES.items()
 }
 _INPUT = re.compile(r"\binput_[0-9]+_")
 
 
 def _pattern(*aggregates: str) -> str:
-    ends = (spelled("", end) for end, aggregate in GAUGES.values() if aggregate in aggregates)
+    ends = (reporter_name("", end) for end, aggregate in GAUGES.values() if aggregate in aggregates)
     return f"{TASK}(.*_)?({'|'.join(end.replace('Input_0_', 'Input_[0-9]+_') for end in ends)})"
 
 
 GAUGE_NAMES = _pattern("min", "max", "sum")
-"""For a Prometheus matcher."""
+"""Regular expression for a Prometheus matcher."""
 _NAME = re.compile(GAUGE_NAMES, re.IGNORECASE | re.ASCII)
-_TOGETHER = "__name__, task_id"
+_GROUP_LABELS = "__name__, task_id"
 
 
 @lru_cache(maxsize=10_000)
 def parse_gauge_name(name: str) -> tuple[str, str] | None:
-    """Column and aggregate; also for names in lower case."""
+    """Column and aggregate. The name may be in lower case."""
     match = _NAME.fullmatch(name)
-    return _ENDS[_INPUT.sub("input_0_", match[2].lower())] if match else None
+    return _BY_ENDING[_INPUT.sub("input_0_", match[2].lower())] if match else None
 
 
 def gauges_query(scope: str, job_id: str) -> str:
     parts = (
-        f"{aggregate} by ({_TOGETHER}) ({selector([_pattern(aggregate)], scope, job_id)})"
+        f"{aggregate} by ({_GROUP_LABELS}) ({selector([_pattern(aggregate)], scope, job_id)})"
         for aggregate in ("min", "max", "sum")
     )
-    return f" or on ({_TOGETHER}) ".join(parts)
+    return f" or on ({_GROUP_LABELS}) ".join(parts)
 
 
 def gauge_rows(
     job_id: str, all_series: Iterable[Series]
 ) -> Iterator[tuple[datetime, VertexGauges]]:
-    """One row a vertex and instant, of the newest attempt of each subtask."""
+    """One row for each vertex and instant, from the newest attempt of each subtask."""
     # (vertex, at) → subtask → attempt → (name, value)
     by_vertex: dict[tuple[str, float], dict[int, dict[int, list[tuple[str, float]]]]] = {}
     for series in all_series:

@@ -2,7 +2,7 @@ from ingest.cluster_run import ClusterRun
 from ingest.flink_rest.client import RestClient
 from ingest.messages import message, plural
 from ingest.prometheus.collector import prometheus_client, query_range
-from ingest.prometheus.names import JOB_NAMES, TASK, selector, spelled
+from ingest.prometheus.names import JOB_NAMES, TASK, reporter_name, selector
 from ingest.source_read import ProbeNotes
 from ingest.sources import PrometheusSource
 
@@ -14,7 +14,7 @@ async def probe(run: ClusterRun, notes: ProbeNotes) -> None:
     ) as client:
         jobs = await _labels(client, selector(JOB_NAMES, source.selector), now_s)
         tasks = await _labels(
-            client, selector([spelled(TASK, "numRecordsIn")], source.selector), now_s
+            client, selector([reporter_name(TASK, "numRecordsIn")], source.selector), now_s
         )
     if not jobs:
         notes.misses.append(

@@ -15,7 +15,7 @@ MAX_SKIPS_SHOWN = 50
 
 @dataclass(slots=True)
 class ImportSummary:
-    """``skips`` holds the first ones, ``skipped`` counts all by reason."""
+    """``skips``: the first skips. ``skipped``: number of all skips by reason."""
 
     cluster: str
     directory: str

@@ -1,4 +1,4 @@
-"""``rest.jsonl``: one recorded answer a line, ``{ts, path, status, body}``."""
+"""Reads ``rest.jsonl``, with a recorded answer in each line: ``{ts, path, status, body}``."""
 
 import gzip
 import zlib
@@ -30,9 +30,7 @@ class Line:
 
 
 def read_lines(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Line]:
-    """Of a plain or ``.gz`` file, without empty ones. Raises ``OSError``, for a damaged gzip file
-    after the lines before.
-    """
+    """Lines of a plain or ``.gz`` file, without empty lines. Raises ``OSError``."""
     with _open(path) as handle:
         number = 0
         try:
@@ -66,8 +64,8 @@ MAX_BAD_LINES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """An answer to read, or what was skipped; neither where Weir does not read it, or Flink could
-    not answer yet.
+    """An answer, or why it was skipped. Both are None if Weir does not read the path, or if Flink
+    could not answer yet.
     """
 
     at: datetime
@@ -77,7 +75,7 @@ class Recorded:
 
 
 def read_rest_file(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Recorded]:
-    """Failed answers are skips with the time of the line before."""
+    """Failed requests become skips. A line that cannot be read has the time of the previous line."""
     at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     bad_lines = 0
     try:
@@ -153,7 +151,7 @@ def _answer(answer: Answer, status: int, size_bytes: int) -> Recorded:
 
 
 def _not_yet(status: int, body: Any) -> bool:
-    """By Flink's text, or by the reason that Weir's own recorder keeps in its place."""
+    """Shown by Flink's text, or by the reason that Weir's recorder writes instead."""
     reason, errors = member(body, "reason"), member(body, "errors")
     if status == 500 and isinstance(reason, str) and reason in NOT_YET:
         return True
@@ -169,7 +167,7 @@ def _error_text(body: Any) -> str:
 
 
 def _time(value: Any) -> datetime:
-    """Epoch seconds, kept to the millisecond. Raises ``Skipped``."""
+    """From epoch seconds, rounded to milliseconds. Raises ``Skipped``."""
     if (
         not isinstance(value, int | float)
         or isinstance(value, bool)

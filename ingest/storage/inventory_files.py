@@ -395,7 +395,7 @@ def _require_regular(filesystem: Any, files: Sequence[str], folder: str | None) 
     """Raises ``OSError`` for a local file that is not regular or leads out of ``folder``."""
     if isinstance(filesystem, LocalFileSystem):
         for file in files:
-            open_regular(file, folder=folder).close()
+            open_regular(file, within=folder).close()
 
 
 def _uri(pattern: str, filesystem: Any, path: str) -> str:
