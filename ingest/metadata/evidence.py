@@ -76,7 +76,7 @@ def read_evidence(
     """
     selection = SnapshotSelection(cursor.get("jobs"))
     waiting = [str(path) for path in cursor.get("waiting") or ()]
-    waiting = list(dict.fromkeys([*waiting, *selection.wanted(observed)]))[-MOST_WAITING:]
+    waiting = list(dict.fromkeys([*waiting, *selection.select(observed)]))[-MOST_WAITING:]
     records: list[Record] = []
     reader = _Reader(
         source, cluster, dict(cursor.get("reported") or {}), at, budget or EvidenceBudget()

@@ -45,7 +45,7 @@ class VisitedDirectories:
             self._other_names[name] = visited[0]
             return None if self._is_in_reported(name) else visited[0]
 
-    def unlisted_in(self, root: str) -> list[Unlisted]:
+    def skips_of(self, root: str) -> list[Unlisted]:
         return [
             second_name(other, name)
             for name, other in self._other_names.items()
