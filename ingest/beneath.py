@@ -11,7 +11,6 @@ from typing import Literal
 
 _NO_LINK = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 PARENT_MODE_BITS = 0o7777 & ~stat.S_ISVTX & ~stat.S_IWOTH
-"""The bits of the parent's mode that a new directory gets."""
 _TRAVERSE = getattr(os, "O_PATH", os.O_RDONLY)
 """Enough to pass a directory that cannot be listed."""
 
@@ -20,8 +19,6 @@ Make = Literal["like_parent", "private"] | None
 
 
 class Unusable(OSError):
-    """``strerror`` is the reason."""
-
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.strerror = reason

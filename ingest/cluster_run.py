@@ -56,7 +56,6 @@ class ClusterRun:
 
     @property
     def answers(self) -> bool:
-        """Whether the JobManager answers."""
         return self.rest is not None and self.reachable
 
     def cursor_of(self, name: str) -> dict[str, Any]:

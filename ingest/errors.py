@@ -25,8 +25,6 @@ class Retryable(IngestError):
 
 
 class Skipped(IngestError):
-    """One input is bad; the other inputs are still read."""
-
     reason = "bad_payload"
 
 

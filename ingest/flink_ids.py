@@ -27,7 +27,6 @@ def is_given(job_id: str) -> bool:
 
 
 def is_taskmanager_id(value: object) -> TypeGuard[str]:
-    """Printable text that names no directory."""
     return (
         isinstance(value, str)
         and 0 < len(value) <= MAX_TASKMANAGER_CHARS

@@ -1,5 +1,4 @@
 TERMINAL_STATES = ("FINISHED", "CANCELED", "FAILED")
-"""Flink's final states of jobs and tasks."""
 
 NOT_LISTED = "NOT_LISTED"
 """A state that Weir adds: the JobManager answers but no longer lists the job. The job was

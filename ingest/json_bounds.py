@@ -12,7 +12,6 @@ MAX_VALUES = 3_000_000
 
 BYTES_PER_VALUE = 64
 MAX_HELD_BYTES = 1024**3
-"""For all answers in one cluster's cycle, or all documents in one archive."""
 
 MAX_NUMBER_CHARACTERS = 40
 _MASK_NUMBERS = bytes(
@@ -28,8 +27,6 @@ _SEPARATORS = (b",", b"[", b"{", b":")
 
 
 class TooManyValues(ValueError):
-    """The document was not decoded."""
-
     def __init__(self, values: int, most: int) -> None:
         super().__init__(
             message(

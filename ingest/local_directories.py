@@ -59,7 +59,6 @@ NO_STORES = frozenset(
         "wandb",
     }
 )
-"""Schemes of fsspec to which Flink writes nothing."""
 
 
 class NotAllowed(Unusable):
@@ -163,7 +162,6 @@ def refusal_of_own_folder(path: str) -> str:
 
 
 def check_file(path: str | Path) -> None:
-    """Raises :class:`NotAllowed`."""
     if refused := refusal_of_file(str(path)):
         raise NotAllowed(refused)
 

@@ -55,7 +55,6 @@ def bytes_figure(size_bytes: float) -> str:
 
 
 def duration_figure(duration_ms: float) -> str:
-    """``25.3 s``: always one unit."""
     for unit, begins_ms, factor in _TIMES:
         if abs(duration_ms) >= begins_ms:
             return f"{short_figure(duration_ms / factor)} {unit}"
@@ -71,7 +70,6 @@ def share_figure(share: float) -> str:
 
 
 def short_figure(value: float) -> str:
-    """One decimal below 1,000, unless the decimal is zero; no decimal above."""
     return f"{value:.1f}".removesuffix(".0") if abs(value) < 1000 else f"{value:,.0f}"
 
 
@@ -114,7 +112,6 @@ class Message(str):
     __slots__ = ("number", "plural", "template", "values")
 
     in_language: ClassVar[Callable[[str], str]] = staticmethod(str)
-    """How pages render a message; the web layer sets it."""
 
     template: str
     plural: str
@@ -285,7 +282,6 @@ def message_document(text: str) -> str:
 
 
 def with_texts(shown: Message, change: Callable[[str], str]) -> Message:
-    """The message with each text among its values changed; the template stays."""
 
     def changed(value: Any) -> Any:
         if isinstance(value, Message):

@@ -26,7 +26,6 @@ def die_with_parent(parent: int) -> None:
 
 
 def leashed(command: Sequence[str]) -> list[str]:
-    """The command line that runs ``command`` and ends it with this process."""
     return [sys.executable, "-I", "-S", __file__, str(os.getpid()), *command]
 
 

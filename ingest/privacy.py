@@ -17,7 +17,6 @@ def is_mask(text: str) -> bool:
 
 
 def mask_of(environment: Mapping[str, str]) -> str:
-    """Three octal digits. Raises :class:`Refused`."""
     mask = environment.get("WEIR_UMASK") or DEFAULT
     if not is_mask(mask):
         raise Refused(
@@ -27,7 +26,6 @@ def mask_of(environment: Mapping[str, str]) -> str:
 
 
 def keep_private(environment: Mapping[str, str]) -> None:
-    """Set the umask of this process and its children. Raises :class:`Refused`."""
     os.umask(int(mask_of(environment), 8))
 
 

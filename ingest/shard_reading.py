@@ -36,7 +36,6 @@ class Stall:
             self._stalls += self._current()
 
     def total_s_since(self, since: float) -> float:
-        """``since`` is a time of ``time.monotonic``."""
         # After a stall, the caller may run before :meth:`watch` does.
         return sum(
             max(0.0, min(late_s, ended - since))

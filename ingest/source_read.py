@@ -28,5 +28,4 @@ class ProbeNotes:
 
     @property
     def reachable(self) -> bool:
-        """Whether at least one source could be read."""
         return bool(self.sees)

@@ -24,7 +24,6 @@ def sources() -> tuple[Source, ...]:
 
 
 def settings(*holding: str) -> tuple[Setting, ...]:
-    """Settings of all sources. ``holding`` selects by :attr:`Setting.holds`."""
     return tuple(
         setting
         for source in sources()

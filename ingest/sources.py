@@ -103,10 +103,8 @@ class ClusterSource:
     tls: Tls = Tls()
     logs: LogSource = LogSource()
     prometheus: PrometheusSource | None = None
-    """If set, task metrics are read from Prometheus instead of the JobManager."""
     log_store: LogStoreSource | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-    """Field → value, for sources whose settings are plain values."""
     pushed_metrics: str = ""
     metadata: MetadataSource = MetadataSource()
     metrics_interval_s: float = 30

@@ -27,7 +27,6 @@ _DEFAULT_PORTS = {"hdfs": "8020", "viewfs": "", "abfs": "443"}
 _CONTAINER_SCHEMES = {"abfs"}
 """Their authority is ``container@account``. In other schemes, a user or secret precedes ``@``."""
 _BLOB_HOST = re.compile(r"^([a-z0-9]+(?:\.z[0-9]+)?)\.blob\.")
-"""An account's Blob and Data Lake endpoints (``.dfs.``) lead to the same files."""
 _ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
 _MOST_ENCODINGS = 8
 _MOST_STEPS = 1000
@@ -60,7 +59,6 @@ class Spellings:
             self._refuse_circle(old, new)
 
     def apply(self, uri: str) -> str:
-        """``uri`` must be canonical, except for its prefix."""
         while (replaced := self._apply_first(uri)) is not None:
             uri = replaced
         return uri
@@ -103,7 +101,6 @@ def canonical(uri: str, spellings: Spellings = PLAIN) -> str:
 
 
 def refuse_undecodable(uri: str) -> None:
-    """Raises ``BadUri`` for a name that no text can hold."""
     if _UNDECODABLE.search(uri):
         raise BadUri(uri, "is not UTF-8; rename the directory, or read it by another mount.")
 
@@ -160,7 +157,6 @@ def _is_plain(written: pa.Array) -> pa.Array:
 
 
 def _respell(written: pa.Array, plain: pa.Array, aliases: Sequence[tuple[str, str]]) -> pa.Array:
-    """``Spellings.apply`` for the rows that are ``plain``."""
     unmoved = plain
     while aliases and pc.any(unmoved).as_py():
         moved = pa.repeat(pa.scalar(False), len(written))

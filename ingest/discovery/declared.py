@@ -99,7 +99,6 @@ class Section:
         return secret
 
     def auth(self) -> Auth | None:
-        """Declared as in Prometheus; secrets are in files."""
         if "authorization" in self.values:
             # "authorization: …" in an error would be redacted as a header.
             token = Section(
@@ -140,7 +139,6 @@ def read_declared(path: Path) -> tuple[DiscoverySource, ...]:
 
 
 def parse_sources(document: Any) -> tuple[DiscoverySource, ...]:
-    """Raises ``ValueError``."""
     entries = Section(document, "the file", ("sources",)).values.get("sources")
     if not isinstance(entries, list) or len(entries) > MAX_SOURCES:
         raise ValueError(f"'sources' must be a list of at most {MAX_SOURCES} sources")

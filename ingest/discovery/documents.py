@@ -12,7 +12,6 @@ MAX_BYTES = 8 * 1024 * 1024
 """10,000 clusters with a dozen labels each take some 5 MB."""
 MAX_VALUES = 500_000
 MAX_DEPTH = 16
-"""A list of target groups is three levels deep."""
 
 _OPENS = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
 _CLOSES = (yaml.MappingEndEvent, yaml.SequenceEndEvent)

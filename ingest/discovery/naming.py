@@ -15,7 +15,6 @@ _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?")
 _PATH = re.compile(r"(/[A-Za-z0-9._~%@,:+-]+)*/?")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 METRICS_PATH = "/metrics"
-"""Prometheus's default path, which is not that of a JobManager's REST API."""
 LONGEST_URL = 500
 
 

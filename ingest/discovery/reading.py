@@ -102,7 +102,6 @@ async def _answer(source: DiscoverySource, url: str) -> object:
 
 
 def read_files(source: DiscoverySource) -> Listing:
-    """A glob without a match is an error, since its folder may be missing."""
     targets: list[Target] = []
     errors: list[str] = []
     for pattern in source.files:

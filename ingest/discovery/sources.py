@@ -97,8 +97,6 @@ class FoundCluster:
 
 @dataclass(frozen=True, slots=True)
 class RefusedTarget:
-    """``name``: the cluster's, "" if unknown."""
-
     what: str
     why: str
     name: str = ""

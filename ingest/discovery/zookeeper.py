@@ -35,7 +35,6 @@ _SHORT_BLOCK, _LONG_BLOCK = 0x77, 0x7A
 
 
 def leaders(hosts: tuple[str, ...], root: str) -> tuple[list[Target], list[RefusedTarget]]:
-    """Targets, and cluster ids without a leader. Raises ``Skipped``."""
     for host in hosts:
         try:
             check_host(*_host_and_port(host))

@@ -18,7 +18,6 @@ MOST_BYTES = 64 * 1024 * 1024
 
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _LISTS = ("events", "results", "hits", "data", "result", "entries")
-"""Members that hold the records, of CloudWatch, Elasticsearch and Loki."""
 _DOCUMENT = re.compile(
     rb'\s*(?:\[\s*[\[{]|\{\s*(?:\n|"(?:took|status|' + "|".join(_LISTS).encode() + rb')"))'
 )
@@ -41,7 +40,6 @@ _TABLE = re.compile(
     + rb')"?(?:,[^\n0-9]{0,500})?\r?\n'
 )
 _INSIGHTS = re.compile(r"[0-9-]{10} [0-9:]{8}\.[0-9]{3}")
-"""A time as CloudWatch's Logs Insights writes it, in UTC."""
 
 
 def pieces(stream: IO[bytes]) -> Iterator[bytes]:

@@ -20,7 +20,6 @@ from ingest.sources import LogSource
 SOURCE = "log_endpoint"
 LEAST_INTERVAL_S = 60.0
 BYTES_PER_S = 256 * 1024
-"""Average rate of fetching: a log of 16 MiB is fetched about once a minute."""
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_FILES = 50
 QUIET_READINGS = 2
@@ -28,7 +27,6 @@ QUIET_READINGS = 2
 _LOG_NAME = re.compile(r"\.log(\.\d{1,4})?$")
 
 Fetch = Callable[[str], AsyncIterator[bytes]]
-"""Path → pieces of its body; raises an ``IngestError``."""
 
 
 @dataclass(slots=True)

@@ -33,9 +33,7 @@ from ingest.traces import shortened
 MESSAGE_CHARS = 2_000
 DETAIL_CHARS = 16_384
 PATH_CHARS = 500
-"""Longest path of a place in an object store."""
 LAST_EPOCH_MS = 7_258_118_400_000
-"""The year 2200."""
 
 CHECKPOINT_FAILURE_KINDS = frozenset(
     {
@@ -253,7 +251,6 @@ def path_of(text: str) -> str | None:
 
 
 def attempt_of(execution_id: str) -> tuple[str, int, int] | None:
-    """Vertex, 0-based subtask and attempt (1.16+)."""
     parts = execution_id.split("_")
     return (
         (parts[1], int(parts[2]), int(parts[3]))

@@ -24,7 +24,6 @@ from ingest.regular_files import open_regular
 
 BATCH_RECORDS = 20_000
 UNREADABLE = (OSError, EOFError, aiohttp.ClientError, zlib.error, lzma.LZMAError)
-"""Errors when a bad file is opened or unpacked."""
 
 _UNPACKERS = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz"}
 
@@ -37,7 +36,6 @@ class LogFile:
     size: int
     changed: str
     own: bool = False
-    """Weir stored the file for this cluster, in its own folder."""
 
     def open(self) -> IO[bytes]:
         return open_unpacked(self.path, self.own)

@@ -110,7 +110,6 @@ _ENVELOPES = (
     *("insertId", "labels", "TimeGenerated", "TimeGenerated [UTC]", "__time__", "_raw", "service"),
 )
 _SYSLOG_LEVELS = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
-"""Names of GELF's levels, 0 … 7."""
 _FIRST, _LAST = datetime(1971, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
 
 
@@ -272,7 +271,6 @@ def _first(document: Mapping[str, Any], names: Iterable[str], kinds: tuple[type,
 
 
 def _instant(value: Any, zone: ZoneInfo) -> datetime | None:
-    """Numbers are seconds or milliseconds since 1970."""
     try:
         if isinstance(value, dict):
             value = value["epochSecond"] * 1000 + value.get("nanoOfSecond", 0) // 1_000_000

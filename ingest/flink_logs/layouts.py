@@ -166,14 +166,12 @@ _FLINK_PATTERN = re.compile(
 
 
 def layout_of(spec: str) -> Layout:
-    """For ``flink`` or a log4j pattern. Raises :class:`Refused`."""
     if spec in ("", "flink") or _FLINK_PATTERN.fullmatch(spec):
         return FLINK
     return Layout(spec, **compile_pattern(spec)._asdict())
 
 
 def zone_of(name: str, layout: Layout = FLINK) -> ZoneInfo:
-    """Raises :class:`Refused` for an unknown name."""
     wanted = layout.zone or name or "UTC"
     try:
         return ZoneInfo(wanted)
@@ -202,7 +200,6 @@ _OTHER_LAYOUTS = tuple(
 )
 _CLOCK = re.compile(CLOCK.encode()).match
 _OPENINGS = frozenset((b"[", b"T", b"D", b"I", b"W", b"E", b"F"))
-"""First characters of headers besides digits."""
 _OTHER_LINES = (
     rb"(?:\[?[0-9]{2,4}[-/:][0-9]{2}[-/:][0-9]{2}[T ,.]|\{ "
     rb"?\"|<[0-9]{1,3}>|\[pod/|\x1b\[|[A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:"

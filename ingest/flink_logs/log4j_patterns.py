@@ -68,7 +68,6 @@ def unreadable_layout(pattern: str, why: str) -> Refused:
 
 
 def date_of(layout: str, options: list[str]) -> LogDate:
-    """``options`` of ``%d``: format and zone. Raises :class:`Refused`."""
     pattern = _DATE_FORMATS.get(options[0] if options else "", options[0] if options else "")
     second = parts = rest = ""
     has_fraction = False
@@ -129,8 +128,6 @@ class _Part(NamedTuple):
 
 
 class CompiledPattern(NamedTuple):
-    """As in :class:`ingest.flink_logs.layouts.Layout`."""
-
     opening: str
     header: str
     groups: tuple[str, ...]
@@ -140,7 +137,6 @@ class CompiledPattern(NamedTuple):
 
 
 def compile_pattern(pattern: str) -> CompiledPattern:
-    """Raises :class:`Refused`."""
     if len(pattern) > LONGEST_PATTERN:
         raise unreadable_layout(
             f"{pattern[:LONGEST_PATTERN]}…",

@@ -366,7 +366,6 @@ class LogReader:
     def _lines_of(
         self, block: bytes, at: int, objects_are_bare: bool
     ) -> Iterable[tuple[bytes, int]]:
-        """Lines and their offsets. A subclass may leave out lines that are not kept."""
         lines = block[:-1].split(b"\n")
         return zip(lines, _places(lines, at), strict=True)
 

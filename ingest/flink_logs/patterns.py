@@ -122,7 +122,6 @@ class TracePattern:
 
 
 STORE_RETRIED = "store_retried"
-"""A request to a store is tried again: nothing has failed yet."""
 
 
 _TASK_PATTERNS = (
@@ -1046,13 +1045,10 @@ IGNORED_STARTS: tuple[str, ...] = (
     "Checkpoint storage is set to ",
     "Encountered status code ",
 )
-"""Beginnings of lines that are like an entry but mean something else."""
 
 READ_CHARS = 8192
-"""Most characters that are read of a line: bounds the cost of hostile lines."""
 
 KEPT_LEVELS: tuple[str, ...] = ("WARN", "ERROR", "FATAL")
-"""Lines of these levels are stored even if no entry matches."""
 
 
 def starts() -> tuple[str, ...]:

@@ -115,7 +115,6 @@ FAILURE_CAUSES: tuple[tuple[str, str], ...] = (
 
 
 def any_of(pieces: Iterable[str]) -> str:
-    """A regular expression for any of the pieces."""
     return "(" + "|".join(re.sub(r"[][\\.^$*+?{}|()]", r"\\\g<0>", piece) for piece in pieces) + ")"
 
 

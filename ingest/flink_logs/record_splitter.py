@@ -24,7 +24,6 @@ MAX_RECENT = 32
 
 Keep = Literal["events", "all"]
 RecordCount = tuple[int, str, int]
-"""Epoch ms, hash and count of a record that was returned."""
 RawRecord = tuple[datetime, str, str, str, str, int, int]
 """Time, level, logger, message, hash, ordinal, offset."""
 
@@ -159,7 +158,6 @@ class RecordSplitter:
     def whole(
         self, instant: datetime, level: str, logger: str, message: str, record: bytes, offset: int
     ) -> RawRecord | None:
-        """The raw record of a parsed one; None if it is not kept."""
         self.headers += 1
         if not (self._keep_all or level in KEPT_LEVELS or _text_may_be_read(message)):
             return None

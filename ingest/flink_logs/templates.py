@@ -1,6 +1,4 @@
 class Piece(str):
-    """In an f-string, ``{piece:field}`` is a group for a field of the event."""
-
     __slots__ = ()
 
     def __format__(self, field: str) -> str:
@@ -48,7 +46,6 @@ _LOCATION = (
 CHECKPOINT_LOCATION = _LOCATION % ""
 """A location of checkpoint files: has a directory, or an id (file merging, 1.20+), or neither."""
 JOB_LOCATION = _LOCATION % f"(?:/{JOB})?"
-"""Such a location, with the job in the directory."""
 
 _END = "(?![0-9A-Za-z_-])"
 _ID = r"[^ ()'\n]{1,300}?"

@@ -70,7 +70,6 @@ class ParseResults:
     def each(
         self, entries: Iterable[tuple[str, Any]] | None, answer: Answer
     ) -> Iterator[tuple[str, Any]]:
-        """Entries until ``MAX_BAD_ENTRIES`` of them were skipped."""
         bad_before = self._bad
         for place, entry in entries or ():
             if self._bad - bad_before >= MAX_BAD_ENTRIES:
@@ -127,7 +126,6 @@ def add_vertex_samples(reading: JobAnswers, results: ParseResults) -> None:
 
 
 def add_vertex_starts(reading: JobAnswers, results: ParseResults) -> None:
-    """Adds when each subtask started, if all subtasks run or have run."""
     if reading.starts_known:
         return
     starts = {

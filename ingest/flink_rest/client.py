@@ -77,8 +77,6 @@ class Gate:
 
 
 class Gates:
-    """One gate for each scheme, host and port."""
-
     def __init__(self, same_path_pause_s: float = SAME_PATH_PAUSE_S) -> None:
         self._pause_s = same_path_pause_s
         self._gates: dict[str, Gate] = {}
@@ -88,7 +86,6 @@ class Gates:
 
 
 def tls_context(tls: Tls) -> ssl.SSLContext:
-    """Raises ``Refused`` naming the file that cannot be used."""
     try:
         context = ssl.create_default_context(cafile=tls.ca_file or None)
     except (OSError, ssl.SSLError) as error:
@@ -408,7 +405,6 @@ class RestClient:
         raise BadAnswer(message("{path:name} is redirected in a loop.", path=path), "redirected")
 
     async def _kerberos_header(self, path: str) -> dict[str, str]:
-        """A new Kerberos ticket for each request: a server may refuse to see a ticket twice."""
         if not self._negotiates:
             return {}
         try:

@@ -40,7 +40,6 @@ class JobCursor:
     exceptions: int = 0
     started: int = 0
     not_measured_at: float = 0
-    """Since when a vertex has no metrics of any subtask."""
     initializing_at: float = 0
     """Since when Flink returns no checkpoints, because it initializes this job."""
     turn: int = 0

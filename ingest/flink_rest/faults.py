@@ -46,7 +46,6 @@ all releases and archives.
 """
 SAYS_NO_CHECKPOINTS = "Checkpointing is not enabled for this job"
 NOT_YET = frozenset({NOT_MEASURED, INITIALIZING})
-"""Normal at the start of a job."""
 KNOWN_WITHIN_S = 120
 
 _BODY_PARTS = (

@@ -83,8 +83,6 @@ def needs_attention(job: ListedJob, cursor: JobCursor) -> bool:
 
 @dataclass(slots=True)
 class JobReader:
-    """Reads the jobs of one cluster."""
-
     session: RestSession
     limits: RequestLimits
     sampling_rate: SamplingRate

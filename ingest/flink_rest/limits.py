@@ -2,7 +2,6 @@ import math
 from dataclasses import dataclass, replace
 
 MAX_PATH_BYTES = 3_900
-"""Flink refuses request lines above 4,096 bytes, which include method and protocol."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +10,6 @@ class RequestLimits:
     """In one cycle: 8 s for 2 concurrent requests of 5 ms each."""
     requests_per_job: int = 400
     requests_per_vertex: int = 25
-    """For subtask metrics; enough for 350 subtasks."""
     cycle_timeout_s: float = 45
     """With a few seconds for writing, the cycle fits into a minute."""
     taskmanagers_per_cycle: int = 40
@@ -20,7 +18,6 @@ class RequestLimits:
     sample_every: int = 10
     """Of other jobs, subtask details of each tenth completed checkpoint are read."""
     slow_ms: int = 60_000
-    """Subtask details of checkpoints that took this long are always read."""
     refresh_s: float = 300
     """Interval for graph, exceptions, restarts and hosts of an unchanged job."""
     static_refresh_s: float = 900

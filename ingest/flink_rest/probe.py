@@ -19,7 +19,6 @@ from ingest.source_read import ProbeNotes
 from ingest.sources import LogSource
 
 GATHERING_PAUSE_S = 2
-"""Flink begins to gather metrics when they are first requested."""
 
 
 async def probe_jobmanager(run: ClusterRun, notes: ProbeNotes) -> None:

@@ -50,7 +50,6 @@ class Filed(Enum):
     REPEATED = auto()
     """There is an answer to this request already."""
     UNKNOWN = auto()
-    """Weir does not read this endpoint."""
 
 
 def job_of(path: str) -> str | None:

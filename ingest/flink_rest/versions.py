@@ -50,6 +50,5 @@ def is_known(version: str | None) -> bool:
 
 
 def has_time_metrics(version: str | None) -> bool:
-    """Whether there is busy and back-pressured time (since 1.13). True for an unknown release."""
     numbers = release(version)
     return numbers is None or numbers >= (1, 13)

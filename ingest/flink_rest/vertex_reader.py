@@ -125,7 +125,6 @@ class VertexReader:
         }
 
     async def read(self, *, with_placement: bool) -> None:
-        """``with_placement``: also read where the subtasks run."""
         reading, cursor = self._reading, self._cursor
         if with_placement:
             await self._read_placement()

@@ -5,7 +5,6 @@ GIVE_UP_COMMIT_AFTER_S = 120
 
 
 def commit_attempts() -> Retrying:
-    """Tries again if another writer has taken the version, which is normal."""
     return Retrying(
         retry=retry_if_exception_type(CommitFailedError),
         wait=wait_random_exponential(multiplier=0.02, max=1),

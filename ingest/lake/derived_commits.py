@@ -12,7 +12,6 @@ from ingest.records import Observed
 
 
 def append(lake: LakeReader, observed: Iterable[Observed]) -> dict[str, int]:
-    """Writes to the tables of ``READ_BY_SPARK``. Raises ``KeyError`` for other records."""
     return commits.append(lake, observed, READ_BY_SPARK)
 
 

@@ -9,9 +9,6 @@ from ingest.errors import Refused
 def lake_place(
     root: str | None = None, environment: Mapping[str, str] = os.environ
 ) -> tuple[str, dict[str, str]]:
-    """The lake's root and storage options. The root is ``root``, else ``WEIR_LAKE_ROOT``, else
-    ``$WEIR_HOME/lake``. Options come from ``WEIR_LAKE_OPTIONS`` (JSON). Raises ``Refused``.
-    """
     home = environment.get("WEIR_HOME") or "var"
     chosen = root or environment.get("WEIR_LAKE_ROOT") or str(Path(home) / "lake")
     return chosen, _options(environment.get("WEIR_LAKE_OPTIONS") or "{}")

@@ -9,7 +9,6 @@ from ingest.lake.tables import TABLES
 from ingest.records import Observed
 
 KEEP_REPLACED_FILES = timedelta(hours=24)
-"""Readers of an older version still need these files."""
 
 
 @dataclass(frozen=True)

@@ -188,7 +188,6 @@ async def read_lines(
     max_bytes: int = MAX_BYTES,
     max_lines: int = MAX_LINES,
 ) -> StoreRead:
-    """``logs_cursor``: cursor of the source ``logs``, which reads the spool."""
     now_ns = int(at().timestamp() * NS_PER_S)
     progress = Progress.from_cursor(cursor, source, now_ns)
     reading = _StoreReading(

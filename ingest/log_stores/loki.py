@@ -18,7 +18,6 @@ class Loki:
     name = "Loki"
     resolution_ns = 1
     usual_lines = most_lines = 5_000
-    """Default of ``max_entries_limit_per_query``."""
 
     def __init__(self, query: str) -> None:
         self._query = query

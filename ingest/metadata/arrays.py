@@ -8,7 +8,6 @@ Counts = npt.NDArray[np.int64]
 
 
 def coded(values: Sequence[str | None], counts: Counts) -> pa.Array:
-    """A dictionary array: ``values[i]`` for ``counts[i]`` rows."""
     distinct = [value for value in dict.fromkeys(values) if value is not None]
     code_of: dict[str | None, int] = {value: code for code, value in enumerate(distinct)}
     code_of[None] = -1

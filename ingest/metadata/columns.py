@@ -42,7 +42,6 @@ SCHEMA = pa.schema(
 
 
 def batches(pieces: Iterable[Piece]) -> Iterator[pa.RecordBatch]:
-    """Raises errors of ``pieces``; batches before an error are not the whole file."""
     batch = _Batch(0)
     for piece in pieces:
         parts: Sequence[Handle | FileRun] = ()

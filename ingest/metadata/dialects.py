@@ -37,15 +37,15 @@ class MetadataError(Skipped):
 
 
 class IncompleteMetadata(MetadataError):
-    """The file ends too early: it is still being written, or its writer died."""
+    pass
 
 
 class DamagedMetadata(MetadataError):
-    """The bytes contradict the format."""
+    pass
 
 
 class UnsupportedMetadata(MetadataError):
-    """A format version or a kind of handle that Weir does not know."""
+    pass
 
 
 MAGIC = 0x4960672D

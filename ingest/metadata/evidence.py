@@ -35,7 +35,7 @@ _NO_ROOT = (
 
 
 class TooLarge(Skipped):
-    """The file is too large to be read during a collect cycle."""
+    pass
 
 
 @dataclass(slots=True)

@@ -82,7 +82,6 @@ def _alike(data: bytes, at: int, stride: int, limit: int, name_length: int) -> i
 
 
 def _is_plain(block: bytes, stride: int, count: int, name_length: int) -> bool:
-    """Whether all texts are ASCII and no size is negative."""
     size_at = 3 + name_length
     if count == 1:
         return (

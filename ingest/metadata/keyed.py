@@ -64,7 +64,6 @@ def _key_groups(reading: Reading) -> int:
 
 
 def _uploaded(reading: Reading) -> int | None:
-    """``None`` if Flink wrote -1."""
     size = reading.window.int64()
     return None if size < 0 else size
 

@@ -30,7 +30,6 @@ class DescribedState(NamedTuple):
 
 
 def described_states(content: bytes) -> list[DescribedState]:
-    """States in the order of their descriptions, without timers."""
     matches = [
         (name[1], name[0], match)
         for match in _KIND.finditer(content)

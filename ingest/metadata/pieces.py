@@ -19,7 +19,6 @@ class Header(NamedTuple):
     checkpoint_id: int
     dialect: Dialect
     master_states: tuple[str, ...]
-    """Names of hooks of the JobManager that have state."""
     operators: int
 
 
@@ -66,8 +65,6 @@ class Keyed(NamedTuple):
 
 
 class ListState(NamedTuple):
-    """An operator state. ``mode``: SPLIT_DISTRIBUTE, UNION or BROADCAST. ``offsets``: their number."""
-
     name: str
     mode: str
     offsets: int
@@ -84,7 +81,6 @@ class Handle(NamedTuple):
     keyed: Keyed | None = None
     states: tuple[ListState, ...] | None = None
     managed_directories: tuple[str, str] | None = None
-    """Task-owned and shared directory, which this handle keeps alive (merged files)."""
 
 
 class FileRun(NamedTuple):
@@ -111,8 +107,6 @@ class KeyedState(NamedTuple):
 
 
 class Properties(NamedTuple):
-    """The end of the file, since 1.16."""
-
     name: str
     """Checkpoint, Full Checkpoint, Savepoint, Terminate Savepoint or Suspend Savepoint."""
     savepoint_format: str | None = None

@@ -26,7 +26,6 @@ _HANDLE_COLUMNS = [
 
 
 def key_of(file: MetadataFile) -> dict[str, Any]:
-    """``metadata_modified`` is cut to milliseconds, as in the lake."""
     return {
         "metadata_path": file.path,
         "metadata_bytes": file.size,

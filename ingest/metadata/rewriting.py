@@ -7,7 +7,6 @@ from ingest.metadata.reader import Open, read_pieces
 from ingest.metadata.window import WINDOW_BYTES, Window, decode
 
 LONGEST_PATH_BYTES = 0xFFFF
-"""Limit of Java's ``writeUTF``."""
 
 
 def rewrite(open_: Open, out: BinaryIO, new_path: Callable[[str], str]) -> int:

@@ -23,7 +23,6 @@ READ = (
 
 
 def snapshot(rows: Sequence[Reference]) -> Snapshot:
-    """``rows``: all rows of a file; the last one is that of the file."""
     return _snapshot_of_file(rows[-1], sum(row.state_bytes or 0 for row in rows))
 
 

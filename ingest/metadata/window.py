@@ -71,7 +71,6 @@ class Window:
         return number
 
     def bounded_count(self, most: int) -> int:
-        """The number of entries that become objects. A forged, larger number is refused."""
         number = self.count()
         if number > most:
             raise self.wrong_number(4, number)
@@ -105,13 +104,11 @@ class Window:
             ) from error
 
     def wrong_number(self, size: int, number: int) -> DamagedMetadata:
-        """The error for the last field read, of ``size`` bytes."""
         return DamagedMetadata(
             self.position - size, message("the impossible number {number:count}", number=number)
         )
 
     def unknown_tag(self, tag: int) -> UnsupportedMetadata:
-        """The error for the last byte read."""
         return UnsupportedMetadata(
             self.position - 1, message("the tag {tag:number}, which is not known here", tag=tag)
         )

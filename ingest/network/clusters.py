@@ -134,7 +134,6 @@ def check_host(host: str, port: int | None = None) -> None:
 
 
 def checked_socket(info: tuple[Any, ...]) -> socket.socket:
-    """Socket factory for aiohttp. Raises :class:`RefusedAddress`."""
     family, kind, protocol, _, address = info
     if why := refusal(str(address[0])):
         raise RefusedAddress(str(address[0]), why)

@@ -21,7 +21,6 @@ def filesystem_of(uri: str) -> tuple[Any, str]:
 
 
 def open_uri(uri: str, compression: str | None) -> Any:
-    """Like ``fsspec.open(uri, "rb").open()``. Raises like ``filesystem_of``."""
     _check(uri)
     with as_os_error():
         return fsspec.open(uri, "rb", compression=compression, **_options(uri)).open()

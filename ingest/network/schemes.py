@@ -1,5 +1,3 @@
-"""Registers Weir's own file systems with fsspec."""
-
 from typing import Any
 
 import fsspec

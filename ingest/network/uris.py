@@ -32,7 +32,6 @@ def check_uri(uri: str) -> None:
 
 
 def is_http_address(url: str) -> bool:
-    """Whether the URL has a host, and no user and password."""
     try:
         parts = urlsplit(url)
         return (

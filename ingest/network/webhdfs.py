@@ -18,8 +18,6 @@ from ingest.network.deadlines import Late, TimedAdapter, TooLarge
 TIMEOUT_S = (5, 60)
 WHOLE_S = 180
 MAX_ANSWER_BYTES = 64 * 1024**2
-"""A page of LISTSTATUS_BATCH (1,000 entries) is about 0.4 MB, a LISTSTATUS of 100,000 entries 40.
-"""
 READ_BYTES = 8 * 1024**2
 BATCH = "LISTSTATUS_BATCH"
 _KINDS = {"FILE": "file", "DIRECTORY": "directory", "SYMLINK": "link"}
@@ -173,8 +171,6 @@ class _File(WebHDFile):  # type: ignore[misc]  # fsspec has no types
 
 
 class _BoundedAdapter(TimedAdapter):
-    """Sends requests and redirects only to allowed hosts, with a time limit."""
-
     def __init__(self) -> None:
         super().__init__(WHOLE_S, TIMEOUT_S, MAX_ANSWER_BYTES)
 
@@ -205,7 +201,7 @@ class _BoundedAdapter(TimedAdapter):
 
 
 class _UnknownOperation(WebHdfsError):
-    """The NameNode does not know the operation."""
+    pass
 
 
 def _refusal(answer: requests.Response, host: str) -> OSError:
@@ -249,7 +245,6 @@ def _child(status: Any) -> str:
 
 
 def _entry(status: Any, path: str) -> dict[str, Any]:
-    """A result of fsspec's ``info``. ``modificationTime`` is in ms since 1970."""
     kind, length, modified = (
         _field(status, "a listing", name) for name in ("type", "length", "modificationTime")
     )

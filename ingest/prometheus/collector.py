@@ -41,7 +41,6 @@ SOURCE = "prometheus"
 MAX_STEPS = 40
 MAX_JOBS = 5_000
 FORGOTTEN_AFTER_S = 3600
-"""The time of a longer pause is not read later."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,6 @@ def _pattern(*aggregates: str) -> str:
 
 
 GAUGE_NAMES = _pattern("min", "max", "sum")
-"""Regular expression for a Prometheus matcher."""
 _NAME = re.compile(GAUGE_NAMES, re.IGNORECASE | re.ASCII)
 _GROUP_LABELS = "__name__, task_id"
 

@@ -35,7 +35,6 @@ class Series:
 
 
 def series(body: Any) -> Iterator[Series]:
-    """Raises :class:`Skipped` if the answer is not a matrix."""
     match body:
         case {"status": "success", "data": {"resultType": "matrix", "result": list(result)}}:
             pass
@@ -195,7 +194,6 @@ def jobs(all_series: Iterable[Series]) -> Iterator[tuple[datetime, Job]]:
 
 
 def with_vertices(job: Job, subtasks: Subtasks) -> Job:
-    """The reporter does not report edges between vertices."""
     parallelism = subtasks.parallelism()
     vertices = tuple(
         Vertex(vertex, clean_text(subtasks.names[vertex]) or vertex, size)

@@ -6,19 +6,16 @@ from ingest.errors import Refused
 from ingest.json_bounds import TooManyValues, decoded, pushed_hooks
 
 MAX_RECORDS = 30_000
-"""Log records with their streams, resources and scopes; or samples."""
 MAX_OTLP_RECORDS = 20_000
 MAX_PARTS = 200_000
 """Messages, fields, attributes and values of OTLP; 8,192 records of 20 attributes have 180,000."""
 MAX_VALUES = 1_000_000
-"""In JSON: 10 MB from Vector have 500,000."""
 MAX_PROCESSES = 500
 MAX_ORIGINS = 2_000
-"""Pods, files with their hosts, containers and hosts of lines."""
 
 
 class TooLarge(Refused):
-    """The sender should send smaller bodies."""
+    pass
 
 
 class Count:

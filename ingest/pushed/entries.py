@@ -124,7 +124,6 @@ class Processes:
         self._origins = Count(MAX_ORIGINS, "pods, files, containers and hosts that lines are from")
 
     def __call__(self, origin: str, host: str | None) -> str:
-        """Raises :class:`ingest.pushed.bounds.TooLarge`."""
         name = self._known.get((origin, host))
         if name is None:
             self._origins.add()
@@ -183,7 +182,6 @@ def _has_logger(record: Mapping[str, Any]) -> bool:
 
 
 def _stamp(record: Mapping[str, Any]) -> str:
-    """The time: a number, a text, or log4j's object of two numbers."""
     for name in _TIMES:
         if (stamp := record.get(name)) is not None:
             if isinstance(stamp, dict):

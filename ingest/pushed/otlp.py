@@ -38,7 +38,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 class _Record(NamedTuple):
     at: str
-    """Nanoseconds since 1970; "" if unknown."""
     observed_at: str
     level: Any
     body: Any
@@ -54,7 +53,6 @@ def from_protobuf(body: bytes) -> Iterator[Entry | Skip]:
 
 
 def from_json(body: bytes) -> Iterator[Entry | Skip]:
-    """Raises :class:`Refused`."""
     document = bounds.json_document(body)
     yield from _json_entries(document, bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts())
 

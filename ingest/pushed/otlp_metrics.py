@@ -62,7 +62,6 @@ class Pushed:
     unread: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def take(self, name: str, sample: Sample | None) -> None:
-        """``sample``: ``None`` for one that cannot be used."""
         if sample is None:
             self.unread[_NOT_A_SAMPLE, name] += 1
         else:
@@ -90,7 +89,6 @@ def from_protobuf(body: bytes) -> Pushed:
 
 
 def from_json(body: bytes) -> Pushed:
-    """Raises :class:`Refused`."""
     document = bounds.json_document(body)
     if not isinstance(document, dict) or not isinstance(document.get("resourceMetrics", []), list):
         raise Refused('The body is no JSON object with "resourceMetrics".')

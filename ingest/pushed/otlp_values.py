@@ -26,7 +26,6 @@ def attributes(pairs: Iterable[KeyValue], parts: Count, depth: int = 0) -> dict[
 
 
 def value(source: AnyValue, parts: Count, depth: int = 0) -> Any:
-    """A protobuf value; ``None`` below ``MAX_DEPTH``."""
     match source.WhichOneof("value"):
         case "string_value":
             return source.string_value

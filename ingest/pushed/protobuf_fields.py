@@ -15,7 +15,6 @@ from ingest.pushed.bounds import Count
 KEPT_DEPTH = 60
 """Deeper fields are left empty, since decoders refuse messages of more than 100 levels."""
 MAX_UNSEEN_BYTES = 64 * 1024
-"""In larger messages, each field is checked before decoding."""
 _VARINT, _EIGHT_BYTES, _LENGTH, _FOUR_BYTES = 0, 1, 2, 5
 _NUMBER = re.compile(rb"[\x80-\xff]{0,9}[\x00-\x7f]")
 

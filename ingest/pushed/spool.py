@@ -19,7 +19,6 @@ ROTATED_AT_BYTES = 64 * 1024 * 1024
 REMEMBERED_LINES = 65_536
 MAX_PROCESSES = 10_000
 MAX_UNREAD_BYTES = 512 * 1024 * 1024
-"""For one cluster: the collector reads this in some minutes."""
 IDLE_S = 24 * 3600
 LEAST_FREE_SHARE = 0.05
 
@@ -28,7 +27,7 @@ _LENGTH_BYTES = 8
 
 
 class Behind(Retryable):
-    """The sender should retry later."""
+    pass
 
 
 @dataclass(frozen=True, slots=True)

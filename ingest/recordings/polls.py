@@ -58,7 +58,6 @@ class Poll:
     cluster: list[ClusterAnswers] = field(default_factory=list)
 
     def file(self, answer: Answer) -> None:
-        """Put the answer into the first reading without an answer to this request."""
         job_id = job_of(answer.path)
         if answer.endpoint == "/jobs/overview":
             self.overviews.append(answer)
@@ -90,7 +89,6 @@ class Polls:
         return self._cache.flink_version
 
     def add(self, answer: Answer, size_bytes: int) -> tuple[Observed, ...]:
-        """Records of the previous poll, if this answer begins another."""
         finished: tuple[Observed, ...] = ()
         if self._poll and self._begins_poll(answer, self._poll):
             finished = self.finish()

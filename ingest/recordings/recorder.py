@@ -35,7 +35,6 @@ LONGEST_CONTEXT = 4_096
 
 
 def masked(body: Any, address: Address) -> Any:
-    """The document without secrets; its structure stays."""
     return redact_document(_drop(body, address))
 
 
@@ -184,7 +183,6 @@ LIMITS = RequestLimits(
     small_job_subtasks=1_000_000,
     cycle_timeout_s=120,
 )
-"""More than usual, since a recording is short and made to find something out."""
 
 
 @dataclass(slots=True)
@@ -210,7 +208,6 @@ async def record(
     progress: Callable[[str], None] = lambda _: None,
     gate: Gate | None = None,
 ) -> RecordSummary:
-    """Raises ``Refused`` if the folder has a recording or cannot be written."""
     address = parse_address(source.url, source.auth)
     started = at()
     summary = RecordSummary(str(directory))

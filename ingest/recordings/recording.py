@@ -181,7 +181,6 @@ class Recording:
         return self._polls.flink_version
 
     def read(self, progress: Progress = lambda _: None) -> Iterator[Piece]:
-        """Records and sizes, in bounded memory, with recorded times."""
         if self._bundle.skips:
             at = datetime.fromtimestamp(self._bundle.directory.stat().st_mtime, UTC)
             yield (Observed(self._cluster, at, "rest", self._bundle.skips),), 0

@@ -30,7 +30,6 @@ class Line:
 
 
 def read_lines(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Line]:
-    """Lines of a plain or ``.gz`` file, without empty lines. Raises ``OSError``."""
     with _open(path) as handle:
         number = 0
         try:
@@ -167,7 +166,6 @@ def _error_text(body: Any) -> str:
 
 
 def _time(value: Any) -> datetime:
-    """From epoch seconds, rounded to milliseconds. Raises ``Skipped``."""
     if (
         not isinstance(value, int | float)
         or isinstance(value, bool)

@@ -1,7 +1,6 @@
 import re
 
 MASK = "******"
-"""Flink writes the same mask."""
 
 _HARMLESS = re.compile(
     r"""\*{3,}|\[?(?:hidden|redacted|removed|masked|protected)\]?
@@ -19,7 +18,6 @@ _RANDOM = re.compile(r"(?=[^\d=]*[\d=])[A-Za-z0-9+/_.~=%*-]{12,}")
 
 
 def is_harmless(value: str) -> bool:
-    """Whether the value is empty, a placeholder or a mask."""
     return not value or _HARMLESS.fullmatch(value) is not None
 
 

@@ -14,7 +14,6 @@ FLINK_SENSITIVE_KEYS = (
     "jaas.config",
     "http-headers",
 )
-"""Words of Flink 2.x; earlier releases have fewer."""
 
 _SETTING = re.compile(
     "|".join(re.escape(word) for word in FLINK_SENSITIVE_KEYS)
@@ -25,7 +24,6 @@ _SETTING = re.compile(
 
 
 def holds_secret(key: str) -> bool:
-    """Whether any value of a setting with this name is hidden."""
     return _SETTING.search(key) is not None
 
 
@@ -122,5 +120,4 @@ def secrecy_of(name: str) -> Secrecy | None:
 
 
 def _is_key_id(parts: list[str]) -> bool:
-    """Both parts of an AWS key pair are secret."""
     return parts[-3:] == ["access", "key", "id"]

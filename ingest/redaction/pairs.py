@@ -252,7 +252,6 @@ def _name_start(text: str, at: int, least: int) -> int:
 
 
 def _secret_of_name(text: str, start: int, end: int) -> tuple[Value, str] | None:
-    """The value to hide, and the quote of the name."""
     name = text[start:end].rstrip(".-")
     secrecy = secrecy_of(name.lstrip("-"))
     if (

@@ -5,7 +5,6 @@ import re
 from ingest.redaction.names import KEY_WORDS
 
 _KEY = re.compile(KEY_WORDS)
-"""Only tried in texts with ``key``."""
 _WORDS = (
     "pass",
     "pwd",

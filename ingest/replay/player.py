@@ -150,7 +150,6 @@ class Player:
         return [began_ms for began_ms in as_list(turns) if isinstance(began_ms, int)]
 
     def _roll(self, name: str) -> None:
-        """Like log4j: the current file has no number."""
         for number in range(TURNS_KEPT - 1, 0, -1):
             older = self._logs / (f"{name}.{number - 1}" if number > 1 else name)
             if older.exists():

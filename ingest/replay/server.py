@@ -13,7 +13,6 @@ from ingest.replay.shipped import AUDITED, LOOKED, REMOVED
 
 TICK_S = 1.0
 AWAKE_FOR_S = 900
-"""So long after the last visit, no more jobs are submitted until the next visit."""
 
 log = logging.getLogger(__name__)
 

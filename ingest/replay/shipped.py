@@ -11,7 +11,6 @@ LOOKED, REMOVED, AUDITED = "looked", "removed", "audited"
 the demo is to be removed. ``audited``: checkpoints of current jobs are to be written.
 """
 CHECKPOINTS, PAST = "checkpoints", "past.json"
-"""Names in a cluster's folder."""
 
 PAST_MS = 96 * 3600 * 1000
 """So that files of the past turn are older than the audits' age guard of three days."""
@@ -37,7 +36,6 @@ class Shipped:
 
     @property
     def written_to(self) -> str:
-        """The directory in paths of its ``_metadata``."""
         return "file:/opt/l/lab/run/" + self.recording.replace("/", "-")
 
 

@@ -36,7 +36,6 @@ class Shift:
         return self._pattern.sub(self._replace, recorded)
 
     def line(self, recorded: bytes) -> bytes:
-        """The line of a log, which may begin with a time."""
         at_ms = line_ms(recorded)
         if at_ms is None:
             return self.text(recorded)
@@ -55,7 +54,6 @@ class Shift:
 
 
 def line_ms(line: bytes) -> int | None:
-    """Epoch ms of the time at the beginning of a log line, in UTC; None without a time."""
     match = _LINE_TIME.match(line)
     if not match:
         return None

@@ -29,8 +29,6 @@ Query = Mapping[str, str]
 
 
 class Version(NamedTuple):
-    """``stat`` is ``None`` for a delete marker."""
-
     id: str
     is_latest: bool
     stat: Stat | None
@@ -53,7 +51,6 @@ class Bucket:
 
     @classmethod
     def of(cls, uri: str) -> "Bucket | None":
-        """``None`` if ``uri`` is not in an S3-compatible store."""
         if not uri.startswith(("s3://", "s3a://")):
             return None
         with as_os_error():
@@ -69,7 +66,6 @@ class Bucket:
         return {key: stat for key, stat in self._list(keys, self._stats_page) if key in requested}
 
     def versions(self, keys: Sequence[str]) -> dict[str, list[Version]]:
-        """Key → its versions, unordered. Keys without versions are left out."""
         requested = set(keys)
         by_key: dict[str, dict[str, Version]] = {key: {} for key in requested}
         for key, version in self._list(keys, self._versions_page):
@@ -122,7 +118,6 @@ class Bucket:
         return True
 
     def versioning(self) -> str:
-        """``Enabled``, ``Suspended``, or "" if it was never enabled."""
         return str(self._call("get_bucket_versioning").get("Status", ""))
 
     def keeps_versions(self, span: timedelta) -> bool:
@@ -247,7 +242,6 @@ def _split(items: Any, size: int) -> list[Any]:
 def _walk(
     keys: Sequence[str], prefix: str, page: Callable[[str, Query], Page], limit: int | None = None
 ) -> tuple[list[tuple[str, Any]], int]:
-    """Entries of at most ``limit`` pages, and how many of ``keys`` these cover."""
     entries: list[tuple[str, Any]] = []
     at, pages, query = 0, 0, _query_from(keys[0])
     while at < len(keys) and (limit is None or pages < limit):

@@ -52,7 +52,6 @@ def to_remote(
     *,
     renames: bool,
 ) -> str:
-    """Like :func:`to_local`. ``renames``: the target file system moves a file in one step."""
     if target_fs.exists(target):
         raise FileExistsError(target)
     part_name = _part_of(target) if renames else target
@@ -71,7 +70,6 @@ def to_remote(
 
 
 def inside(filesystem: Any, name: str, target: str) -> None:
-    """Let the storage copy a file; only its size is compared."""
     filesystem.cp_file(name, target)
     filesystem.invalidate_cache(filesystem._parent(target))
     copied, size = filesystem.info(target).get("size"), filesystem.info(name).get("size")

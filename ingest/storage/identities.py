@@ -16,8 +16,6 @@ from ingest.uris import Spellings, are_nested, canonical, is_below
 
 
 class DirectoryName(NamedTuple):
-    """``directory`` is relative to the root, with its leading slash."""
-
     root: str
     directory: str
 
@@ -28,8 +26,6 @@ class DirectoryName(NamedTuple):
 
 @dataclass
 class VisitedDirectories:
-    """Directories that the listings of one audit have visited. Thread-safe."""
-
     _visited: dict[Hashable, tuple[DirectoryName, Directories]] = field(default_factory=dict)
     _other_names: dict[DirectoryName, DirectoryName] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)

@@ -1,5 +1,3 @@
-"""When a file was modified. Each kind of storage has another name for this time."""
-
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -7,7 +5,6 @@ from typing import Any
 from ingest.errors import Refused
 
 CLOCK_SKEW = timedelta(minutes=5)
-"""How far another machine's clock may be ahead of this one."""
 
 _NAMES = ("mtime", "LastModified", "last_modified", "modified", "modification_time")
 
@@ -26,7 +23,6 @@ def from_nanoseconds(nanoseconds: int) -> datetime | None:
 
 
 def cut(instant: datetime | None) -> datetime | None:
-    """Rounds down to milliseconds."""
     return instant and instant.replace(microsecond=instant.microsecond // 1000 * 1000)
 
 

@@ -469,7 +469,6 @@ def _is_below(uris: pa.Array, root: str) -> pa.Array:
 
 
 def _path_of(uri: str) -> str:
-    """``/b`` of ``s3://a/b`` and of ``file:/b``."""
     _, authority, rest = uri.partition("://")
     if not authority:
         return uri.removeprefix("file:")

@@ -392,7 +392,6 @@ def _locate(filesystem: Any, path: str, manifest: str, key: str, inventory: Inve
 
 
 def _require_regular(filesystem: Any, files: Sequence[str], folder: str | None) -> None:
-    """Raises ``OSError`` for a local file that is not regular or leads out of ``folder``."""
     if isinstance(filesystem, LocalFileSystem):
         for file in files:
             open_regular(file, within=folder).close()
@@ -412,12 +411,10 @@ def _by_letters(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _count(value: Any) -> int | None:
-    """Google writes integers of 64 bits as texts."""
     return None if value is None else int(value)
 
 
 def _texts(values: Any) -> tuple[str, ...]:
-    """Raises ``TypeError`` for other values than None or a list of texts."""
     if not isinstance(values, list | None) or not all(
         isinstance(text, str) for text in values or ()
     ):

@@ -454,7 +454,6 @@ def as_text(column: pa.Array, where: Callable[[int], tuple[str, Message]]) -> pa
 
 
 def _header(first: str, delimiter: str | None) -> tuple[list[str] | None, str]:
-    """The column names in a first line, ``None`` if it is no header, and the separator."""
     if match := _IMAGE_HEADER.match(first):
         return first.split(match[1]), match[1]
     for separator in (delimiter,) if delimiter else _SEPARATORS:

@@ -114,7 +114,6 @@ PLACES = (
         candidate=False,
     ),
 )
-"""The first place that matches decides."""
 
 TASK_OWNED = ("taskowned", "merged_taskowned", "merged_shared", "changelog")
 """Places with files that operators and backends may use although no ``_metadata`` names them."""

@@ -31,7 +31,6 @@ ROWS_A_PART = 1_000_000
 SECONDS_A_PART = 20.0
 """If a listing is interrupted, each thread repeats this much work, or one directory."""
 RESUME_WITHIN = timedelta(hours=6)
-"""Beginning and end of a listing should not be a day apart."""
 
 
 def list_root(
@@ -192,7 +191,6 @@ class _Walk:
             self.waiting.put(name)
 
     def _link(self, name: str, entry: Entry) -> Unlisted | None:
-        """None for a link that is declared as an alias of its target."""
         try:
             link_name = canonical(self.root.uri.rstrip("/") + name, self.spellings)
             if entry.target is not None and link_name == canonical(entry.target, self.spellings):

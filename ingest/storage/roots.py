@@ -35,7 +35,6 @@ class Root:
         return local_path(self.uri if self.read_at is None else self.read_at)
 
     def readable(self, path: str) -> str:
-        """Where ``path`` (canonical) is read. Raises ``ValueError`` if it is not below the root."""
         if not is_below(path, self.uri):
             raise ValueError(f"{path!r} is not below the root {self.uri!r}.")
         return f"{self.reading.rstrip('/')}/{path[len(self.uri) :].lstrip('/')}".rstrip("/") or "/"

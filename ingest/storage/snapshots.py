@@ -27,8 +27,6 @@ BAD_NAME = "bad_name"
 
 @dataclass(frozen=True, slots=True)
 class Unlisted(Skip):
-    """``other``: canonical target of a link, or the other name of a directory; else ""."""
-
     other: str = ""
 
 
@@ -65,13 +63,10 @@ SCHEMA = pa.schema(
 LISTED, BEGUN = "_listed.json", "_begun.json"
 _PROGRESS = b"weir.listing"
 _PUT_AT_ONCE = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "az", "memory"})
-"""Stores in which a file appears only when it is closed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """``as_of``: when the listing began. Later files may be missing."""
-
     root: str
     read_at: str | None
     directory: str
@@ -183,8 +178,6 @@ class Snapshot:
 
 
 class Part:
-    """A Parquet file, which exists only after ``close``."""
-
     def __init__(self, snapshot: Snapshot, name: str) -> None:
         self._file = snapshot.create(name)
         self._writer = pq.ParquetWriter(self._file.__enter__(), SCHEMA, compression="zstd")

@@ -25,16 +25,14 @@ RENAMES = frozenset({"hdfs", "viewfs", "webhdfs"})
 
 
 class TreeError(IngestError):
-    """A file could not be inspected, moved or deleted. It is still in its place."""
+    pass
 
 
 class Gone(TreeError):
-    """There is no such file, or not any more."""
+    pass
 
 
 class Occupied(TreeError):
-    """The target exists, and was not overwritten."""
-
     def __init__(self, target: str) -> None:
         super().__init__(
             message("{target:name} exists; move it away, then try again.", target=target)
@@ -42,7 +40,7 @@ class Occupied(TreeError):
 
 
 class NotAFile(TreeError):
-    """A directory or another entry that is not a regular file."""
+    pass
 
 
 class Linked(TreeError):
@@ -50,7 +48,7 @@ class Linked(TreeError):
 
 
 class Changed(TreeError):
-    """The file is not as expected, and was not touched."""
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +82,6 @@ def stat(path: str, within: str | None = None) -> Stat:
 
 
 def exists(path: str, within: str | None = None) -> bool:
-    """Raises ``TreeError`` if it is unknown whether the file exists."""
     try:
         stat(path, within)
     except Gone:

@@ -80,7 +80,6 @@ def read_text(path: str) -> str:
 
 
 def check_url(url: str) -> str:
-    """Raises ``Skipped``."""
     if not is_http_address(url):
         raise Skipped(
             message("the address of the API server must be such as https://10.0.0.1:6443")

@@ -25,8 +25,6 @@ _MEANING = {
 
 
 class ApiFault(Skipped):
-    """``status`` is 0 without an answer."""
-
     def __init__(self, text: str, status: int = 0) -> None:
         super().__init__(text)
         self.status = status

@@ -182,7 +182,6 @@ def event(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def one_line(text: Any) -> str:
-    """The text of another program in one line: bounded, without secrets."""
     return redact(_UNSEEN.sub("", " ".join(_text(text).split()))[:MESSAGE_CHARS])
 
 
@@ -215,7 +214,6 @@ def _name_and_namespace(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _error(value: Any) -> str:
-    """The error is an exception as JSON since 1.2, before that a text."""
     text = _text(value)
     if text.startswith("{"):
         try:

@@ -14,7 +14,6 @@ from ingest.messages import message
 
 PAGE = 250
 MAX_OBJECTS = 20_000
-"""Most objects of a resource; of each, only a summary is kept."""
 FLINK, CORE = "/apis/flink.apache.org/v1beta1", "/api/v1"
 
 
@@ -80,7 +79,6 @@ _listed: set[tuple[str, KubernetesSource, str, str]] = set()
 async def read_kubernetes(
     name: str, source: KubernetesSource
 ) -> tuple[list[Target], list[RefusedTarget]]:
-    """``name`` of the source. Raises ``Skipped``."""
     server = await asyncio.to_thread(_server, source)
     async with Api(server) as api:
         return await _read(api, name, source, server)

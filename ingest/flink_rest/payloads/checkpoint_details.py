@@ -28,7 +28,6 @@ def vertex_checkpoint(
     vertex_id: str,
     place: str = "",
 ) -> VertexCheckpoint:
-    """Has arrays only if ``task`` has ``subtasks``."""
     fields = Fields(task, place)
     if not is_flink_id(vertex_id):
         raise Skipped(f"{place or 'answer'}: expected the id of a vertex, 32 hex digits")

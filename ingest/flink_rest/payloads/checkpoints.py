@@ -18,7 +18,6 @@ def counts(body: Any) -> dict[str, int | None]:
 
 
 def restore(body: Any) -> dict[str, Any]:
-    """The latest restore as columns of ``Job``; empty without a restore."""
     latest = Fields(body).object("latest")
     restored = latest.object("restored") if latest else None
     if restored is None:

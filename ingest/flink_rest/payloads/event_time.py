@@ -14,12 +14,10 @@ from ingest.records import Edge
 RECEIVED, SENT = "currentInputWatermark", "currentOutputWatermark"
 MOST_FEEDERS = 8
 MOST_OPERATOR_CHARS = 80
-"""Flink cuts the names of operators in metrics to this length."""
 _ARROW = " -> "
 _UNDERSCORED = re.compile(r"[ .:,]")
 """In names of metrics, Flink replaces these characters by underscores."""
 _INDEX_PREFIX = re.compile(r"^\[vertex-\d+\]")
-"""Written with ``pipeline.vertex-name-include-index-prefix``."""
 
 
 def feeders(edges: Iterable[Edge]) -> dict[str, tuple[str, ...]]:

@@ -20,7 +20,6 @@ _Value = TypeVar("_Value")
 LARGEST_INTEGER = 2**53
 """No checkpoint has 8 PiB. The sum of hundreds of such numbers still fits into 64 bits."""
 LARGEST_REAL = 1e18
-"""Sums and squares of such numbers are finite."""
 LONGEST_MS = 100 * 366 * 86_400_000
 """A duration beyond a hundred years means "unlimited", or comes from a wrong clock."""
 LAST_INSTANT_MS = 7_258_118_400_000
@@ -207,7 +206,6 @@ def clean_text(value: str | None, max_chars: int = MAX_TEXT_CHARS) -> str | None
 
 
 def _number(value: Any) -> int | float | None:
-    """``None`` for null, NaN and infinity. Values of metrics are texts."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float | str):
@@ -230,5 +228,4 @@ def _number_of_text(text: str) -> int | float:
 
 
 def _excerpt(value: Any) -> str:
-    """The type only, since the value might be a secret."""
     return "nothing" if value is None else type(value).__name__

@@ -56,7 +56,6 @@ SIGNED = frozenset(
     (*EVENT_TIME, "input1_watermark_ms", "input2_watermark_ms", "alignment_drift_ms")
 )
 LARGEST = 1e17
-"""A missing watermark is Long.MIN, that of an ended input Long.MAX."""
 
 
 def is_known(column: str, value: float) -> bool:
@@ -108,7 +107,6 @@ def combine(parts: list[dict[str, tuple[str, float]]]) -> dict[str, int]:
 
 
 def _column_of(name: str) -> tuple[int, str, str] | None:
-    """Rank, column and aggregate of a metric."""
     """Rank, column and aggregate of a metric."""
     for spelling_of_release, spelling in _REPLACEMENTS:
         name = name.replace(spelling_of_release, spelling)

@@ -23,7 +23,6 @@ def vertices(job: Any) -> tuple[Vertex, ...]:
 
 
 def slot_sharing(job: Any) -> tuple[SlotSharing, ...] | None:
-    """None if this release does not report groups."""
     groups = (
         (vertex.required_flink_id("id"), vertex.text("slotSharingGroupId"))
         for vertex in Fields(job).objects("vertices")

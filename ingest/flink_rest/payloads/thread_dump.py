@@ -40,7 +40,6 @@ class Thread:
 
 
 def thread_dump(body: Any) -> tuple[Thread, ...]:
-    """Threads whose text has another form are left out."""
     threads = list(Fields(body).objects("threadInfos"))
     if len(threads) > MOST_THREADS:
         raise Skipped(f"threadInfos: more than {MOST_THREADS:,} threads")

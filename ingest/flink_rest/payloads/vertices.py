@@ -12,7 +12,6 @@ from ingest.flink_ids import MAX_TASKMANAGER_CHARS, is_taskmanager_id
 from ingest.flink_rest.payloads.fields import Fields
 
 MAX_PARALLELISM = 2**15
-"""Flink's own upper bound."""
 
 _STATES = ("SCHEDULED", "DEPLOYING", "INITIALIZING", "RUNNING")
 _NOWHERE = "(unassigned)"
@@ -52,7 +51,6 @@ class RecordCounts:
 
 
 def record_counts(body: Any) -> dict[int, RecordCounts]:
-    """Subtask → counters of its newest attempt."""
     counts_by_subtask = {}
     for subtask in Fields(body).objects("subtasks"):
         metrics = subtask.object("metrics")
