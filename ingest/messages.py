@@ -47,7 +47,6 @@ _TIMES = (
 
 
 def bytes_figure(size_bytes: float) -> str:
-    """``78.2 MB``; below 1 kB ``512 bytes``."""
     for unit, factor in _SIZES:
         if abs(size_bytes) >= factor:
             return f"{short_figure(size_bytes / factor)} {unit}"
@@ -224,7 +223,6 @@ def subtask_text(vertex: str | None, subtask: int | None) -> Message:
 
 @lru_cache(maxsize=8_192)
 def placeholders(template: str) -> dict[str, str]:
-    """Name → kind. Raises ValueError for an unknown kind."""
     kinds = {name: kind or "text" for name, kind in PLACEHOLDER.findall(template)}
     if unknown := set(kinds.values()) - KINDS:
         raise ValueError(f"{template!r} has placeholders of unknown kinds: {sorted(unknown)}.")

@@ -106,7 +106,6 @@ def refuse_undecodable(uri: str) -> None:
 
 
 def is_below(path: str, root: str) -> bool:
-    """Whether ``path`` is ``root`` or below it. Both are canonical."""
     return path.startswith(root) and (
         len(path) == len(root) or root.endswith("/") or path[len(root)] == "/"
     )

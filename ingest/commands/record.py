@@ -20,7 +20,6 @@ from ingest.sources import Auth, ClusterSource, LogSource, Tls
 
 
 def add_connection_arguments(parser: argparse.ArgumentParser) -> None:
-    """Secrets come from files or the environment, never from the command line."""
     parser.add_argument("--user", help="user of basic authentication")
     parser.add_argument(
         "--password-file",

@@ -12,8 +12,6 @@ State = Literal["", "broken", "suspended"]
 
 @dataclass(frozen=True, slots=True)
 class OperatorEvent:
-    """``reason``: the operator's word, such as SpecChanged. ``path``: of a savepoint."""
-
     at_ms: int
     reason: str
     job_id: str

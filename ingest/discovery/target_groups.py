@@ -31,7 +31,6 @@ class Target:
 
 
 def targets_of(document: Any) -> list[Target]:
-    """Raises ``Skipped``, with the place of the error."""
     if not isinstance(document, list):
         raise Skipped(message("it must be a list of target groups"))
     by_labels: dict[tuple[str, tuple[tuple[str, str], ...]], Target] = {}

@@ -25,7 +25,6 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def applications(document: Any) -> list[Target]:
-    """Raises ``Skipped``."""
     listing = document.get("apps", document) if isinstance(document, dict) else document
     if listing is None:
         return []

@@ -106,7 +106,6 @@ def _clusters(client: KazooClient, root: str) -> Iterator[str]:
 
 
 def _leader(client: KazooClient, path: str) -> str:
-    """The leader's address, "" without a leader. Raises ``ValueError`` for other content."""
     try:
         content = _answer(client.get_async(path))[0]
     except NoNodeError:
@@ -119,7 +118,6 @@ def _answer(pending: Any) -> Any:
 
 
 def parse_address(content: bytes) -> str:
-    """The text at the beginning of a Java object stream. Raises ``ValueError``."""
     try:
         if content[:4] != _STREAM or content[4] not in (_SHORT_BLOCK, _LONG_BLOCK):
             raise ValueError

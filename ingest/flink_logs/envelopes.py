@@ -110,7 +110,6 @@ def docker(line: bytes) -> Stripped | None:
 
 
 def cloudwatch(line: bytes) -> Stripped | None:
-    """A row of Logs Insights' CSV, or a line of ``aws logs tail``."""
     row = _CLOUDWATCH_ROW.fullmatch(line)
     if row:
         stamp, content = row[1].replace(b" ", b"T"), row[2].replace(b'""', b'"')

@@ -114,8 +114,6 @@ _FIRST, _LAST = datetime(1971, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UT
 
 
 class JsonRecord(NamedTuple):
-    """``message`` has the stack trace below its first line."""
-
     ts: datetime
     level: str
     logger: str
@@ -151,7 +149,6 @@ def read(line: bytes, zone: ZoneInfo, stamp: bytes = b"") -> JsonRecord | Stripp
 
 
 def _without_cloudwatch(document: dict[str, Any]) -> dict[str, Any]:
-    """The record of Amazon's managed Flink in CloudWatch's event, with the time of the event."""
     for name, time in (("@message", "@timestamp"), ("message", "timestamp")):
         inner = document.get(name)
         if isinstance(inner, str) and inner[:1] == "{":
@@ -224,11 +221,11 @@ def _envelope(document: dict[str, Any], names: _Names) -> Stripped | None:
     is_docker = (
         isinstance(document.get("log"), str) and "time" in document and "kubernetes" not in document
     )
-    is_complete = text.endswith("\n")
-    content = (text[:-1] if is_complete else text).encode("utf-8", "replace")
+    ended = text.endswith("\n")
+    content = (text[:-1] if ended else text).encode("utf-8", "replace")
     envelope = "Docker json-file" if is_docker else "JSON of a log shipper"
     return Stripped(
-        envelope, _pod(document), stream, content, is_complete or not is_docker, str(stamp).encode()
+        envelope, _pod(document), stream, content, ended or not is_docker, str(stamp).encode()
     )
 
 
@@ -252,10 +249,7 @@ def _pod(document: Mapping[str, Any]) -> str:
     if isinstance(kubernetes, dict):
         pod = kubernetes.get("pod_name") or kubernetes.get("pod")
         container = kubernetes.get("container_name") or kubernetes.get("container")
-        names = (
-            member_value.get("name") if isinstance(member_value, dict) else member_value
-            for member_value in (pod, container)
-        )
+        names = (part.get("name") if isinstance(part, dict) else part for part in (pod, container))
         return "/".join(name for name in names if isinstance(name, str))[:500]
     host = document.get("_HOSTNAME")
     unit = document.get("_SYSTEMD_UNIT") or document.get("SYSLOG_IDENTIFIER")
@@ -297,12 +291,8 @@ def _with_trace(message: str, document: Mapping[str, Any], names: Iterable[str])
         trace = trace or _trace(document[name])
     if not trace and isinstance(error := document.get("error"), dict):
         trace = _trace(error.get("stack_trace"))
-    if (
-        not trace
-        and isinstance(full_message := document.get("full_message"), str)
-        and full_message != message
-    ):
-        trace = full_message.removeprefix(message).lstrip("\n")
+    if not trace and isinstance(full := document.get("full_message"), str) and full != message:
+        trace = full.removeprefix(message).lstrip("\n")
     return f"{message}\n{trace.rstrip()}" if trace else message
 
 

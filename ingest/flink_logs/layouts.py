@@ -50,18 +50,18 @@ class Layout:
             return None
         numbers = match.groups()[: len(self.second_parts)]
         offset = match[len(numbers) + 1] if len(match.groups()) > len(numbers) else None
-        numbers_by_letter = dict(zip(self.second_parts, map(int, numbers), strict=True))
-        year = numbers_by_letter["y"] + (2000 if numbers_by_letter["y"] < 100 else 0)
+        parts = dict(zip(self.second_parts, map(int, numbers), strict=True))
+        year = parts["y"] + (2000 if parts["y"] < 100 else 0)
         if year <= EPOCH_YEAR:
             return None
         try:
             local = datetime(
                 year,
-                numbers_by_letter["M"],
-                numbers_by_letter["d"],
-                numbers_by_letter["H"],
-                numbers_by_letter["m"],
-                numbers_by_letter["s"],
+                parts["M"],
+                parts["d"],
+                parts["H"],
+                parts["m"],
+                parts["s"],
                 tzinfo=_offset(offset) or zone,
             )
             return local.astimezone(UTC)
@@ -186,7 +186,6 @@ def zone_of(name: str, layout: Layout = FLINK) -> ZoneInfo:
 
 
 def _offset(text: str | None) -> timezone | None:
-    """``Z``, ``UTC``, ``+0800`` or ``+08:00``."""
     if not text:
         return None
     digits = text.replace(":", "")[1:] if text[0] in "+-" else "0000"
@@ -207,7 +206,6 @@ _OTHER_LINES = (
     rb"|[a-z0-9]{1,63}+(?:-[a-z0-9]{1,63}+){1,20}+ [a-z0-9-]{1,63}+ [\x1b\[{0-9]"
     rb"|[A-Za-z0-9][A-Za-z0-9_.-]*+ *+\| )"
 )
-"""Beginnings of lines that may need the slow path."""
 
 
 def uncoloured(line: bytes) -> bytes:

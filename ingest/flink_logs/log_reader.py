@@ -36,7 +36,6 @@ from ingest.redaction.texts import redact
 
 MAX_DEPTH = 3
 MAX_KNOWN = 1024
-"""Most prefixes that are accepted without a record after them, since one was there before."""
 LONGEST_KEPT, MOST_KEPT = 300, 100
 BEFORE = -1
 

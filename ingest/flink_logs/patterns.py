@@ -755,9 +755,6 @@ _TASKMANAGER_PATTERNS = (
 )
 
 _JOB_OF_TRACE = ("job_id", rf"(?:for job|job with job id) ({HEX})(?: failed|\.)")
-"""Dispatcher.jobMasterFailed, SessionDispatcherLeaderProcess.recoverJob: only the trace names the
-job.
-"""
 
 _PROCESS_PATTERNS = (
     # Why a process, or its work for a job, ended. Most of these lines do not name a job.

@@ -15,7 +15,6 @@ LEAST_LOG_BYTES = 4 * 1024 * 1024
 SHARD_ENDPOINT_BYTES = 256 * 1024 * 1024
 
 LOG_ENDPOINT_TIMEOUT_S = 45.0
-"""For one cluster: the longest that other clusters wait."""
 
 NO_ENDPOINT_AGAIN_AFTER_S = 900
 

@@ -30,9 +30,6 @@ def read_new(
     *,
     final: bool = False,
 ) -> SourceRead:
-    """``final``: the files do not grow any more. Raises :class:`Refused` for a wrong layout or time
-    zone.
-    """
     layout = layout_of(log_source.layout)
     cycle = _Cycle(
         TailCursor.from_json(cursor),

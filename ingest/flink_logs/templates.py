@@ -8,7 +8,6 @@ class Piece(str):
 HEX_BARE = "[0-9a-f]"
 HEX = Piece(f"{HEX_BARE}{{32}}")
 INT = Piece("[0-9]{1,15}")
-"""Below 2^53, so that sums fit into 64 bits."""
 MS = Piece("[0-9]{1,12}")
 SIGNED_MS = Piece("-?[0-9]{1,12}")
 """30 years at most, so that it can be added to any instant."""

@@ -27,7 +27,6 @@ class Address:
 
 
 def parse_address(url: str, auth: Auth | None) -> Address:
-    """Raises ``Refused`` for anything but a plain http(s) URL."""
     parts = urlsplit(url.strip())
     try:
         port = parts.port
@@ -47,7 +46,6 @@ def parse_address(url: str, auth: Auth | None) -> Address:
 
 
 def _sign_in(auth: Auth | None) -> tuple[str, tuple[str, ...]]:
-    """The Authorization header, and every form of the secret that an answer could contain."""
     if auth is None or auth.scheme == "kerberos":
         return "", ()
     if token_type := _TOKENS.get(auth.scheme):

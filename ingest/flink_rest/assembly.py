@@ -175,12 +175,12 @@ def attempts_checksum(reading: JobAnswers) -> int | None:
 def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> None:
     vertex_answer = reading.vertices.get(vertex_id)
     ratio_answer = reading.backpressure.get(vertex_id)
-    metric_rows = _measure(reading.metrics.get(vertex_id, ()), results)
+    measured = _measure(reading.metrics.get(vertex_id, ()), results)
     placements = results.parse(vertices.placements, vertex_answer) or {}
     ratios = results.parse(vertices.backpressured_ratios, ratio_answer) or {}
     counters = results.parse(vertices.record_counts, vertex_answer) or {}
     declared = results.parse(vertices.parallelism, vertex_answer)
-    reported = (*metric_rows, *placements, *ratios, *counters)
+    reported = (*measured, *placements, *ratios, *counters)
     length = max([declared or 0, *(index + 1 for index in reported)])
     if not 0 < length <= vertices.MAX_PARALLELISM:
         return
@@ -202,7 +202,7 @@ def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> N
             **_columns(placements, (*_LOCATION, "task_state"), length),
             **{
                 column: by_index(
-                    {index: entry.get(column) for index, entry in metric_rows.items()}, length
+                    {index: entry.get(column) for index, entry in measured.items()}, length
                 )
                 for column in (*SUBTASK_METRICS, *SOURCE_METRICS)
             },
@@ -213,16 +213,16 @@ def _add_sample(reading: JobAnswers, vertex_id: str, results: ParseResults) -> N
 def _measure(
     answers: Sequence[Answer], results: ParseResults
 ) -> dict[int, dict[str, metrics.Number]]:
-    metric_rows: dict[int, dict[str, metrics.Number]] = {}
+    measured: dict[int, dict[str, metrics.Number]] = {}
     for answer in answers:
         for subtask, columns in (
             results.parse(metrics.columns_by_subtask, answer, answer.endpoint, SUBTASK_METRICS)
             or {}
         ).items():
-            metric_rows.setdefault(subtask, {}).update(
+            measured.setdefault(subtask, {}).update(
                 {column: value for column, value in columns.items() if value is not None}
             )
-    return metric_rows
+    return measured
 
 
 def _columns(
@@ -377,18 +377,18 @@ def add_job(reading: JobAnswers, results: ParseResults) -> None:
 
 
 def _state(reading: JobAnswers, results: ParseResults) -> tuple[Answer, jobs.JobState] | None:
-    detail_state = results.parse(jobs.job_state, reading.job)
-    overview_state = results.parse(jobs.job_state, reading.overview)
+    detail = results.parse(jobs.job_state, reading.job)
+    overview = results.parse(jobs.job_state, reading.overview)
     if (
         reading.overview
-        and overview_state
+        and overview
         and (
-            detail_state is None
-            or (overview_state.state in jobs.TERMINAL and detail_state.state not in jobs.TERMINAL)
+            detail is None
+            or (overview.state in jobs.TERMINAL and detail.state not in jobs.TERMINAL)
         )
     ):
-        return (reading.job if detail_state else None) or reading.overview, overview_state
-    return (reading.job, detail_state) if reading.job and detail_state else None
+        return (reading.job if detail else None) or reading.overview, overview
+    return (reading.job, detail) if reading.job and detail else None
 
 
 def plan_answer(reading: JobAnswers) -> Answer | None:
@@ -438,21 +438,20 @@ def observe_job(reading: JobAnswers, cluster: str, source: str) -> tuple[Observe
 
 
 def observe_cluster(reading: ClusterAnswers, cluster: str, source: str) -> tuple[Observed, ...]:
-    """TaskManager samples from the detail answer, else from the entry of the list."""
     results = ParseResults()
     for taskmanager_id, answer in reading.taskmanager_details.items():
         values: dict[str, Any] = {}
         for metrics_answer in reading.taskmanager_metrics.get(taskmanager_id, ()):
             values.update(results.parse(metrics.values, metrics_answer) or {})
         results.add(answer, results.parse(taskmanagers.taskmanager, answer, answer.at, values))
-    if overview_state := reading.taskmanagers:
+    if listing := reading.taskmanagers:
         entries = [
             (place, entry)
-            for place, entry in results.parse(taskmanagers.entries, overview_state) or ()
+            for place, entry in results.parse(taskmanagers.entries, listing) or ()
             if str(member(entry, "id")) not in reading.taskmanager_details
         ]
         for row in results.parse_entries(
-            taskmanagers.taskmanager, entries, overview_state, overview_state.at, None
+            taskmanagers.taskmanager, entries, listing, listing.at, None
         ):
-            results.add(overview_state, row)
+            results.add(listing, row)
     return results.observed(cluster, source)

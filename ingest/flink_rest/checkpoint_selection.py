@@ -9,7 +9,6 @@ from ingest.json_members import member
 from ingest.records import Checkpoint
 
 LONG_RUNNING_S = 10
-"""Details of an unfinished checkpoint are requested from this age on."""
 
 MIN_SIBLINGS = 5
 SLOW_AGAINST_MEDIAN = 2

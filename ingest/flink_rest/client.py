@@ -119,7 +119,6 @@ GZIP_OR_ZLIB = 47
 async def read_body(
     chunks: AsyncIterable[bytes], encoding: str, limit_bytes: int, path: str
 ) -> bytes:
-    """The whole body, decompressed. Raises ``BadAnswer``."""
     pieces: list[bytes] = []
     size = 0
     async for piece in unpack(chunks, encoding, limit_bytes, path):
@@ -276,7 +275,6 @@ class RestClient:
             await self._session.close()
 
     async def get(self, path: str) -> Any:
-        """The decoded JSON. Raises ``Unanswered`` or ``BadAnswer``."""
         try:
             if self.held_bytes > MAX_HELD_BYTES:
                 raise BadAnswer(

@@ -20,7 +20,6 @@ INTERVAL_S = 60
 
 JOBS_PER_CYCLE = 25
 SECONDS_A_JOB, SECONDS_A_CYCLE = 20.0, 40.0
-"""Time limits: other clusters of the shard wait for a slow History Server."""
 MAX_KNOWN = 20_000
 LIMITS = RequestLimits()
 NO_SAMPLING = SamplingRate(0, lean=False)

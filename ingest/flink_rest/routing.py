@@ -48,7 +48,6 @@ _LISTS = ("gauges", "metrics", "taskmanager_metrics")
 class Filed(Enum):
     KEPT = auto()
     REPEATED = auto()
-    """There is an answer to this request already."""
     UNKNOWN = auto()
 
 

@@ -49,9 +49,9 @@ async def read_gauges(
     if cursor.reported.count(LISTED) < (TIMES_LISTED_LEAN if lean else TIMES_LISTED):
         cursor.reported.append(LISTED)
         names, fed = _graph(reading)
-        event_time_vertices = {*fed, *(source for sources in fed.values() for source in sources)}
+        on_paths = {*fed, *(source for sources in fed.values() for source in sources)}
         for vertex_id, path in paths.items():
-            if reading.measured_elsewhere and vertex_id not in event_time_vertices:
+            if reading.measured_elsewhere and vertex_id not in on_paths:
                 continue
             answer = await session.get(path, may_be_gone=True) if budget.take() else None
             if answer is not None:
@@ -63,13 +63,13 @@ async def read_gauges(
                 previous_names = [
                     name for name in cursor.gauges.get(vertex_id, ()) if is_of_event_time(name)
                 ]
-                event_time_names = (
+                time_names = (
                     names_to_ask(vertex_id, names.get(vertex_id, ""), metric_names, fed)
                     if names
                     else previous_names
                 )
                 cursor.gauges[vertex_id] = [
-                    *event_time_names,
+                    *time_names,
                     *(() if reading.measured_elsewhere else _needed_metrics(metric_names)),
                 ]
     cursor.gauges = {

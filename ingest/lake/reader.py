@@ -38,10 +38,6 @@ class DataFile:
 
 @dataclass(frozen=True)
 class LakeReader:
-    """``root`` is a path or a URI (``file:``, ``hdfs:``, ``s3:``); ``storage_options`` are those of
-    the Delta library.
-    """
-
     root: str
     storage_options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -130,9 +126,6 @@ class LakeReader:
         columns: Sequence[str] | None = None,
         limit: int,
     ) -> pa.Table:
-        """At most ``limit`` rows with the values of ``where`` and a time in
-        ``[from_time, to_time]``.
-        """
         declared = ALL_TABLES[table]
         names = list(columns or (column.name for column in declared.all_columns))
         delta = self.open_or_none(declared)

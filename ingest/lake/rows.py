@@ -12,7 +12,6 @@ from ingest.records import Observed, Record
 log = logging.getLogger(__name__)
 
 MAX_DAYS_A_COMMIT = 1_000
-"""Each day is a folder with a file; rows with wrong times could make a hundred thousand."""
 
 
 def table_of(record: Record) -> Table:

@@ -91,10 +91,10 @@ class Progress:
     def begin_ns(self, now_ns: int) -> int:
         """Up to ``LATE_S`` before ``to_ns``, to find late lines, if there are few lines."""
         read_to = min(self.to_ns, now_ns)
-        begin, repeated_lines = read_to, 0
+        begin, repeated = read_to, 0
         for at, lines in reversed(self.recent):
-            repeated_lines += lines
-            if repeated_lines > MOST_REPEATED:
+            repeated += lines
+            if repeated > MOST_REPEATED:
                 break
             begin = min(begin, at)
         return max(begin, read_to - LATE_S * NS_PER_S, min(self.from_ns, read_to))
@@ -227,7 +227,7 @@ class _StoreReading:
         max_lines: int,
     ) -> None:
         self._client, self._store, self.spool = client, store, spool
-        self._returned_to_ns, self._now_ns = progress.to_ns, now_ns
+        self._stored_ns, self._now_ns = progress.to_ns, now_ns
         self._limit, self._largest = store.usual_lines, store.most_lines
         self._bytes, self._max_lines = max_bytes, max_lines
         self._until_s = time.monotonic() + MAX_S
@@ -310,7 +310,7 @@ class _StoreReading:
                 return None
             # A request without lines: if it fails, too, the address is wrong, not a line.
             await self._page(self._now_ns + SLICE_NS, self._now_ns + SLICE_NS + NS_PER_S, 1)
-            end_ns = await self._end_of_unreadable(begin, end)
+            end_ns = await self._bad_line_end(begin, end)
             when = f"{_instant(end_ns):%F %T.%f}"[:-3]
             self._skip(
                 error.reason,
@@ -322,7 +322,7 @@ class _StoreReading:
             self._advance(end_ns)
             return None
 
-    async def _end_of_unreadable(self, begin: int, end: int) -> int:
+    async def _bad_line_end(self, begin: int, end: int) -> int:
         while end - begin > NS_PER_MS:
             middle = (begin + end) // 2 // self._store.resolution_ns * self._store.resolution_ns
             try:
@@ -362,11 +362,11 @@ class _StoreReading:
         self._bytes -= sum(
             len(entry.text)
             for at, entry in lines
-            if isinstance(entry, Entry) and at >= self._returned_to_ns
+            if isinstance(entry, Entry) and at >= self._stored_ns
         )
         self.lines += (await asyncio.to_thread(self.spool.take, entries)).lines
         for at, line in lines:
-            if isinstance(line, Skip) and at >= self._returned_to_ns:  # else it was already noted
+            if isinstance(line, Skip) and at >= self._stored_ns:  # else it was already noted
                 self._note(line)
 
     def _note(self, skip: Skip) -> None:

@@ -103,4 +103,3 @@ DIALECTS: dict[int, tuple[Dialect, ...]] = {
         ),
     ),
 }
-"""By format version, the likeliest dialect first."""

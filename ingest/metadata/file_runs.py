@@ -24,14 +24,12 @@ _PROBE = 8
 
 
 class RawRun(tuple[int, int, int, bytes]):
-    """(name length, path length, files, block), not yet assigned to a state."""
-
     __slots__ = ()
 
     def of(self, operator: Operator, subtask: int, kind: str, keyed: Keyed) -> FileRun:
         return FileRun(operator, subtask, kind, keyed, *self)
 
-    def path_positions(self, position: int) -> range:
+    def paths_at(self, position: int) -> range:
         name_length, path_length, files, _ = self
         stride = name_length + 13 + path_length
         return range(position + name_length + 11, position + files * stride, stride)

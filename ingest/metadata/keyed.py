@@ -109,8 +109,8 @@ def _read_files(reading: Reading) -> _Files:
         position = window.position
         run = take_run(window, remaining)
         if run is not None:
-            if reading.path_positions is not None:
-                reading.path_positions.extend(run.path_positions(position))
+            if reading.paths_at is not None:
+                reading.paths_at.extend(run.paths_at(position))
             files.append(run)
             remaining -= run[2]
         else:

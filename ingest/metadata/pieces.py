@@ -56,8 +56,6 @@ class Stream(NamedTuple):
 
 
 class Keyed(NamedTuple):
-    """Values shared by all files of a keyed state; ``None`` if the format has none."""
-
     state_class: str
     backend_id: str | None = None
     handle_id: str | None = None
@@ -108,7 +106,6 @@ class KeyedState(NamedTuple):
 
 class Properties(NamedTuple):
     name: str
-    """Checkpoint, Full Checkpoint, Savepoint, Terminate Savepoint or Suspend Savepoint."""
     savepoint_format: str | None = None
 
 

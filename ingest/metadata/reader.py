@@ -24,7 +24,7 @@ Open = Callable[[], BinaryIO]
 
 
 def read_pieces(
-    open_: Open, directory: str, path_positions: "array[int] | None" = None
+    open_: Open, directory: str, paths_at: "array[int] | None" = None
 ) -> Iterator[Piece]:
     """Pieces of the file that ``open_`` opens, perhaps several times. Relative paths are in
     ``directory``. The pieces are complete only if the last is :class:`End`. ``path_positions`` gets
@@ -35,13 +35,13 @@ def read_pieces(
         window = Window(stream)
         dialects = _dialects(window)
         if len(dialects) == 1:
-            yield from walk(Reading(window, dialects[0], directory, path_positions=path_positions))
+            yield from walk(Reading(window, dialects[0], directory, paths_at=paths_at))
             return
     dialect = _choose_dialect(open_, directory, dialects)
     with open_() as stream:
         window = Window(stream)
         _dialects(window)
-        yield from walk(Reading(window, dialect, directory, path_positions=path_positions))
+        yield from walk(Reading(window, dialect, directory, paths_at=paths_at))
 
 
 def _dialects(window: Window) -> tuple[Dialect, ...]:
@@ -70,7 +70,7 @@ def _dialects(window: Window) -> tuple[Dialect, ...]:
 
 
 def _choose_dialect(open_: Open, directory: str, dialects: tuple[Dialect, ...]) -> Dialect:
-    dialect_of_content: dict[int, Dialect] = {}
+    fitting: dict[int, Dialect] = {}
     furthest: MetadataError | None = None
     for dialect in dialects:
         with open_() as stream:
@@ -78,21 +78,21 @@ def _choose_dialect(open_: Open, directory: str, dialects: tuple[Dialect, ...]) 
             _dialects(window)
             reading = Reading(window, dialect, directory)
             try:
-                dialect_of_content.setdefault(_fingerprint(reading), dialect)
+                fitting.setdefault(_fingerprint(reading), dialect)
             except MetadataError as error:
                 if furthest is None or error.position > furthest.position:
                     furthest = error
             if not reading.in_doubt:
                 # No other dialect would read these bytes differently.
                 break
-    if len(dialect_of_content) > 1:
-        names = " and ".join(dialect.name for dialect in dialect_of_content.values())
+    if len(fitting) > 1:
+        names = " and ".join(dialect.name for dialect in fitting.values())
         raise DamagedMetadata(
             4, message("the format of {names:name}, which read it differently", names=names)
         )
-    if furthest is not None and not dialect_of_content:
+    if furthest is not None and not fitting:
         raise furthest
-    return next(iter(dialect_of_content.values()))
+    return next(iter(fitting.values()))
 
 
 def _fingerprint(reading: Reading) -> int:

@@ -21,11 +21,11 @@ class Reading:
     directory: str
     in_doubt: bool = False
     parts: int = 0
-    path_positions: "array[int] | None" = None
+    paths_at: "array[int] | None" = None
 
     def path(self) -> str:
-        if self.path_positions is not None:
-            self.path_positions.append(self.window.position)
+        if self.paths_at is not None:
+            self.paths_at.append(self.window.position)
         return self.window.text()
 
     def one_more_part(self) -> None:

@@ -35,7 +35,6 @@ def key_of(file: MetadataFile) -> dict[str, Any]:
 
 
 def reference_batches(file: MetadataFile) -> Iterator[pa.RecordBatch]:
-    """The last batch is the row with ordinal 0. Raises errors of reading."""
     rows = _FileRows(file)
     for batch in columns.batches(rows.watch(file.pieces())):
         rows.handles += batch.num_rows

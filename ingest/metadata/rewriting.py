@@ -14,22 +14,21 @@ def rewrite(open_: Open, out: BinaryIO, new_path: Callable[[str], str]) -> int:
     returns their number. The file is read to its end before writing begins. Raises
     ``MetadataError``, and ``Refused`` for a path that is too long for the format.
     """
-    path_positions = array("q")
-    for _ in read_pieces(open_, "", path_positions):
+    paths_at = array("q")
+    for _ in read_pieces(open_, "", paths_at):
         pass
     with open_() as stream:
         window = Window(stream)
-        for position in path_positions:
+        for position in paths_at:
             _copy(window, out, position - window.position)
             size = int.from_bytes(_take(window, 2), "big")
             out.write(encoded(new_path(decode(_take(window, size)))))
         while size := window.available(1):
             _copy(window, out, size)
-    return len(path_positions)
+    return len(paths_at)
 
 
 def encoded(path: str) -> bytes:
-    """The bytes that Java's ``writeUTF`` writes. Raises ``Refused`` if the path is too long."""
     units = path.encode("utf-16-be", "surrogatepass")
     surrogates = (
         "".join(chr(units[at] << 8 | units[at + 1]) for at in range(0, len(units), 2))

@@ -67,7 +67,6 @@ _CLASSES = {
     "channel-output": "ResultSubpartitionStateHandle",
 }
 _TYPES = {"channel-input": {1: False, 3: True}, "channel-output": {2: False, 4: True}}
-"""Type byte → whether all channels of the subtask are merged into one handle."""
 
 
 def read_channel_state(reading: Reading, operator: Operator, subtask: int, kind: str) -> Handle:

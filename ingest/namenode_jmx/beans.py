@@ -30,7 +30,6 @@ _JVM, _MIB = "JvmMetrics", 1 << 20
 
 
 def sample(bodies: list[Any], at: datetime) -> NameNodeSample:
-    """Raises ``Skipped`` if ``bodies`` have no bean of a NameNode."""
     beans = [bean for body in bodies for bean in _beans(body)]
     rpc = [bean for name, bean in beans if name.startswith(_RPC)]
     detailed = [bean for name, bean in beans if name.startswith(_DETAILED)]

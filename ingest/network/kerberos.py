@@ -14,9 +14,6 @@ class NoTicket(IngestError):
 
 
 async def authorization(host: str) -> str:
-    """Value of ``Authorization`` for one request to ``HTTP@host``. Raises ``NoTicket``, or
-    ``Refused`` if the library is not installed.
-    """
     # In a thread, since a KDC may not answer.
     return await asyncio.to_thread(_negotiate, host)
 

@@ -11,7 +11,6 @@ _PART = re.compile(
 _NO_HOST = re.compile(
     r"file|local|memory|data|zip|tar|s3[anp]?|gs|gcs|abfss?|az|adl|wasbs?|oss|obs|cosn?|hf"
 )
-"""Schemes whose authority is a bucket, a container or empty."""
 
 _NAMENODES = frozenset({"hdfs", "webhdfs", "swebhdfs"})
 _AZURE = frozenset({"abfs", "abfss", "az"})

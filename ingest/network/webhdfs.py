@@ -221,7 +221,6 @@ def _refusal(answer: requests.Response, host: str) -> OSError:
 
 
 def _field(document: Any, op: str, *names: str) -> Any:
-    """The value at the path ``names`` of the published schema. Raises ``WebHdfsError``."""
     for name in names:
         if not isinstance(document, dict) or name not in document:
             raise WebHdfsError(

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from ingest.flink_ids import is_flink_id
-from ingest.flink_rest.payloads.gauges import GAUGES, aggregate_two, is_known
+from ingest.flink_rest.payloads.gauges import GAUGES, add_to, is_known
 from ingest.prometheus.names import TASK, number_in, reporter_name, selector
 from ingest.prometheus.rows import Series
 from ingest.records import VertexGauges
@@ -28,7 +28,6 @@ _GROUP_LABELS = "__name__, task_id"
 
 @lru_cache(maxsize=10_000)
 def parse_gauge_name(name: str) -> tuple[str, str] | None:
-    """Column and aggregate. The name may be in lower case."""
     match = _NAME.fullmatch(name)
     return _BY_ENDING[_INPUT.sub("input_0_", match[2].lower())] if match else None
 
@@ -69,12 +68,12 @@ def _figures(values: Iterable[tuple[str, float]]) -> dict[str, int]:
     by_name: dict[str, float] = {}
     for name, value in values:
         _, aggregate = parse_gauge_name(name) or ("", "")
-        by_name[name] = aggregate_two(aggregate, by_name[name], value) if name in by_name else value
+        by_name[name] = add_to(aggregate, by_name[name], value) if name in by_name else value
     figures: dict[str, float] = {}
     for name, value in by_name.items():
         column, aggregate = parse_gauge_name(name) or ("", "")
         if is_known(column, value):
             figures[column] = (
-                aggregate_two(aggregate, figures[column], value) if column in figures else value
+                add_to(aggregate, figures[column], value) if column in figures else value
             )
     return {column: round(value) for column, value in figures.items() if is_known(column, value)}

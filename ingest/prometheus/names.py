@@ -75,7 +75,6 @@ def number_in(label: str | None) -> int | None:
 
 
 def selector(names: Iterable[str], scope: str, job_id: str = "") -> str:
-    """Selector of series with one of ``names``, and with the matchers ``scope``."""
     matchers = [
         f'__name__=~"{"|".join(names)}"',
         f'job_id="{job_id}"' if job_id else "",

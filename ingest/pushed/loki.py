@@ -13,7 +13,6 @@ _EXPECTED = 'JSON object with "streams"; Loki\'s protocol in protobuf is not rea
 
 
 def entries(body: bytes) -> Iterator[Entry | Skip]:
-    """Entries with the labels of their stream. Raises :class:`Refused`."""
     document = bounds.json_document(body, _EXPECTED)
     if not isinstance(document, dict) or "streams" not in document:
         raise Refused(f"The body is no {_EXPECTED}.")

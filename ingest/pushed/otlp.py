@@ -23,7 +23,7 @@ from ingest.pushed.entries import Entry, Processes, entry_of, excerpt, origin_of
 from ingest.pushed.otlp_values import (
     attributes,
     attributes_of_json,
-    counted_list,
+    members,
     value,
     value_of_json,
 )
@@ -110,16 +110,16 @@ def _record(record: LogRecord, parts: Count) -> _Record:
 
 def _json_entries(document: Any, records: Count, parts: Count) -> Iterator[Entry | Skip]:
     processes = Processes()
-    for resource_logs in counted_list(document, "resourceLogs", parts):
+    for resource_logs in members(document, "resourceLogs", parts):
         resource = origin_of(
             attributes_of_json(_object(resource_logs, "resource"), "attributes", parts)
         )
-        scopes = counted_list(resource_logs, "scopeLogs", parts)
+        scopes = members(resource_logs, "scopeLogs", parts)
         records.add(1 + len(scopes))
         for scope_logs in scopes:
             name = _object(scope_logs, "scope").get("name")
             scope = name[:MAX_SCOPE_CHARACTERS] if isinstance(name, str) else ""
-            log_records = counted_list(scope_logs, "logRecords", parts)
+            log_records = members(scope_logs, "logRecords", parts)
             records.add(len(log_records))
             for record in log_records:
                 if isinstance(record, dict):

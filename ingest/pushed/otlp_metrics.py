@@ -27,7 +27,7 @@ from ingest.prometheus.rows import LAST_INSTANT_S
 from ingest.pushed import bounds
 from ingest.pushed.bounds import Count
 from ingest.pushed.metric_sample import Sample
-from ingest.pushed.otlp_values import counted_list
+from ingest.pushed.otlp_values import members
 from ingest.pushed.protobuf_fields import contents, fields, message_of, tag_of
 
 LABELS = (
@@ -93,9 +93,9 @@ def from_json(body: bytes) -> Pushed:
     if not isinstance(document, dict) or not isinstance(document.get("resourceMetrics", []), list):
         raise Refused('The body is no JSON object with "resourceMetrics".')
     pushed, samples, parts = Pushed(), bounds.records(bounds.MAX_OTLP_RECORDS), bounds.parts()
-    for resource in counted_list(document, "resourceMetrics", parts):
-        for scope in counted_list(resource, "scopeMetrics", parts):
-            for metric in counted_list(scope, "metrics", parts):
+    for resource in members(document, "resourceMetrics", parts):
+        for scope in members(resource, "scopeMetrics", parts):
+            for metric in members(scope, "metrics", parts):
                 _take_object(metric, pushed, samples, parts)
     return pushed
 
@@ -143,9 +143,9 @@ def _take_object(metric: Any, pushed: Pushed, samples: Count, parts: Count) -> N
         case {"gauge": dict(data)} | {
             "sum": {"aggregationTemporality": "AGGREGATION_TEMPORALITY_CUMULATIVE" | 2} as data
         }:
-            points = counted_list(data, "dataPoints", parts)
+            points = members(data, "dataPoints", parts)
         case {"sum": data}:
-            pushed.unread[_DELTA, name] += len(counted_list(data, "dataPoints", parts))
+            pushed.unread[_DELTA, name] += len(members(data, "dataPoints", parts))
             return
         case _:
             pushed.take(name, None)
@@ -164,16 +164,16 @@ def _take_object(metric: Any, pushed: Pushed, samples: Count, parts: Count) -> N
                 pushed.take(name, None)
 
 
-def _metric_name(name_of_otlp: Any, parts: Count) -> str | None:
-    if not isinstance(name_of_otlp, str) or len(name_of_otlp) > MAX_NAME_CHARACTERS:
+def _metric_name(otlp_name: Any, parts: Count) -> str | None:
+    if not isinstance(otlp_name, str) or len(otlp_name) > MAX_NAME_CHARACTERS:
         return None
-    parts.add(1 + len(name_of_otlp) // NAME_CHARACTERS_OF_A_PART)
-    return _reporter_metric(name_of_otlp)
+    parts.add(1 + len(otlp_name) // NAME_CHARACTERS_OF_A_PART)
+    return _reporter_metric(otlp_name)
 
 
 @lru_cache(maxsize=10_000)
-def _reporter_metric(name_of_otlp: str) -> str | None:
-    name = reporter_name("", name_of_otlp).lower()
+def _reporter_metric(otlp_name: str) -> str | None:
+    name = reporter_name("", otlp_name).lower()
     return (
         _NAMES.get(name)
         or _NAMES.get(name.removesuffix(_RATE))
@@ -183,8 +183,7 @@ def _reporter_metric(name_of_otlp: str) -> str | None:
 
 def _sample(name: str, at_ns: Any, value: Any, labels: Iterable[tuple[str, str]]) -> Sample | None:
     if any(
-        isinstance(number_text, str | bytes) and len(number_text) > MAX_NUMBER_CHARACTERS
-        for number_text in (at_ns, value)
+        isinstance(raw, str | bytes) and len(raw) > MAX_NUMBER_CHARACTERS for raw in (at_ns, value)
     ):
         return None
     try:
@@ -209,7 +208,7 @@ def _message_attributes(point: NumberDataPoint) -> Iterator[tuple[str, str]]:
 
 
 def _object_attributes(point: dict[str, Any], parts: Count) -> Iterator[tuple[str, str]]:
-    for pair in counted_list(point, "attributes", parts):
+    for pair in members(point, "attributes", parts):
         match pair:
             case {"key": str(key), "value": {"stringValue": str(value)}} if key in LABELS:
                 yield key, value

@@ -16,7 +16,6 @@ from ingest.json_bounds import MAX_NUMBER_CHARACTERS
 from ingest.pushed.bounds import Count
 
 MAX_DEPTH = 16
-"""Most levels of a body that is not a text."""
 
 _KINDS = ("stringValue", "intValue", "doubleValue", "boolValue", "bytesValue")
 
@@ -25,55 +24,56 @@ def attributes(pairs: Iterable[KeyValue], parts: Count, depth: int = 0) -> dict[
     return {pair.key: value(pair.value, parts, depth) for pair in pairs}
 
 
-def value(source: AnyValue, parts: Count, depth: int = 0) -> Any:
-    match source.WhichOneof("value"):
+def value(any_value: AnyValue, parts: Count, depth: int = 0) -> Any:
+    match any_value.WhichOneof("value"):
         case "string_value":
-            return source.string_value
+            return any_value.string_value
         case _ if depth > MAX_DEPTH:
             return None
         case "int_value":
-            return str(source.int_value)
+            return str(any_value.int_value)
         case "double_value":
             _count_double(parts, depth)
             return (
-                source.double_value
-                if math.isfinite(source.double_value)
-                else str(source.double_value)
+                any_value.double_value
+                if math.isfinite(any_value.double_value)
+                else str(any_value.double_value)
             )
         case "bool_value":
-            return source.bool_value
+            return any_value.bool_value
         case "bytes_value":
-            return base64.b64encode(source.bytes_value).decode()
+            return base64.b64encode(any_value.bytes_value).decode()
         case "kvlist_value":
-            parts.add(len(source.kvlist_value.values))
-            return attributes(source.kvlist_value.values, parts, depth + 1)
+            parts.add(len(any_value.kvlist_value.values))
+            return attributes(any_value.kvlist_value.values, parts, depth + 1)
         case "array_value":
-            parts.add(len(source.array_value.values))
-            return [value(item, parts, depth + 1) for item in source.array_value.values]
+            parts.add(len(any_value.array_value.values))
+            return [value(item, parts, depth + 1) for item in any_value.array_value.values]
     return None
 
 
-def attributes_of_json(source: Any, name: str, parts: Count, depth: int = 0) -> dict[str, Any]:
+def attributes_of_json(any_value: Any, name: str, parts: Count, depth: int = 0) -> dict[str, Any]:
     pairs = [
         pair
-        for pair in counted_list(source, name, parts)
+        for pair in members(any_value, name, parts)
         if isinstance(pair, dict) and isinstance(pair.get("key"), str)
     ]
     return {pair["key"]: value_of_json(pair.get("value"), parts, depth) for pair in pairs}
 
 
-def value_of_json(source: Any, parts: Count, depth: int = 0) -> Any:
-    if not isinstance(source, dict) or depth > MAX_DEPTH:
+def value_of_json(any_value: Any, parts: Count, depth: int = 0) -> Any:
+    if not isinstance(any_value, dict) or depth > MAX_DEPTH:
         return None
-    if "kvlistValue" in source:
-        return attributes_of_json(source["kvlistValue"], "values", parts, depth + 1)
-    if "arrayValue" in source:
+    if "kvlistValue" in any_value:
+        return attributes_of_json(any_value["kvlistValue"], "values", parts, depth + 1)
+    if "arrayValue" in any_value:
         return [
             value_of_json(item, parts, depth + 1)
-            for item in counted_list(source["arrayValue"], "values", parts)
+            for item in members(any_value["arrayValue"], "values", parts)
         ]
     value = next(
-        (source[kind] for kind in _KINDS if isinstance(source.get(kind), str | int | bytes)), None
+        (any_value[kind] for kind in _KINDS if isinstance(any_value.get(kind), str | int | bytes)),
+        None,
     )
     if not isinstance(value, bytes):
         return value
@@ -86,8 +86,8 @@ def _count_double(parts: Count, depth: int) -> None:
     parts.add(depth > 0)
 
 
-def counted_list(source: Any, name: str, parts: Count) -> list[Any]:
-    values = source.get(name) if isinstance(source, dict) else None
+def members(any_value: Any, name: str, parts: Count) -> list[Any]:
+    values = any_value.get(name) if isinstance(any_value, dict) else None
     if not isinstance(values, list):
         return []
     parts.add(len(values))

@@ -38,8 +38,6 @@ class Taken:
 
 @dataclass(frozen=True)
 class SharedFolder:
-    """A folder that several processes use at once."""
-
     folder: Path
 
     def discard(self) -> None:
@@ -77,7 +75,7 @@ class Spool(SharedFolder):
         lines = repeated = 0
         with self.lock():
             room = MAX_PROCESSES - sum(1 for _ in self.folder.glob(f"*{SUFFIX}"))
-            for process, process_entries in by_process.items():
+            for process, own_entries in by_process.items():
                 path = self.folder / f"{process}{SUFFIX}"
                 room -= not path.exists()
                 if room < 0:
@@ -86,10 +84,10 @@ class Spool(SharedFolder):
                         "name change with every line?"
                     )
                 new_lines = self._append(
-                    path, process_entries, max(remembered_lines, 2 * len(process_entries))
+                    path, own_entries, max(remembered_lines, 2 * len(own_entries))
                 )
                 lines += new_lines
-                repeated += len(process_entries) - new_lines
+                repeated += len(own_entries) - new_lines
         return Taken(lines, repeated)
 
     def make_room(self, logs_cursor: Mapping[str, Any] | None, now_s: float) -> None:
@@ -109,9 +107,9 @@ class Spool(SharedFolder):
         self.check_disk()
 
     def _unread(self, path: Path, cursor: TailCursor, now_s: float) -> int:
-        stat, cursor_of_file = path.stat(), cursor.files.get(str(path))
-        unread = stat.st_size - (cursor_of_file.read_to if cursor_of_file else 0)
-        if unread > 0 or (cursor_of_file and cursor_of_file.pending):
+        stat, file_cursor = path.stat(), cursor.files.get(str(path))
+        unread = stat.st_size - (file_cursor.read_to if file_cursor else 0)
+        if unread > 0 or (file_cursor and file_cursor.pending):
             return max(unread, 0)
         if is_rotated(path.name) or now_s - stat.st_mtime > IDLE_S:
             path.unlink()
@@ -121,7 +119,7 @@ class Spool(SharedFolder):
 
     def _append(self, path: Path, entries: Sequence[Entry], remembered: int) -> int:
         length, recent = self._recent_hashes(path, remembered)
-        new_entries = {
+        new = {
             key: entry
             for key, entry in zip(_keys(entries), entries, strict=True)
             if key not in recent
@@ -129,17 +127,15 @@ class Spool(SharedFolder):
         with path.open("ab") as file:
             if file.tell() > length:
                 file.truncate(length)
-            file.writelines(
-                entry.text.encode("utf-8", "replace") + b"\n" for entry in new_entries.values()
-            )
+            file.writelines(entry.text.encode("utf-8", "replace") + b"\n" for entry in new.values())
             file.flush()
             os.fsync(file.fileno())
             length = file.seek(0, os.SEEK_END)
         if length >= ROTATED_AT_BYTES:
             _rotate(path)
             length = 0
-        self._remember(path, length, [*recent, *new_entries][-remembered:])
-        return len(new_entries)
+        self._remember(path, length, [*recent, *new][-remembered:])
+        return len(new)
 
     def _recent_hashes(self, path: Path, most: int) -> tuple[int, dict[bytes, None]]:
         try:

@@ -15,8 +15,6 @@ MAX_SKIPS_SHOWN = 50
 
 @dataclass(slots=True)
 class ImportSummary:
-    """``skips``: the first skips. ``skipped``: number of all skips by reason."""
-
     cluster: str
     directory: str
     flink_version: str | None = None

@@ -220,7 +220,7 @@ _FIRST_CHARS = 100
 
 
 @dataclass(frozen=True, slots=True)
-class _ValueStart:
+class _Place:
     at: int
     quote: str = ""
     whole_line: bool = False
@@ -260,24 +260,24 @@ def _secret_of_name(text: str, start: int, end: int) -> tuple[Value, str] | None
         or _PARSER_MESSAGE.search(text, max(0, start - 16), start)
     ):
         return None
-    value_start = _value_start(text, start, start + len(name), name)
-    if value_start is None or _NO_VALUE.match(text, value_start.at):
+    place = _find_place(text, start, start + len(name), name)
+    if place is None or _NO_VALUE.match(text, place.at):
         return None
-    value = _value(text, value_start, secrecy)
+    value = _value(text, place, secrecy)
     return (
-        (value, value_start.quote)
+        (value, place.quote)
         if value is not None and not is_harmless(value.inner) and _is_secret(secrecy, value.inner)
         else None
     )
 
 
-def _value_start(text: str, start: int, end: int, name: str) -> _ValueStart | None:
+def _find_place(text: str, start: int, end: int, name: str) -> _Place | None:
     before = text[max(0, start - 40) : start]
     if _BEFORE_VALUE_OF.search(before) and (match := _VALUE_OF.match(text, end)):
-        return _ValueStart(match.end(), element=text[match.end() - 1] in ">[")
+        return _Place(match.end(), element=text[match.end() - 1] in ">[")
     line_start = _LINE_START.search(text, max(0, start - LONGEST_BEFORE), start) is not None
     if match := _SIGN.match(text, end):
-        return _ValueStart(
+        return _Place(
             match.end(), match["quote"] or "", whole_line=line_start and not match["quote"]
         )
     if match := _COMMA.match(text, end):
@@ -290,32 +290,32 @@ def _value_start(text: str, start: int, end: int, name: str) -> _ValueStart | No
             _DUMP.search(before) is not None
             or ("." in name and line_start and _is_one_word(text, match.end()))
         )
-        return _ValueStart(match.end(), whole_line=dumped) if quoted or dumped else None
+        return _Place(match.end(), whole_line=dumped) if quoted or dumped else None
     if before[-1:] in ("<", '"', "'") and (match := _ELEMENT.match(text, end)):
-        return _ValueStart(match.start("value"), element=True)
+        return _Place(match.start("value"), element=True)
     if match := _SPACE.match(text, end):
         quoted = "passw" in name.lower() and text[match.end() : match.end() + 1] in ("'", '"')
         if name.startswith("-") or quoted or (name == "password" and _NETRC.search(before)):
-            return _ValueStart(match.end(), spaced=not quoted, whole_line="\n" in match[0])
+            return _Place(match.end(), spaced=not quoted, whole_line="\n" in match[0])
     return None
 
 
-def _value(text: str, value_start: _ValueStart, secrecy: Secrecy) -> Value | None:
-    if value_start.element:
-        end = text.find("<", value_start.at, value_start.at + LONGEST_QUOTED)
-        inner = text[value_start.at : end].strip() if end > value_start.at else ""
-        return Value(value_start.at, end, inner, quoted=True) if inner else None
+def _value(text: str, place: _Place, secrecy: Secrecy) -> Value | None:
+    if place.element:
+        end = text.find("<", place.at, place.at + LONGEST_QUOTED)
+        inner = text[place.at : end].strip() if end > place.at else ""
+        return Value(place.at, end, inner, quoted=True) if inner else None
     if secrecy is Secrecy.LINE:
-        return line_at(text, value_start.at)
-    value = value_at(text, value_start.at, whole_line=value_start.whole_line, most=_FIRST_CHARS)
+        return line_at(text, place.at)
+    value = value_at(text, place.at, whole_line=place.whole_line, most=_FIRST_CHARS)
     if (
         value
         and not value.quoted
         and value.end - value.start >= _FIRST_CHARS
         and _is_secret(secrecy, value.inner)
     ):
-        value = value_at(text, value_start.at, whole_line=value_start.whole_line)
-    return None if value and value_start.spaced and value.inner.lower() in _ORDINARY else value
+        value = value_at(text, place.at, whole_line=place.whole_line)
+    return None if value and place.spaced and value.inner.lower() in _ORDINARY else value
 
 
 def _is_secret(secrecy: Secrecy, value: str) -> bool:
@@ -332,7 +332,6 @@ def _is_one_word(text: str, at: int) -> bool:
 
 
 def _redact_reversed(text: str) -> str:
-    """``"value": "x", "key": "s3.secret-key"``."""
     if '"value' not in text:
         return text
 

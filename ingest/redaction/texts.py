@@ -77,7 +77,6 @@ def redact_shapes(text: str) -> str:
 
 
 def _scheme(match: re.Match[str]) -> str:
-    """``Basic dXNlcjpw`` is masked, ``basic authentication`` is not."""
     value = match["value"]
     is_random = any(letter.isdigit() or letter == "=" for letter in value) or (
         value.lower() != value and not value.istitle() and not value.isupper()

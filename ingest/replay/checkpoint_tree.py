@@ -126,7 +126,6 @@ class Renaming:
 
 
 def savepoint_names(ids: Mapping[str, str]) -> dict[str, str]:
-    """Flink begins a savepoint's directory with six digits of the job's id."""
     return {f"savepoint-{old[:6]}-": f"savepoint-{new[:6]}-" for old, new in ids.items()}
 
 

@@ -24,7 +24,6 @@ _PAGES_IN_A_ROW = 4
 
 Item = TypeVar("Item", bound=Hashable)
 Object = tuple[str, str | None]
-"""A key and its version; ``None`` for the current version."""
 Query = Mapping[str, str]
 
 

@@ -23,23 +23,23 @@ def to_local(
     bytes gets the mode and owner of the directory. Raises ``FileExistsError`` if ``target`` exists,
     ``OSError`` if the file is shorter than ``size`` or the copy differs.
     """
-    part_name = _part_of(target)
+    part = _part_of(target)
     try:
-        with target_fs.create(part_name) as out:
+        with target_fs.create(part) as out:
             digest = digest_of(source_fs, name, size, out)
             out.flush()
             os.fsync(out.fileno())
-        _compare(digest, digest_of(target_fs, part_name), name)
+        _compare(digest, digest_of(target_fs, part), name)
         if size is not None:
             with target_fs.at(target) as (parent, _):
-                parent_stat = os.fstat(parent)
-            target_fs.copy_attributes(part_name, parent_stat, 0o666)
+                folder = os.fstat(parent)
+            target_fs.copy_attributes(part, folder, 0o666)
         elif isinstance(source_fs, LocalFiles):
-            target_fs.copy_attributes(part_name, source_fs.stat(name), times=True)
-        _put_in_place(target_fs, part_name, target)
+            target_fs.copy_attributes(part, source_fs.stat(name), times=True)
+        _put_in_place(target_fs, part, target)
     finally:
         with suppress(OSError):
-            target_fs.unlink(part_name)
+            target_fs.unlink(part)
     return digest
 
 
@@ -54,17 +54,17 @@ def to_remote(
 ) -> str:
     if target_fs.exists(target):
         raise FileExistsError(target)
-    part_name = _part_of(target) if renames else target
+    part = _part_of(target) if renames else target
     try:
-        with target_fs.open(part_name, "wb") as out:
+        with target_fs.open(part, "wb") as out:
             digest = digest_of(source_fs, name, size, out)
-        target_fs.invalidate_cache(target_fs._parent(part_name))
-        _compare(digest, digest_of(target_fs, part_name), name)
+        target_fs.invalidate_cache(target_fs._parent(part))
+        _compare(digest, digest_of(target_fs, part), name)
         if renames:
-            target_fs.mv(part_name, target)
+            target_fs.mv(part, target)
     except BaseException:
         with suppress(OSError):
-            target_fs.rm_file(part_name)
+            target_fs.rm_file(part)
         raise
     return digest
 
@@ -84,9 +84,9 @@ def _part_of(target: str) -> str:
     return f"{folder}/.{name}.{uuid.uuid4().hex}.part"
 
 
-def _put_in_place(target_fs: LocalFiles, part_name: str, target: str) -> None:
+def _put_in_place(target_fs: LocalFiles, part: str, target: str) -> None:
     try:
-        target_fs.link(part_name, target_fs, target)
+        target_fs.link(part, target_fs, target)
     except FileExistsError:
         raise
     except OSError:
@@ -94,7 +94,7 @@ def _put_in_place(target_fs: LocalFiles, part_name: str, target: str) -> None:
         with suppress(FileNotFoundError):
             target_fs.stat(target)
             raise FileExistsError(f"{target} exists") from None
-        target_fs.rename(part_name, target)
+        target_fs.rename(part, target)
 
 
 def digest_of(

@@ -14,7 +14,6 @@ from ingest.storage.instants import cut, from_nanoseconds, modified_at
 from ingest.uris import canonical
 
 MOST_COPIES = 512
-"""Default of HDFS's ``dfs.replication.max``."""
 KEYS_A_PAGE = 1000
 
 

@@ -58,52 +58,48 @@ def import_inventory(
     inventory = find_inventory(file)
     inventory.refuse_other_root(root.uri)
     latest = inventory.latest if as_of is None else as_of + LONGEST_RUN + FARTHEST_ZONE
-    as_of_time = as_of or inventory.begun
-    if as_of_time is None:
+    begin = as_of or inventory.begun
+    if begin is None:
         raise Refused(
             message(
                 "Nothing says when the inventory {file:name} was begun; give --as-of.", file=file
             )
         )
     if as_of is None:
-        as_of_time = refuse_future(
-            as_of_time, at or datetime.now(UTC), f"The time of the inventory {file}"
-        )
-        as_of_time = as_of_time.replace(microsecond=as_of_time.microsecond // 1000 * 1000)
+        begin = refuse_future(begin, at or datetime.now(UTC), f"The time of the inventory {file}")
+        begin = begin.replace(microsecond=begin.microsecond // 1000 * 1000)
     snapshot = Snapshot(out_dir)
-    snapshot.begin(
-        {"root": root.uri, "inventory": redact(str(file)), "as_of": as_of_time.isoformat()}
-    )
-    rows = _Rows(root, spellings, as_of_time, latest, set() if inventory.is_gathered else None)
-    file_name = file
+    snapshot.begin({"root": root.uri, "inventory": redact(str(file)), "as_of": begin.isoformat()})
+    rows = _Rows(root, spellings, begin, latest, set() if inventory.is_gathered else None)
+    name = file
     try:
         with as_os_error():
             for inventory_file in inventory.files:
-                file_name = inventory_file.name
+                name = inventory_file.name
                 verify(inventory_file, inventory.name)
-                inventory_rows = read_rows(
+                table = read_rows(
                     inventory_file.name,
                     inventory.columns,
                     delimiter=inventory.delimiter,
                     bucket=rows.bucket,
                 )
                 with Part(snapshot, f"part-{uuid.uuid4().hex}.parquet") as part:
-                    rows.add(inventory_file.name, inventory_rows, part)
+                    rows.add(inventory_file.name, table, part)
             rows.refuse_if_short(inventory)
     except (OSError, EOFError, pa.ArrowException, ValueError, ImportError, zlib.error) as error:
         raise Refused(
             message(
                 "{file:name} of the inventory cannot be read ({error:text}): it is no CSV, Parquet "
                 "or ORC, or was cut off.",
-                file=file_name,
+                file=name,
                 error=words_of(error),
             )
         ) from error
-    return snapshot.finish(root.uri, root.read_at, as_of_time, rows.parts)
+    return snapshot.finish(root.uri, root.read_at, begin, rows.parts)
 
 
 class _Rows:
-    """Turns rows of an inventory into rows of a listing. ``path_hashes``: a sample of hashes, to
+    """Turns rows of an inventory into rows of a listing. ``hashes``: a sample of hashes, to
     find a path that comes twice; None if the files cannot repeat a path.
     """
 
@@ -111,45 +107,45 @@ class _Rows:
         self,
         root: Root,
         spellings: Spellings,
-        as_of_time: datetime,
+        begin: datetime,
         latest: datetime | None,
-        path_hashes: set[int] | None,
+        hashes: set[int] | None,
     ) -> None:
-        self.root, self.spellings, self.begun, self.latest = root, spellings, as_of_time, latest
-        self.filesystem_uri = root.uri[: len(root.uri) - len(_path_of(root.uri))]
+        self.root, self.spellings, self.begun, self.latest = root, spellings, begin, latest
+        self.top = root.uri[: len(root.uri) - len(_path_of(root.uri))]
         self.scheme = root.uri.partition(":")[0]
-        self.bucket = self.filesystem_uri.partition("://")[2]
-        self.rows = self.listed_files = 0
-        self.path_outside = ""
-        self.path_hashes, self.sample_divisor = path_hashes, 1
+        self.bucket = self.top.partition("://")[2]
+        self.rows = self.files = 0
+        self.outlier = ""
+        self.hashes, self.divisor = hashes, 1
         self.kinds: set[str] = set()
         self.parts: list[Progress] = []
 
-    def add(self, file: str, inventory_rows: InventoryRows, part: Part) -> None:
-        self.kinds.add(inventory_rows.kind)
+    def add(self, file: str, table: InventoryRows, part: Part) -> None:
+        self.kinds.add(table.kind)
         if len(self.kinds) > 1:
             raise Refused(
                 message(
                     "{file:name} is {kind:name}, and other files are {kinds:names}: are they one "
                     "inventory twice? Name the files of one.",
                     file=file,
-                    kind=inventory_rows.kind,
-                    kinds=sorted(self.kinds - {inventory_rows.kind}),
+                    kind=table.kind,
+                    kinds=sorted(self.kinds - {table.kind}),
                 )
             )
-        for numbers, batch in inventory_rows.batches:
-            part.write(_Batch(self, file, inventory_rows, numbers, batch).listed())
+        for numbers, batch in table.batches:
+            part.write(_Batch(self, file, table, numbers, batch).listed())
         self.parts.append(part.progress)
 
     def refuse_repeated(self, written: pa.Array) -> None:
         """For several files without a manifest, such as all below ``data/`` of S3 Inventory."""
-        if self.path_hashes is None:
+        if self.hashes is None:
             return
         for name in written.to_pylist():
             hashed = hash(name)
-            if hashed % self.sample_divisor:
+            if hashed % self.divisor:
                 continue
-            if hashed in self.path_hashes:
+            if hashed in self.hashes:
                 raise Refused(
                     message(
                         "{path:name} stands twice in the files: are they of several inventories? "
@@ -157,12 +153,10 @@ class _Rows:
                         path=name,
                     )
                 )
-            self.path_hashes.add(hashed)
-            if len(self.path_hashes) > MOST_COMPARED:
-                self.sample_divisor *= 2
-                self.path_hashes = {
-                    other for other in self.path_hashes if not other % self.sample_divisor
-                }
+            self.hashes.add(hashed)
+            if len(self.hashes) > MOST_COMPARED:
+                self.divisor *= 2
+                self.hashes = {other for other in self.hashes if not other % self.divisor}
 
     def refuse_if_short(self, inventory: Inventory) -> None:
         if inventory.rows not in (None, self.rows):
@@ -175,15 +169,15 @@ class _Rows:
                     expected=str(inventory.rows),
                 )
             )
-        if self.listed_files and not any(part.files for part in self.parts):
+        if self.files and not any(part.files for part in self.parts):
             raise Refused(
                 message(
                     "None of the {rows:count} files of {inventory:name} is below {root:name}; one "
                     "is {path:name}. Check the root, and that this is its inventory.",
-                    rows=self.listed_files,
+                    rows=self.files,
                     inventory=inventory.name,
                     root=self.root.uri,
-                    path=self.path_outside,
+                    path=self.outlier,
                 )
             )
 
@@ -193,11 +187,11 @@ class _Batch:
         self,
         rows: _Rows,
         file: str,
-        inventory_rows: InventoryRows,
+        table: InventoryRows,
         numbers: pa.Array,
         batch: pa.RecordBatch,
     ) -> None:
-        self.rows, self.root, self.file, self.read = rows, rows.root, file, inventory_rows
+        self.rows, self.root, self.file, self.read = rows, rows.root, file, table
         self.numbers, self.batch = numbers, batch
 
     def listed(self) -> pa.RecordBatch:
@@ -206,15 +200,15 @@ class _Batch:
         sizes = self._sizes()
         modified = self._modified()
         written, uris = self._uris()
-        self.rows.listed_files += len(uris)
-        is_below_root = _is_below(uris, self.root.uri)
-        if not self.rows.path_outside and (at := pc.index(is_below_root, False).as_py()) >= 0:
-            self.rows.path_outside = uris[at].as_py()
-        self._keep(is_below_root)
+        self.rows.files += len(uris)
+        in_root = _is_below(uris, self.root.uri)
+        if not self.rows.outlier and (at := pc.index(in_root, False).as_py()) >= 0:
+            self.rows.outlier = uris[at].as_py()
+        self._keep(in_root)
         written, uris, modified = (
-            written.filter(is_below_root),
-            uris.filter(is_below_root),
-            modified.filter(is_below_root),
+            written.filter(in_root),
+            uris.filter(in_root),
+            modified.filter(in_root),
         )
         self._refuse_newer(modified)
         self.rows.refuse_repeated(written)
@@ -223,7 +217,7 @@ class _Batch:
                 pa.repeat(pa.scalar(self.root.uri), len(uris)),
                 uris,
                 self._readable(written, uris),
-                sizes.filter(is_below_root),
+                sizes.filter(in_root),
                 modified,
                 self._replication(),
             ],
@@ -233,20 +227,20 @@ class _Batch:
     def _keep(self, mask: pa.Array) -> None:
         self.numbers, self.batch = self.numbers.filter(mask), self.batch.filter(mask)
 
-    def _locate_row(self, at: int) -> tuple[str, Message]:
+    def _place(self, at: int) -> tuple[str, Message]:
         return self.file, self.read.place(self.numbers[at].as_py())
 
     def _refuse_unless(self, is_valid: pa.Array, values: pa.Array, expected: Message) -> None:
         at = pc.index(is_valid, False).as_py()
         if at >= 0:
-            raise unreadable(*self._locate_row(at), expected, values[at].as_py())
+            raise unreadable(*self._place(at), expected, values[at].as_py())
 
     def _column(self, meaning: str) -> pa.Array | None:
         return self.batch.column(meaning) if meaning in self.batch.schema.names else None
 
     def _text(self, meaning: str) -> pa.Array | None:
         column = self._column(meaning)
-        return None if column is None else pc.fill_null(as_text(column, self._locate_row), "")
+        return None if column is None else pc.fill_null(as_text(column, self._place), "")
 
     def _flag(self, meaning: str) -> pa.Array | None:
         column = self._column(meaning)
@@ -322,9 +316,7 @@ class _Batch:
     def _refuse_newer(self, modified: pa.Array) -> None:
         newest = pc.max(modified).as_py()
         if self.rows.latest and newest is not None and newest > self.rows.latest:
-            file, place = self._locate_row(
-                pc.index(modified, pa.scalar(newest, modified.type)).as_py()
-            )
+            file, place = self._place(pc.index(modified, pa.scalar(newest, modified.type)).as_py())
             raise Refused(
                 message(
                     "{file:name}, {place:message}: the file was modified at {modified:name}, but "
@@ -353,7 +345,7 @@ class _Batch:
         return written, uris
 
     def _absolute(self, names: pa.Array) -> pa.Array:
-        top, bucket = self.rows.filesystem_uri, self._text("bucket")
+        top, bucket = self.rows.top, self._text("bucket")
         if bucket is not None:
             if (account := self._text("account")) is not None:
                 # The address of a bucket of COS contains the account.
@@ -393,9 +385,7 @@ class _Batch:
                     raise ValueError
                 decoded.append(unquote_plus(name, errors="strict"))
             except ValueError:
-                raise unreadable(
-                    *self._locate_row(place), message("a URL-encoded key"), name
-                ) from None
+                raise unreadable(*self._place(place), message("a URL-encoded key"), name) from None
         return pc.replace_with_mask(names, encoded, pa.array(decoded, pa.string()))
 
     def _below_the_root(self, uris: pa.Array) -> pa.Array:
@@ -418,10 +408,9 @@ class _Batch:
 
 
 def instants(written: pa.Array) -> pa.Array:
-    """Instants from ISO 8601, or from seconds or milliseconds since 1970. Null for other texts."""
-    instant_type = SCHEMA.field("modified").type
+    type_ = SCHEMA.field("modified").type
     try:
-        return written.cast(instant_type)
+        return written.cast(type_)
     except pa.ArrowInvalid:
         written = pc.ascii_trim_whitespace(written)
     seconds = pc.if_else(pc.match_substring_regex(written, _SECONDS), written, None)
@@ -430,7 +419,7 @@ def instants(written: pa.Array) -> pa.Array:
     in_ms = pc.greater_equal(pc.abs(numbers), 1e11)
     numbers = pc.round(pc.if_else(in_ms, numbers, pc.multiply(numbers, 1000.0)))
     in_calendar = pc.and_(pc.greater_equal(numbers, _FIRST_MS), pc.less_equal(numbers, _LAST_MS))
-    since_1970 = pc.if_else(in_calendar, numbers, None).cast(pa.int64()).cast(instant_type)
+    since_1970 = pc.if_else(in_calendar, numbers, None).cast(pa.int64()).cast(type_)
     written = pc.replace_substring_regex(written, r" ?(UTC|GMT)$", "Z")
     written = pc.replace_substring_regex(written, _OSS_TIME, r"T\1:\2:\3Z")
     iso = pc.if_else(pc.match_substring_regex(written, _ISO), written, None)
@@ -438,19 +427,19 @@ def instants(written: pa.Array) -> pa.Array:
     iso = pc.replace_substring_regex(iso, r"^(.{10})$", r"\1 00:00")
     has_zone = pc.match_substring_regex(iso, r"^.{16}.*(Z|[+-]\d\d(:?\d\d)?)$")
     iso = pc.if_else(has_zone, iso, pc.binary_join_element_wise(iso, "Z", ""))
-    return pc.coalesce(since_1970, _cast_or_null(iso, instant_type))
+    return pc.coalesce(since_1970, _cast_or_null(iso, type_))
 
 
-def _cast_or_null(texts: pa.Array, instant_type: pa.DataType) -> pa.Array:
+def _cast_or_null(texts: pa.Array, type_: pa.DataType) -> pa.Array:
     try:
-        return texts.cast(instant_type)
+        return texts.cast(type_)
     except pa.ArrowInvalid:
         if len(texts) == 1:
-            return pa.nulls(1, instant_type)
+            return pa.nulls(1, type_)
         half = len(texts) // 2
         halves = [
-            _cast_or_null(texts[:half], instant_type),
-            _cast_or_null(texts[half:], instant_type),
+            _cast_or_null(texts[:half], type_),
+            _cast_or_null(texts[half:], type_),
         ]
         return pa.concat_arrays(halves)
 

@@ -76,18 +76,14 @@ class Inventory:
         """Raises ``Refused`` if the rule leaves out files below ``uri`` (canonical)."""
         scheme, _, rest = uri.partition("://")
         authority, _, path = rest.partition("/")
-        name_in_rule = (
-            f"{authority.partition('@')[0]}/{path}" if scheme in ("abfs", "wasb") else rest
-        )
-        is_covered = not self.prefixes or any(
-            name_in_rule.startswith(prefix) for prefix in self.prefixes
-        )
+        location = f"{authority.partition('@')[0]}/{path}" if scheme in ("abfs", "wasb") else rest
+        covered = not self.prefixes or any(location.startswith(prefix) for prefix in self.prefixes)
         excluded = [
             prefix
             for prefix in self.left_out
-            if name_in_rule.startswith(prefix) or is_below(prefix, name_in_rule)
+            if location.startswith(prefix) or is_below(prefix, location)
         ]
-        if excluded or not is_covered:
+        if excluded or not covered:
             raise Refused(
                 message(
                     "The rule of {file:name} leaves out files below {root:name} (prefixMatch, "
@@ -204,10 +200,10 @@ def _with_date(filesystem: Any, inventory: Inventory) -> Inventory:
     if begun is not None:
         return replace(inventory, begun=begun, latest=begun + LONGEST_RUN)
     times = [modified_at(filesystem.info(file.name)) for file in inventory.files]
-    present_times = [time for time in times if time is not None]
-    if not present_times or len(present_times) < len(times):
+    dated = [time for time in times if time is not None]
+    if not dated or len(dated) < len(times):
         return inventory
-    return replace(inventory, begun=min(present_times), latest=max(present_times) + CLOCK_SKEW)
+    return replace(inventory, begun=min(dated), latest=max(dated) + CLOCK_SKEW)
 
 
 def _begun_in(name: str) -> datetime | None:
@@ -358,25 +354,17 @@ def _from_google(name: str, members: Mapping[str, Any]) -> Inventory | None:
 
 def _locate(filesystem: Any, path: str, manifest: str, key: str, inventory: Inventory) -> str:
     parts = PurePosixPath(key.lstrip("/")).parts
-    folder_of_manifest = PurePosixPath(path).parent
+    beside = PurePosixPath(path).parent
     # COS's manifests are in a folder of the day, beside the data.
-    is_of_day = (
-        not inventory.is_dated
-        and _DAY.fullmatch(folder_of_manifest.name)
-        and key.endswith(".csv.gz")
-    )
+    is_of_day = not inventory.is_dated and _DAY.fullmatch(beside.name) and key.endswith(".csv.gz")
     if len(key) <= _MOST_KEY_CHARS and ".." not in parts:
         for start in range(len(parts)):
             # The parent of a top folder would be all buckets, or the whole machine.
-            is_data = folder_of_manifest.parent.name != "" and (
+            is_data = beside.parent.name != "" and (
                 parts[start] == "data"
-                or (is_of_day and parts[start - 1 : -1] == (folder_of_manifest.parent.name,))
+                or (is_of_day and parts[start - 1 : -1] == (beside.parent.name,))
             )
-            for folder in (
-                (folder_of_manifest, folder_of_manifest.parent)
-                if is_data
-                else (folder_of_manifest,)
-            ):
+            for folder in (beside, beside.parent) if is_data else (beside,):
                 file = str(folder.joinpath(*parts[start:]))
                 if filesystem.isfile(file):
                     _require_regular(filesystem, [file], str(folder))

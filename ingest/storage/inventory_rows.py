@@ -20,7 +20,7 @@ from ingest.parquet_stream import ParquetStream
 from ingest.storage.inventory_files import letters
 from ingest.storage.roots import local_path
 
-DEFAULT_COLUMNS = ("path", "bytes", "modified")
+DEFAULT = ("path", "bytes", "modified")
 MEANINGS = {
     "path": ("path", "file", "uri", "filename"),
     "key": ("key",),
@@ -46,7 +46,6 @@ Sources: lists of fields of S3 Inventory, the inventories of OSS, COS and OBS, S
 Azure's blob inventory; ``hdfs oiv``.
 """
 _CHANGE_COLUMNS = {"recordtype", "recordtimestamp", "sequencenumber"}
-"""Columns of OSS's incremental inventory and S3 Metadata's journal."""
 _IMAGE = (
     *("path", "replication", "modified", "accessed", "preferredblocksize", "blockscount"),
     *("filesize", "nsquota", "dsquota", "permission", "user", "group"),
@@ -69,7 +68,7 @@ _LONGEST_BYTES = 32_000
 
 
 @dataclass(frozen=True, slots=True)
-class _PrintedTool:
+class _Tool:
     """Output of a tool. ``between`` matches lines between rows; ``total`` has the number of rows."""
 
     command: str
@@ -81,18 +80,18 @@ class _PrintedTool:
 
 PRINTED = (
     # Times of HDFS's and AWS's tools are in the caller's local time, without a zone.
-    _PrintedTool(
+    _Tool(
         "hdfs dfs -ls -R",
         r"^(?P<permission>[-d][-rwxsStT]{9}[+.]?) +(?P<replication>\d+|-) +\S+ +\S+ +"
         r"(?P<bytes>\d+) +(?P<modified>\d{4}-\d\d-\d\d \d\d:\d\d) (?P<path>.+)$",
     ),
-    _PrintedTool(
+    _Tool(
         "aws s3 ls --recursive",
         r"^(?P<modified>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) +(?P<bytes>\d+) (?P<key>.+)$",
         re.compile(r"Total Objects: \d+|\s+Total Size: \d+"),
         re.compile(r"Total Objects: (\d+)"),
     ),
-    _PrintedTool(
+    _Tool(
         "gsutil ls -l -r",
         r"^ *(?P<bytes>\d+)  (?P<modified>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)  (?P<path>gs://.+)$",
         re.compile(r"gs://.*:"),
@@ -166,8 +165,8 @@ def read_rows(
     first = text.partition("\n")[0].rstrip("\r")
     if columns is not None:
         return _csv_rows(file, compression, columns, delimiter or ",", skip=0)
-    if (printed := _printing_tool(text)) is not None:
-        return _printed_rows(file, compression, printed)
+    if (tool := _tool_of(text)) is not None:
+        return _printed_rows(file, compression, tool)
     if _IMAGE_ROW.fullmatch(first):
         return _csv_rows(file, compression, _IMAGE, "\t", skip=0)
     header, separator = _header(first, delimiter)
@@ -190,13 +189,13 @@ def read_rows(
 
 
 def _by_meaning(file: str, names: Sequence[str]) -> dict[str, int]:
-    simple_names = [letters(name) for name in names]
-    places_by_meaning = {
-        meaning: simple_names.index(next(name for name in spellings if name in simple_names))
+    keys = [letters(name) for name in names]
+    places = {
+        meaning: keys.index(next(name for name in spellings if name in keys))
         for meaning, spellings in MEANINGS.items()
-        if set(spellings) & set(simple_names)
+        if set(spellings) & set(keys)
     }
-    if _CHANGE_COLUMNS & set(simple_names):
+    if _CHANGE_COLUMNS & set(keys):
         raise Refused(
             message(
                 "{file:name} lists changes, not all files that are there; name a full inventory.",
@@ -204,7 +203,7 @@ def _by_meaning(file: str, names: Sequence[str]) -> dict[str, int]:
             )
         )
     for needed in (("path", "key", "name"), ("bytes",)):
-        if not places_by_meaning.keys() & set(needed):
+        if not places.keys() & set(needed):
             raise Refused(
                 message(
                     "{file:name} has no column for the {meaning:text} among {names:text}; it is "
@@ -214,17 +213,17 @@ def _by_meaning(file: str, names: Sequence[str]) -> dict[str, int]:
                     names=", ".join(names),
                 )
             )
-    return places_by_meaning
+    return places
 
 
 def _parquet(file: str, columns: Sequence[str] | None) -> InventoryRows:
     schema = ParquetStream(fsspec.open(local_path(file), "rb").open()).schema_arrow
-    places_by_meaning = _by_meaning(file, columns or schema.names)
-    column_names = [schema.names[place] for place in places_by_meaning.values()]
+    places = _by_meaning(file, columns or schema.names)
+    column_names = [schema.names[place] for place in places.values()]
     texts = [name for name in column_names if pa.types.is_string(schema.field(name).type)]
     parquet = ParquetStream(fsspec.open(local_path(file), "rb").open(), encoded=texts)
     batches = _decode(file, parquet.iter_batches(_ROWS_A_BATCH, columns=column_names))
-    return InventoryRows("Parquet", _number(batches, column_names, list(places_by_meaning)), row)
+    return InventoryRows("Parquet", _number(batches, column_names, list(places)), row)
 
 
 def _decode(file: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -250,15 +249,15 @@ def _decode(file: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
 def _orc(file: str, columns: Sequence[str] | None) -> InventoryRows:
     orc_file = orc.ORCFile(fsspec.open(local_path(file), "rb").open())
     names = orc_file.schema.names
-    places_by_meaning = _by_meaning(file, columns or names)
-    column_names = [names[place] for place in places_by_meaning.values()]
+    places = _by_meaning(file, columns or names)
+    column_names = [names[place] for place in places.values()]
     stripes = (orc_file.read_stripe(stripe, column_names) for stripe in range(orc_file.nstripes))
     batches = (
         stripe.slice(first, _ROWS_A_BATCH)
         for stripe in stripes
         for first in range(0, len(stripe), _ROWS_A_BATCH)
     )
-    return InventoryRows("ORC", _number(batches, column_names, list(places_by_meaning)), row)
+    return InventoryRows("ORC", _number(batches, column_names, list(places)), row)
 
 
 def _number(
@@ -289,8 +288,8 @@ def _csv_rows(
                 separator=separator,
             )
         )
-    places_by_meaning = _by_meaning(file, names)
-    meaning_of = {f"c{place}": meaning for meaning, place in places_by_meaning.items()}
+    places = _by_meaning(file, names)
+    meaning_of = {f"c{place}": meaning for meaning, place in places.items()}
 
     def numbered() -> Iterator[_Batch]:
         for numbers, batch in _arrow_csv(
@@ -298,7 +297,7 @@ def _csv_rows(
         ):
             yield numbers, batch.rename_columns([meaning_of[name] for name in batch.schema.names])
 
-    is_of_s3 = {"bucket", "key"} <= places_by_meaning.keys()
+    is_of_s3 = {"bucket", "key"} <= places.keys()
     return InventoryRows("CSV", numbered(), line, url_encoded=is_of_s3)
 
 
@@ -306,9 +305,9 @@ def _arrow_csv(
     file: str, compression: str, width: int, column_names: Sequence[str], separator: str, skip: int
 ) -> Iterator[_Batch]:
     names = [f"c{place}" for place in range(width)]
-    expected_row = message("a row of {columns:count} columns", columns=width)
+    expected = message("a row of {columns:count} columns", columns=width)
     invalid_rows: list[Any] = []
-    rows_read, blank = skip, 0
+    count, blank = skip, 0
 
     def note_invalid(invalid: Any) -> str:
         invalid_rows.append(invalid)
@@ -334,22 +333,22 @@ def _arrow_csv(
                     strings_can_be_null=False,
                 ),
             ):
-                filled_rows = len(batch) - (_blank_at_end(batch) if width > 1 else 0)
-                if blank and filled_rows:
-                    raise unreadable(file, line(blank), expected_row, "")
+                filled = len(batch) - (_blank_at_end(batch) if width > 1 else 0)
+                if blank and filled:
+                    raise unreadable(file, line(blank), expected, "")
                 yield (
-                    pa.array(np.arange(rows_read + 1, rows_read + 1 + filled_rows)),
-                    batch.slice(0, filled_rows),
+                    pa.array(np.arange(count + 1, count + 1 + filled)),
+                    batch.slice(0, filled),
                 )
-                rows_read += len(batch)
-                blank = blank or (rows_read if filled_rows < len(batch) else 0)
+                count += len(batch)
+                blank = blank or (count if filled < len(batch) else 0)
         except pa.ArrowInvalid:
             if not invalid_rows:
                 raise
             raise unreadable(
-                file, line(invalid_rows[0].number), expected_row, invalid_rows[0].text
+                file, line(invalid_rows[0].number), expected, invalid_rows[0].text
             ) from None
-    if counted.lines != rows_read:
+    if counted.lines != count:
         # A quote that is not closed hides the following rows.
         raise Refused(
             message(
@@ -357,7 +356,7 @@ def _arrow_csv(
                 "line break, or its quote is never closed. Nothing of the inventory was taken.",
                 file=file,
                 lines=counted.lines,
-                rows=rows_read,
+                rows=count,
             )
         )
 
@@ -387,29 +386,29 @@ class _LineCounter(io.RawIOBase):
         return True
 
 
-def _printed_rows(file: str, compression: str, printed: _PrintedTool) -> InventoryRows:
+def _printed_rows(file: str, compression: str, tool: _Tool) -> InventoryRows:
     def numbered() -> Iterator[_Batch]:
         totals, rows, directories = [], 0, 0
         for numbers, batch in _arrow_csv(file, compression, 1, ["c0"], "\x01", 0):
             text = as_text(batch.column(0), partial(_line_of, file, numbers))
             text = pc.ascii_rtrim(text, "\r")
-            fields = pc.extract_regex(text, printed.row)
+            fields = pc.extract_regex(text, tool.row)
             is_row = pc.is_valid(fields)
             is_other = pc.invert(is_row)
             for number, other_line in zip(
                 numbers.filter(is_other).to_pylist(), text.filter(is_other).to_pylist(), strict=True
             ):
-                if printed.total is not None and (total := printed.total.fullmatch(other_line)):
+                if tool.total is not None and (total := tool.total.fullmatch(other_line)):
                     totals.append(int(total[1]))
-                elif other_line.strip() and not printed.between.fullmatch(other_line):
-                    expected = message("a line of {tool:text}", tool=printed.command)
+                elif other_line.strip() and not tool.between.fullmatch(other_line):
+                    expected = message("a line of {tool:text}", tool=tool.command)
                     raise unreadable(file, line(number), expected, other_line)
             fields = fields.filter(is_row)
             yield numbers.filter(is_row), pa.RecordBatch.from_struct_array(fields)
             rows += len(fields)
             directories += pc.sum(pc.ends_with(text.filter(is_row), "/")).as_py() or 0
         # The total may be without placeholders of directories.
-        if (printed.ends_with_total and not totals) or not (
+        if (tool.ends_with_total and not totals) or not (
             not totals or rows - directories <= sum(totals) <= rows
         ):
             raise Refused(
@@ -419,23 +418,19 @@ def _printed_rows(file: str, compression: str, printed: _PrintedTool) -> Invento
                     file=file,
                     rows=rows,
                     total=str(sum(totals)) if totals else message("not there"),
-                    tool=printed.command,
+                    tool=tool.command,
                 )
             )
 
     return InventoryRows("text", numbered(), line)
 
 
-def _printing_tool(text: str) -> _PrintedTool | None:
-    first = next((text_line for text_line in text.splitlines() if text_line.strip()), "")
+def _tool_of(text: str) -> _Tool | None:
+    first = next((line_text for line_text in text.splitlines() if line_text.strip()), "")
     if _NOT_RECURSIVE.fullmatch(first):
         return PRINTED[0]
     return next(
-        (
-            printed
-            for printed in PRINTED
-            if re.match(printed.row, first) or printed.between.fullmatch(first)
-        ),
+        (tool for tool in PRINTED if re.match(tool.row, first) or tool.between.fullmatch(first)),
         None,
     )
 
@@ -458,8 +453,8 @@ def _header(first: str, delimiter: str | None) -> tuple[list[str] | None, str]:
         return first.split(match[1]), match[1]
     for separator in (delimiter,) if delimiter else _SEPARATORS:
         names = _fields(first, separator)[0] if first else []
-        simple_names = {letters(name) for name in names}
-        if simple_names & {*MEANINGS["path"], *MEANINGS["key"], *MEANINGS["name"]} and not any(
+        keys = {letters(name) for name in names}
+        if keys & {*MEANINGS["path"], *MEANINGS["key"], *MEANINGS["name"]} and not any(
             name[:1].isdigit() for name in names
         ):
             return names, separator
@@ -483,11 +478,11 @@ def _guess(sample: Sequence[Sequence[str]], bucket: str) -> tuple[str, ...] | No
         return None
     columns = [[fields[place] for fields in sample if fields[place]] for place in range(width)]
     if (
-        width <= len(DEFAULT_COLUMNS)
+        width <= len(DEFAULT)
         and _all_match(_NUMBER, columns[1])
         and not _all_match(_NUMBER, columns[0])
     ):
-        return DEFAULT_COLUMNS[:width]
+        return DEFAULT[:width]
     if set(columns[0]) != {bucket}:
         return None
     names = ["bucket", "key", *[""] * (width - 2)]

@@ -26,7 +26,6 @@ its tables (``.sst``) are there; other files are local. Source: Flink's ``ForStS
 and 2.3.0.
 """
 UNOWNED = "unowned"
-"""``chk-N`` without the directory of a job above it."""
 
 END = r"(?![\s\S])"
 """Not "$", which also matches before a line end."""

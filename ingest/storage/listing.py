@@ -29,7 +29,6 @@ from ingest.uris import PLAIN, BadUri, Spellings, canonical, canonical_column
 ROWS_A_BATCH = 8_192
 ROWS_A_PART = 1_000_000
 SECONDS_A_PART = 20.0
-"""If a listing is interrupted, each thread repeats this much work, or one directory."""
 RESUME_WITHIN = timedelta(hours=6)
 
 

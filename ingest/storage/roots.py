@@ -31,7 +31,6 @@ class Root:
 
     @property
     def reading(self) -> str:
-        """Where to open the root: a path if it is local, else an fsspec URI."""
         return local_path(self.uri if self.read_at is None else self.read_at)
 
     def readable(self, path: str) -> str:

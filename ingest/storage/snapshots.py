@@ -156,7 +156,6 @@ class Snapshot:
 
     @contextmanager
     def create(self, name: str) -> Iterator[Any]:
-        """The file appears as a whole or not at all."""
         target = f"{self._path}/{name}"
         path = target if self._put_at_once else f"{self._path}/.{name}.writing"
         stream = self._filesystem.open(path, "wb")

@@ -28,7 +28,6 @@ _EARLIEST_MS, _LATEST_MS = 1_262_304_000_000, 7_258_118_400_000
 
 
 def deployment(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """A ``FlinkDeployment``; a session cluster's ``spec`` has no job."""
     summary = _resource(resource, "FlinkDeployment")
     if summary is None:
         return None
@@ -118,7 +117,6 @@ def snapshot(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def rest_service(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """A service ``<cluster id>-rest`` with the labels ``app`` and ``type``, for the JobManager."""
     summary, spec = _name_and_namespace(resource), _part(resource, "spec")
     if summary is None:
         return None
@@ -161,9 +159,6 @@ def leader(resource: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def event(resource: dict[str, Any]) -> dict[str, Any] | None:
-    """An event of a resource of the operator. Kubernetes stores equal events once, with the last
-    time.
-    """
     summary, reference = _name_and_namespace(resource), _part(resource, "involvedObject")
     at_ms = instant_ms(
         resource.get("lastTimestamp") or resource.get("eventTime") or resource.get("firstTimestamp")

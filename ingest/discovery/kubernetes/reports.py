@@ -12,7 +12,6 @@ from ingest.discovery.operator_report import (
 STARTS_WITHIN_MS = 15 * 60_000
 """An upgrade begins at most this long before the new job starts."""
 SAVEPOINT, SAVEPOINT_FAILED, RECONCILED = "SavepointCompleted", "SavepointFailed", "Reconciled"
-"""Reasons that Weir gives to events that only the status shows."""
 
 Summary = Mapping[str, Any]
 

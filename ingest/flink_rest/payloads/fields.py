@@ -15,7 +15,6 @@ LONG_MAX = 2**63 - 1
 LONG_MIN = -(2**63)
 MAX_TEXT_CHARS = 64 * 1024
 MAX_ELEMENTS = 200_000
-"""In one list: six times the subtasks of the largest vertex."""
 _Value = TypeVar("_Value")
 LARGEST_INTEGER = 2**53
 """No checkpoint has 8 PiB. The sum of hundreds of such numbers still fits into 64 bits."""

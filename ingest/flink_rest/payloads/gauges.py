@@ -91,7 +91,7 @@ def gauges(body: Any) -> dict[str, tuple[str, float]]:
             previous = totals.get(column)
             totals[column] = (
                 aggregate,
-                value if previous is None else aggregate_two(aggregate, previous[1], value),
+                value if previous is None else add_to(aggregate, previous[1], value),
             )
     return totals
 
@@ -100,25 +100,23 @@ def combine(parts: list[dict[str, tuple[str, float]]]) -> dict[str, int]:
     sums: dict[str, float] = {}
     for part in parts:
         for column, (aggregate, value) in part.items():
-            sums[column] = (
-                value if column not in sums else aggregate_two(aggregate, sums[column], value)
-            )
+            sums[column] = value if column not in sums else add_to(aggregate, sums[column], value)
     return {column: round(value) for column, value in sums.items()}
 
 
 def _column_of(name: str) -> tuple[int, str, str] | None:
     """Rank, column and aggregate of a metric."""
-    for spelling_of_release, spelling in _REPLACEMENTS:
-        name = name.replace(spelling_of_release, spelling)
+    for dotted, spelling in _REPLACEMENTS:
+        name = name.replace(dotted, spelling)
     match = _KNOWN.fullmatch(name)
     return _BY_ENDING[match[1]] if match else None
 
 
-def aggregate_two(aggregate: str, value: float, spelling_of_release: float) -> float:
+def add_to(aggregate: str, value: float, other: float) -> float:
     return (
-        value + spelling_of_release
+        value + other
         if aggregate == "sum"
-        else max(value, spelling_of_release)
+        else max(value, other)
         if aggregate == "max"
-        else min(value, spelling_of_release)
+        else min(value, other)
     )

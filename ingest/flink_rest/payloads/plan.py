@@ -62,5 +62,4 @@ def _plan(payload: Any) -> Fields:
 
 
 def _plain(description: str | None) -> str:
-    """Plan descriptions are HTML: ``parse<br/>``, ``a -&gt; b``."""
     return html.unescape(_TAG.sub(" ", description or "")).strip()

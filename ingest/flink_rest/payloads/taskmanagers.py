@@ -92,7 +92,6 @@ def _collected_metrics(detail: Fields | None) -> Fields:
 
 
 def _host(path: str | None) -> str | None:
-    """``flink-tm-1`` of ``pekko.tcp://flink@flink-tm-1:45381/user/rpc/taskmanager_0``."""
     match = _HOST_OF_PATH.search(path or "")
     return match[1] if match else None
 
