@@ -107,14 +107,14 @@ class _JobReading:
         )
         self.now_s = self.session.at().timestamp()
         self.budget = Budget(self.limits.requests_per_job, self.session.budget)
-        self.attended = needs_attention(job, cursor)
+        self.reads_all = needs_attention(job, cursor)
 
     async def read(self) -> JobAnswers:
         answers, cursor = self.answers, self.cursor
         path = f"{self.path}/checkpoints"
         answers.checkpoints = await self.session.get(path, may_be_gone=True)
         cursor.initializing_at = self.session.skip_lasting([path], cursor.initializing_at)
-        self.attended |= self._has_new_failures()
+        self.reads_all |= self._has_new_failures()
         await self._read_job()
         if not self.job.terminal:
             await self._read_vertices()
@@ -132,7 +132,7 @@ class _JobReading:
         job, answers, cursor, path = self.job, self.answers, self.cursor, self.path
         rate = self.reader.sampling_rate
         every_s = self.limits.refresh_s if rate.lean else rate.metrics_interval_s * DUE_SLACK
-        if not self.attended and not is_due(self.now_s, cursor.full_at, every_s):
+        if not self.reads_all and not is_due(self.now_s, cursor.full_at, every_s):
             return
         if not self.budget.take(3):
             return
@@ -182,7 +182,7 @@ class _JobReading:
     async def _read_vertices(self) -> None:
         cursor, rate = self.cursor, self.reader.sampling_rate
         every_s = rate.metrics_interval_s * DUE_SLACK
-        if not self.attended and not is_due(self.now_s, cursor.metrics_at, every_s):
+        if not self.reads_all and not is_due(self.now_s, cursor.metrics_at, every_s):
             return
         reader = VertexReader(
             self.session, self.limits, self.budget, self.answers, cursor, lean=rate.lean
