@@ -145,17 +145,17 @@ class Window:
                 message("the file ends after {end:count} bytes", end=self._base + self.end),
             )
 
-    def _fill(self, size_read: int) -> None:
+    def _fill(self, size: int) -> None:
         kept = self.data[self.at :]
         pieces = [kept]
-        size_read = len(kept)
-        while size_read < size_read and (piece := self._stream.read(WINDOW_BYTES)):
+        present = len(kept)
+        while present < size and (piece := self._stream.read(WINDOW_BYTES)):
             pieces.append(piece)
-            size_read += len(piece)
+            present += len(piece)
         self._base += self.at
         self.data = b"".join(pieces)
         self.at = 0
-        self.end = size_read
+        self.end = present
 
 
 def decode(written: bytes) -> str:

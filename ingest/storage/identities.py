@@ -84,7 +84,7 @@ def same_directory(uri: str, other: str) -> bool:
 def overlap(path: str, other: str) -> bool:
     if "://" in path or "://" in other:
         return are_nested(canonical(path), canonical(other))
-    resolved = (canonical(str(Path(path).resolve())) for path in (path, other))
+    resolved = (canonical(str(Path(name).resolve())) for name in (path, other))
     existing = next(folder for folder in (Path(path), *Path(path).parents) if folder.exists())
     if are_nested(*resolved) or (existing == Path(path) and same_directory(path, other)):
         return True
