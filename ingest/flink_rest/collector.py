@@ -302,8 +302,8 @@ class _Cycle:
     async def _read_jobs(self, reader: JobReader, jobs: list[ListedJob]) -> None:
         due = [job for job in jobs if not self._is_done(job)]
         self.unread = {job.job_id: job for job in due}
-        # The checkpoint list of every job is read. Jobs that need attention get other requests
-        # first.
+        # A request is reserved for the checkpoint list of each job. The remaining requests are for
+        # jobs that need attention, then for those that have waited longest.
         self.session.budget.reserve(len(due))
         due.sort(
             key=lambda job: (

@@ -53,4 +53,5 @@ ALL_TABLES: dict[str, Table] = {**TABLES, **DERIVED}
 
 
 def with_same_rows(table: str) -> tuple[str, ...]:
+    """A raw table, and the table to which Spark writes such rows, if there is one."""
     return (table, READ_BY_SPARK[table].name) if table in READ_BY_SPARK else (table,)

@@ -1,3 +1,5 @@
+"""A separate module, since processes that import the spool need no readers of bodies."""
+
 from dataclasses import dataclass
 
 

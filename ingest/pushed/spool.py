@@ -27,7 +27,7 @@ _LENGTH_BYTES = 8
 
 
 class Behind(Retryable):
-    pass
+    """The sender should retry later."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,8 @@ BAD_NAME = "bad_name"
 
 @dataclass(frozen=True, slots=True)
 class Unlisted(Skip):
+    """``other``: canonical target of a link, or the other name of a directory; else ""."""
+
     other: str = ""
 
 

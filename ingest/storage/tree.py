@@ -25,11 +25,11 @@ RENAMES = frozenset({"hdfs", "viewfs", "webhdfs"})
 
 
 class TreeError(IngestError):
-    pass
+    """A file could not be inspected, moved or deleted. It is still in its place."""
 
 
 class Gone(TreeError):
-    pass
+    """There is no such file, or not any more."""
 
 
 class Occupied(TreeError):
@@ -40,7 +40,7 @@ class Occupied(TreeError):
 
 
 class NotAFile(TreeError):
-    pass
+    """A directory or another entry that is not a regular file."""
 
 
 class Linked(TreeError):
@@ -48,7 +48,7 @@ class Linked(TreeError):
 
 
 class Changed(TreeError):
-    pass
+    """The file is not as expected, and was not touched."""
 
 
 @dataclass(frozen=True, slots=True)
